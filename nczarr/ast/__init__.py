@@ -1,0 +1,37 @@
+"""The typed tree: one model of a dataset for every format (the NCZarr data model, extended to all of netCDF-4).
+
+A `Dataset` is a `Group` is a scope of types, dimensions, variables, attributes and groups. Nodes are values:
+facts about them (which declaration a name means, the shape of a variable) lie beside the tree, in `Checked`.
+"""
+
+from nczarr.ast.dataset import Attribute, Dataset, Dimension, DimensionRef, Group, Kind, Variable
+from nczarr.ast.node import Name, Node, TypeName
+from nczarr.ast.storage import DEFAULT_STORAGE, Codec, Quantize, Storage
+from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.values import Constant
+
+__all__ = [
+    "ATOMIC",
+    "DEFAULT_STORAGE",
+    "Attribute",
+    "Codec",
+    "CompoundType",
+    "Constant",
+    "Dataset",
+    "Dimension",
+    "DimensionRef",
+    "EnumConstant",
+    "EnumType",
+    "Field",
+    "Group",
+    "Kind",
+    "Name",
+    "Node",
+    "OpaqueType",
+    "Quantize",
+    "Storage",
+    "TypeName",
+    "UserType",
+    "Variable",
+    "VlenType",
+]

@@ -1,0 +1,61 @@
+"""How a variable wishes to lie on disk, in words of no single format.
+
+Every member may be absent: None means that nothing was said and the target's default holds.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import NonNegativeInt, PositiveInt
+
+from nczarr.ast.node import Node
+
+CODEC_IDS: dict[str, int] = {
+    "deflate": 1,
+    "shuffle": 2,
+    "fletcher32": 3,
+    "szip": 4,
+    "bzip2": 307,
+    "blosc": 32001,
+    "zstd": 32015,
+}
+"""The codecs that have a name of their own, by HDF5 filter number (registered with The HDF Group)."""
+
+CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
+
+
+class Codec(Node):
+    """One step of a chunk's encoding, first applied first: an HDF5 filter number and its numeric parameters.
+
+    `Codec(id=1, parameters=(5,))` is deflate at level 5; shuffle and fletcher32 take no parameters.
+    """
+
+    id: NonNegativeInt
+    parameters: tuple[NonNegativeInt, ...] = ()
+
+    @property
+    def name(self) -> str | None:
+        """The codec's usual name, or None for a filter known by number alone."""
+        return CODEC_NAMES.get(self.id)
+
+
+class Quantize(Node):
+    """Lossy rounding of floats before compression; `digits` counts decimal digits, or bits for `bitround`."""
+
+    algorithm: Literal["bitgroom", "granularbitround", "bitround"]
+    digits: PositiveInt
+
+
+class Storage(Node):
+    """Layout, chunk lengths (one a dimension), codecs in the order of encoding, byte order, fill mode."""
+
+    layout: Literal["contiguous", "compact", "chunked"] | None = None
+    chunks: tuple[PositiveInt, ...] | None = None
+    codecs: tuple[Codec, ...] = ()
+    endian: Literal["little", "big"] | None = None
+    no_fill: bool = False
+    quantize: Quantize | None = None
+
+
+DEFAULT_STORAGE = Storage()

@@ -1,0 +1,113 @@
+"""Types: the twelve atomic ones, and the four kinds a dataset may define.
+
+Source of the rules: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced model
+(char, float, double, enum, vlen).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+from pydantic import NonNegativeInt, PositiveInt
+
+from nczarr.ast.node import Name, Node, TypeName
+
+IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """What is known of an atomic type: size in bytes (0: variable), `struct` code, integer range."""
+
+    name: str
+    size: int
+    code: str
+    low: int = 0
+    high: int = 0
+
+    @property
+    def is_integer(self) -> bool:
+        return self.high > 0
+
+    @property
+    def is_float(self) -> bool:
+        return self.code in "fd"
+
+
+ATOMIC: dict[str, Atomic] = {
+    atomic.name: atomic
+    for atomic in (
+        Atomic("byte", 1, "b", -(2**7), 2**7 - 1),
+        Atomic("ubyte", 1, "B", 0, 2**8 - 1),
+        Atomic("char", 1, "c"),
+        Atomic("short", 2, "h", -(2**15), 2**15 - 1),
+        Atomic("ushort", 2, "H", 0, 2**16 - 1),
+        Atomic("int", 4, "i", -(2**31), 2**31 - 1),
+        Atomic("uint", 4, "I", 0, 2**32 - 1),
+        Atomic("int64", 8, "q", -(2**63), 2**63 - 1),
+        Atomic("uint64", 8, "Q", 0, 2**64 - 1),
+        Atomic("float", 4, "f"),
+        Atomic("double", 8, "d"),
+        Atomic("string", 0, ""),
+    )
+}
+"""The twelve atomic types of netCDF-4 by name. `struct` codes are for little-endian packing."""
+
+
+class EnumConstant(Node):
+    """A named value of an enum type."""
+
+    name: Name
+    value: int
+
+
+class EnumType(Node):
+    """Named integers: `base` is an integer type, every value fits it, names and values are unique."""
+
+    kind: Literal["enum"] = "enum"
+    name: Name
+    base: IntegerName
+    constants: tuple[EnumConstant, ...]
+
+
+class OpaqueType(Node):
+    """Uninterpreted bytes, `size` of them a value."""
+
+    kind: Literal["opaque"] = "opaque"
+    name: Name
+    size: PositiveInt
+
+
+class VlenType(Node):
+    """Sequences of any length of values of type `base`."""
+
+    kind: Literal["vlen"] = "vlen"
+    name: Name
+    base: TypeName
+
+
+class Field(Node):
+    """A member of a compound: `shape` is empty for a single value.
+
+    `offset` is the member's byte offset in a file's own layout; None: aligned as a C compiler would.
+    """
+
+    name: Name
+    type: TypeName
+    shape: tuple[PositiveInt, ...] = ()
+    offset: NonNegativeInt | None = None
+
+
+class CompoundType(Node):
+    """An ordered record of fields. `size` is the record's size in a file's own layout; None: as in C."""
+
+    kind: Literal["compound"] = "compound"
+    name: Name
+    fields: tuple[Field, ...]
+    size: PositiveInt | None = None
+
+
+UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticField(discriminator="kind")]
+"""A type that a group declares."""

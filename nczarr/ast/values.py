@@ -1,0 +1,222 @@
+"""Constants: the values of attributes, in canonical bytes.
+
+Invariant: `==` is bit equality. NaN equals itself, `-0.0` differs from `0.0`, `1` from `1.0`.
+The JSON form writes readable numbers or text where they read back to the same bytes, base64 elsewhere::
+
+    {"type": "float", "values": [1.5, "NaN"]}       {"type": "char", "text": "K"}
+    {"type": "string", "values": ["a", null]}       {"type": "/key", "count": 1, "base64": "AAE="}
+    {"type": "/seq", "count": 1, "elements": [{"type": "int", "values": [1, 2]}]}
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from pydantic import GetJsonSchemaHandler, NonNegativeInt, model_serializer, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from nczarr.ast.node import Node, TypeName
+from nczarr.ast.types import ATOMIC
+
+SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+class Constant(Node):
+    """Values of one type, `count` of them; `data` is canonical.
+
+    `data` is packed little-endian bytes for fixed-size types (enums: their integers; compounds: packed
+    fields, no padding); for strings one `bytes | None` a value (None = NIL); for a vlen type one `Constant` an
+    element, of the base type, whose count is the element's length; for a compound with members of variable size one
+    `Constant` a field, value after value. Raises ValidationError if data and count disagree.
+    """
+
+    type: TypeName
+    count: NonNegativeInt
+    data: bytes | tuple[bytes | None, ...] | tuple[Constant, ...]
+
+    @classmethod
+    def numbers(cls, type_name: str, values: Iterable[int | float]) -> Constant:
+        """Numbers of an atomic type. Raises struct.error or OverflowError if one does not fit."""
+        items = list(values)
+        data = struct.pack(f"<{len(items)}{ATOMIC[type_name].code}", *items)
+        return cls(type=type_name, count=len(items), data=data)
+
+    @classmethod
+    def text(cls, data: bytes) -> Constant:
+        """Char data, one byte a value."""
+        return cls(type="char", count=len(data), data=data)
+
+    @classmethod
+    def strings(cls, values: Iterable[bytes | None]) -> Constant:
+        """Strings in UTF-8; None is NIL."""
+        items = tuple(values)
+        return cls(type="string", count=len(items), data=items)
+
+    def as_numbers(self) -> tuple[int | float, ...]:
+        """The values of a numeric atomic constant as Python numbers. Raises KeyError or TypeError for other types."""
+        if not isinstance(self.data, bytes):
+            raise TypeError(f"{self.type} holds no numbers")
+        return struct.unpack(f"<{self.count}{ATOMIC[self.type].code}", self.data)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_json(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "data" in value:
+            return value
+        return {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Constant:
+        atomic = ATOMIC.get(self.type)
+        if atomic is None:
+            return self
+        length = len(self.data)
+        if isinstance(self.data, bytes) is (atomic.name == "string") or length != self.count * (atomic.size or 1):
+            raise ValueError(f"data of {length} do not make {self.count} values of type {self.type}")
+        return self
+
+    @model_serializer(mode="plain", when_used="json")
+    def _to_json(self) -> dict[str, Any]:
+        return _write_json(self)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {
+            "type": "object",
+            "title": "Constant",
+            "description": (cls.__doc__ or "").split("\n", 1)[0],
+            "properties": cls._JSON_MEMBERS,
+            "required": ["type"],
+            "additionalProperties": False,
+        }
+
+    _JSON_MEMBERS: ClassVar[dict[str, Any]] = {
+        "type": {"type": "string", "minLength": 1, "description": "atomic name or FQN"},
+        "count": {"type": "integer", "minimum": 0, "description": "only beside base64 or elements"},
+        "values": {"type": "array", "items": {"type": ["number", "string", "null", "object"]}},
+        "text": {"type": "string", "description": "char data that is UTF-8"},
+        "base64": {"type": "string", "contentEncoding": "base64"},
+        "elements": {"type": "array", "items": {"type": "object"}, "description": "nested constants"},
+    }
+
+
+def shortest(value: float, type_name: str) -> str:
+    """The shortest decimal text that reads back to the same float or double; `nan`, `inf` for specials."""
+    if type_name != "float" or not math.isfinite(value):
+        return repr(value)
+    for digits in range(6, 9):
+        text = f"{value:.{digits}g}"
+        if _as_single(float(text)) == value:
+            return repr(float(text))
+    return repr(float(f"{value:.9g}"))
+
+
+def _as_single(value: float) -> float:
+    try:
+        single: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.inf
+    return single
+
+
+def _write_json(constant: Constant) -> dict[str, Any]:
+    data = constant.data
+    atomic = ATOMIC.get(constant.type)
+    if isinstance(data, tuple):
+        if constant.type == "string":
+            return {"type": "string", "values": [_text_out(item) for item in data]}  # type: ignore[arg-type]
+        elements = [_write_json(item) for item in data if isinstance(item, Constant)]
+        return {"type": constant.type, "count": constant.count, "elements": elements}
+    if atomic is not None and atomic.name == "char":
+        text = _text_out(data)
+        if isinstance(text, str):
+            return {"type": "char", "text": text}
+    elif atomic is not None:
+        values = [_number_out(item, atomic.name) for item in constant.as_numbers()]
+        if _pack(atomic.name, values) == data:
+            return {"type": constant.type, "values": values}
+    return {"type": constant.type, "count": constant.count, "base64": base64.b64encode(data).decode()}
+
+
+def _number_out(value: int | float, type_name: str) -> int | float | str:
+    if isinstance(value, int):
+        return value
+    if math.isfinite(value):
+        return float(shortest(value, type_name))
+    return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _text_out(data: bytes | None) -> str | dict[str, str] | None:
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _pack(type_name: str, values: Sequence[Any]) -> bytes:
+    plain = [SPECIAL_FLOATS[item] if isinstance(item, str) else item for item in values]
+    return struct.pack(f"<{len(plain)}{ATOMIC[type_name].code}", *plain)
+
+
+def _read_json(value: dict[str, Any]) -> dict[str, Any]:
+    """`count` and `data` of the readable JSON form. Raises ValueError, which pydantic reports with its place."""
+    forms = [key for key in ("values", "text", "base64", "elements") if key in value]
+    extra = set(value) - {"type", "count", "values", "text", "base64", "elements", "span"}
+    if len(forms) != 1 or extra:
+        raise ValueError("a constant has one of values, text, base64 and elements, and nothing else")
+    content = value[forms[0]]
+    kind = value.get("type")
+    if forms[0] == "base64":
+        return {"data": _unbase64(content)}
+    if forms[0] == "text" and isinstance(content, str) and kind == "char":
+        data = content.encode("utf-8", "strict")
+        return {"data": data, "count": len(data)}
+    if not isinstance(content, list) or not isinstance(kind, str):
+        raise ValueError(f"`{forms[0]}` does not suit type {kind!r}")
+    if forms[0] == "elements":
+        return {"data": tuple(Constant.model_validate(item) for item in content)}
+    if kind == "string":
+        return {"data": tuple(_text_in(item) for item in content), "count": len(content)}
+    return {"data": _numbers_in(kind, content), "count": len(content)}
+
+
+def _numbers_in(kind: str, content: list[Any]) -> bytes:
+    atomic = ATOMIC.get(kind)
+    if atomic is None or not (atomic.is_integer or atomic.is_float):
+        raise ValueError(f"`values` does not suit type {kind!r}")
+    for item in content:
+        if isinstance(item, bool) or not isinstance(item, int if atomic.is_integer else int | float | str):
+            raise ValueError(f"{item!r} is not a value of type {kind}")
+        if isinstance(item, str) and item not in SPECIAL_FLOATS:
+            raise ValueError(f"{item!r} is not NaN, Infinity or -Infinity")
+    try:
+        return _pack(kind, content)
+    except (struct.error, OverflowError) as error:
+        raise ValueError(f"a value does not fit type {kind}: {error}") from error
+
+
+def _unbase64(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise ValueError("base64 data is not a text")
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"not base64: {error}") from error
+
+
+def _text_in(item: Any) -> bytes | None:
+    if item is None:
+        return None
+    if isinstance(item, str):
+        return item.encode("utf-8")
+    if isinstance(item, dict) and set(item) == {"base64"}:
+        return _unbase64(item["base64"])
+    raise ValueError("a string value is a text, null or base64")

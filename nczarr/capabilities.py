@@ -1,0 +1,59 @@
+"""What a format can hold, and how it joins the registry: both as data.
+
+`Capabilities` answers the planner's questions about a target; each "no" is a loss with a code of its own.
+`Format` is one row of the table of formats; its functions are lazy strings, so that listing formats imports none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ALL_ATOMIC = frozenset(
+    ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
+)
+CLASSIC_ATOMIC = frozenset(("byte", "char", "short", "int", "float", "double"))
+CDF5_ATOMIC = ALL_ATOMIC - {"string"}
+USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target keeps. The defaults hold the whole model; a format says where it holds less.
+
+    `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
+    `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise.
+    """
+
+    atomic: frozenset[str] = ALL_ATOMIC
+    user_types: frozenset[str] = USER_TYPES
+    attribute_user_types: bool = True
+    groups: bool = True
+    unlimited: Literal["any", "first", "none"] = "any"
+    anonymous_dimensions: bool = True
+    shared_dimensions: bool = True
+    unused_dimensions: bool = True
+    typed_attributes: bool = True
+    definition_order: bool = True
+    storage: bool = True
+    kind: bool = True
+    data: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One row of the table of formats.
+
+    `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
+    `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
+    `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file. One of the two, or neither.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    spec: str
+    capabilities: Capabilities = Capabilities()
+    read: str | None = None
+    emit: str | None = None
+    write: str | None = None

@@ -1,0 +1,111 @@
+"""Array sources: where the values of one array come from, described without reading them.
+
+Data never enters the tree. Each variable has a tree of parts (`parts.py`), and each part is one `ArraySource`:
+a plain, picklable description; handles are opened where the work is done. numpy is imported only by the
+functions that need it, because metadata alone must start fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from nczarr.ast.storage import Codec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
+"""An element's type in numpy's own words: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes | None`), or the
+fields of a packed record as (name, type, shape)."""
+
+Selection: TypeAlias = tuple[slice, ...]
+"""One slice a dimension: start and stop given, step 1."""
+
+Index: TypeAlias = tuple[int, ...]
+"""The position of a chunk in its grid."""
+
+
+def numpy_dtype(descr: Descr) -> np.dtype[Any]:
+    """The numpy dtype of a description; records are packed."""
+    import numpy as np
+
+    if isinstance(descr, str):
+        return np.dtype(descr)
+    return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one array is laid out.
+
+    `chunks` has one length a dimension (the shape itself for an array in one piece, `()` for a scalar);
+    `codecs` are in the order of encoding; `fill` is one element in the bytes of `dtype` (for strings the bytes of
+    the text), None where the array has no fill value; `shards` is a multiple of `chunks`, or None.
+    """
+
+    dtype: Descr
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    codecs: tuple[Codec, ...] = ()
+    fill: bytes | None = None
+    shards: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Encoded chunks as byte ranges, one row a chunk: equally long int64 columns (mask: int32).
+
+    `chunk` is the linear index in the chunk grid, `source` an index into `sources` (paths or URLs).
+    """
+
+    sources: tuple[str, ...]
+    chunk: NDArray[np.int64]
+    source: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    mask: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """Encoded chunks at regular places of one file: chunk i begins at `base + i * stride` and has `length` bytes."""
+
+    source: str
+    base: int
+    stride: int
+    length: int
+    count: int
+
+
+Manifest: TypeAlias = Columns | Affine
+
+
+class ArraySource(Protocol):
+    """One array, readable in pieces."""
+
+    @property
+    def layout(self) -> Layout:
+        """The array as it lies in the source."""
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill."""
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The encoded bytes of a chunk of the source's own grid; None: not stored."""
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a grid of this chunk shape that may hold anything but fill, in C order, each once.
+
+        Takes time in proportion to what is stored, never to the declared shape.
+        """
+
+
+Parts: TypeAlias = dict[str, ArraySource]
+"""The arrays of one variable by path: `""` for most; `counts` and `content` of a vlen, and so on."""

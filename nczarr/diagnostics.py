@@ -1,0 +1,136 @@
+"""What the compiler has to say: diagnostics and the report that collects them.
+
+Invariant: bad input never raises; it adds to a `Report`. `CompileError` is for callers in Python, who
+want one exception that carries everything that was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nczarr.source import NOWHERE, Span
+
+
+class Severity(StrEnum):
+    """How much a diagnostic matters: an error stops the back end, a warning does not, a note explains."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset."""
+
+    span: Span = NOWHERE
+    text: str = ""
+    key: str | None = None
+    pointer: str | None = None
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: a stable code (`codes.py`), one line of message, a primary place, and what may help."""
+
+    code: str
+    severity: Severity
+    message: str
+    primary: Label = Label()
+    others: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+
+    def sort_key(self) -> tuple[str, str, int, int, str, str]:
+        """Order of output: by text, then place, then code and message."""
+        span = self.primary.span
+        name = span.source.name if span.source is not None else ""
+        return (name, self.primary.key or "", span.start, self.primary.offset or 0, self.code, self.message)
+
+
+class Report:
+    """Collects diagnostics of one run; `sorted()` gives them once each, in order of place.
+
+    `limit` bounds the number kept, so that a file of a million mistakes costs no memory; `dropped` counts the rest.
+    """
+
+    __slots__ = ("_errors", "_kept", "dropped", "limit")
+
+    def __init__(self, limit: int = 1000) -> None:
+        self.limit = limit
+        self.dropped = 0
+        self._errors = 0
+        self._kept: dict[tuple[object, ...], Diagnostic] = {}
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Take one diagnostic; the same code at the same place with the same message is taken once."""
+        key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
+        if key in self._kept:
+            return
+        if diagnostic.severity is Severity.ERROR:
+            self._errors += 1
+        if len(self._kept) >= self.limit:
+            self.dropped += 1
+            return
+        self._kept[key] = diagnostic
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        span: Span = NOWHERE,
+        *,
+        label: str = "",
+        others: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        helps: Iterable[str] = (),
+    ) -> None:
+        """Add an error at a span of a text."""
+        place = Label(span, label)
+        self.add(Diagnostic(code, Severity.ERROR, message, place, tuple(others), tuple(notes), tuple(helps)))
+
+    def warning(
+        self,
+        code: str,
+        message: str,
+        span: Span = NOWHERE,
+        *,
+        label: str = "",
+        others: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        helps: Iterable[str] = (),
+    ) -> None:
+        """Add a warning at a span of a text."""
+        place = Label(span, label)
+        self.add(Diagnostic(code, Severity.WARNING, message, place, tuple(others), tuple(notes), tuple(helps)))
+
+    @property
+    def errors(self) -> int:
+        """How many errors were found, those over the limit included."""
+        return self._errors
+
+    def sorted(self) -> list[Diagnostic]:
+        """All diagnostics kept, in order of place."""
+        return sorted(self._kept.values(), key=Diagnostic.sort_key)
+
+
+class CompileError(ValueError):
+    """Input that does not compile; `.diagnostics` holds everything that was found, warnings too."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        errors = [found for found in self.diagnostics if found.severity is Severity.ERROR]
+        lines = [f"{found.code}: {found.message}{_place(found.primary)}" for found in errors[:5]]
+        if len(errors) > 5:
+            lines.append(f"and {len(errors) - 5} more")
+        super().__init__("\n".join(lines) or "compilation failed")
+
+
+def _place(label: Label) -> str:
+    if label.span.source is None:
+        return f" (at {label.key})" if label.key else ""
+    line, column = label.span.source.position(label.span.start)
+    return f" (at {label.span.source.name}:{line}:{column})"

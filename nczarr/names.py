@@ -1,0 +1,123 @@
+"""Names: fully-qualified names and the escapes of CDL, of the notation and of text in general.
+
+Comes in: names as they are meant (no escapes, NFC). Goes out: their written forms, and back: each
+escape/unescape is an inverse pair. A FQN (`/g1/a\\ b`) follows the data model specification: `/` separates,
+`\\/`, `\\\\` and `\\ ` stand for slash, backslash and blank; the dataset's own name is never part of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+MAX_NAME_BYTES = 256
+"""The netCDF library's limit on the UTF-8 length of a name (NC_MAX_NAME)."""
+
+CDL_SPECIAL = " !\"#$%&'()*,:;<=>?[\\]^`{|}~"
+"""Characters that CDL writes with a backslash inside a name (specs: cdl-language §3; `%` and `?` always escaped)."""
+
+_CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
+_FQN_NEEDS = re.compile(r"[\\/ ]")
+_FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def normal(name: str) -> str:
+    """The name in NFC: the form in which names are compared and stored, as the netCDF library does."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def problem(name: str) -> tuple[str, str] | None:
+    """Why the netCDF library would refuse this name, as (code, text), or None if it is legal.
+
+    Rules of the library: not empty, at most 256 bytes of UTF-8, no slash, no control character, no trailing
+    space, first character a letter, digit, underscore or outside ASCII.
+    """
+    if not name:
+        return "bad-name", "a name cannot be empty"
+    if "/" in name:
+        return "slash-in-name", f'name `{name}` contains "/", which no netCDF name can'
+    if _CONTROL.search(name):
+        return "bad-name", f"name {name!r} contains a control character"
+    if name.endswith(" "):
+        return "bad-name", f"name `{name}` ends in a space"
+    first = name[0]
+    if first.isascii() and not (first.isalnum() or first == "_"):
+        return "bad-name", f"name `{name}` starts with `{first}`; names start with a letter, a digit or an underscore"
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if size > MAX_NAME_BYTES:
+        return "name-too-long", f"name `{name[:20]}…` is {size} bytes long; the limit is {MAX_NAME_BYTES}"
+    return None
+
+
+def escape_fqn_part(name: str) -> str:
+    """One component of a FQN as it is written: slash, backslash and blank get a backslash."""
+    return _FQN_NEEDS.sub(lambda match: "\\" + match.group(), name)
+
+
+def unescape_fqn_part(text: str) -> str:
+    """The name behind one written component of a FQN. Raises ValueError for any other escape."""
+
+    def plain(match: re.Match[str]) -> str:
+        if match.group(1) not in "\\/ ":
+            raise ValueError(f"unknown escape `{match.group()}` in a name")
+        return match.group(1)
+
+    if text.endswith("\\") and not (len(text) - len(text.rstrip("\\"))) % 2 == 0:
+        raise ValueError("a name ends in a lone backslash")
+    return _CDL_ESCAPED.sub(plain, text)
+
+
+def join(parent: str, name: str) -> str:
+    """FQN of `name` inside the group `parent` (`/` for the root)."""
+    written = escape_fqn_part(name) if _FQN_NEEDS.search(name) else name
+    return "/" + written if parent == "/" else f"{parent}/{written}"
+
+
+def fqn(parts: Iterable[str]) -> str:
+    """FQN of a path of names from the root; no names at all is the root, `/`."""
+    return "/" + "/".join(escape_fqn_part(part) for part in parts)
+
+
+def split(path: str) -> tuple[str, ...]:
+    """The names along a FQN; the inverse of `fqn`. Raises ValueError if `path` is not a FQN."""
+    if path == "/":
+        return ()
+    pieces = _FQN_PART.findall(path)
+    if not path.startswith("/") or "".join("/" + piece for piece in pieces) != path:
+        raise ValueError(f"not a fully qualified name: {path!r}")
+    return tuple(unescape_fqn_part(piece) for piece in pieces)
+
+
+def parent(path: str) -> str:
+    """FQN of the group that holds the thing of this FQN."""
+    return fqn(split(path)[:-1])
+
+
+def last(path: str) -> str:
+    """The simple name at the end of a FQN."""
+    return split(path)[-1]
+
+
+def escape_cdl(name: str) -> str:
+    """The name as CDL writes it. Control characters, which CDL cannot hold, come out as they are."""
+    text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
+    return "\\" + text if text[:1].isdigit() and text[0].isascii() else text
+
+
+def unescape_cdl(text: str) -> str:
+    """The name behind an identifier of CDL: each backslash pair is its second character (`\\?` too)."""
+    return _CDL_ESCAPED.sub(r"\1", text) if "\\" in text else text
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `name` was probably meant to be, or None."""
+    known = list(candidates)[:5000]
+    lowered = {candidate.lower(): candidate for candidate in known}
+    if name.lower() in lowered:
+        return lowered[name.lower()]
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return found[0] if found else None

@@ -1,0 +1,58 @@
+"""What goes into the passes and what comes out: `Unchecked` and `Checked`.
+
+Only `check` makes a `Checked`; plans are made from nothing else, and back ends take only plans. So no back end
+ever sees a tree that breaks a rule of the data model: the signature forbids it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nczarr.ast import Constant, Dataset, Dimension, Group, UserType, Variable
+from nczarr.data.source import Parts
+
+if TYPE_CHECKING:
+    from nczarr.source import Span
+
+
+@dataclass(slots=True)
+class Unchecked:
+    """What a front end read: the tree with names as they were written, and what lies beside it.
+
+    `forward`: names may be used before their declaration (the notation, stores). In CDL they may not.
+    `lists`: value lists of a CDL `data:` section by the FQN of their variable, read by the pass `read_lists`;
+    `attribute_lists`: those of attributes whose type is user-defined, by (FQN of group or variable, name).
+    `parts`: the arrays of variables whose front end has them already, by the FQN of the variable.
+    """
+
+    dataset: Dataset
+    forward: bool = True
+    lists: dict[str, Span] = field(default_factory=dict)
+    attribute_lists: dict[tuple[str, str], Span] = field(default_factory=dict)
+    parts: dict[str, Parts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A tree that keeps every rule, and the facts about it, by FQN. Nothing here depends on a target.
+
+    Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of
+    `dimensions`; `shapes` has the current shape of every variable, `fills` one value of its type that stands
+    where nothing was written (`_FillValue`, else the netCDF default; None where an enum has neither).
+    `parts` has the arrays of each variable that has data; a variable without an entry is all fill.
+    """
+
+    dataset: Dataset
+    groups: Mapping[str, Group]
+    types: Mapping[str, UserType]
+    dimensions: Mapping[str, Dimension]
+    variables: Mapping[str, Variable]
+    shapes: Mapping[str, tuple[int, ...]]
+    fills: Mapping[str, Constant | None]
+    parts: Mapping[str, Parts]
+
+
+Observer = Callable[[str, Dataset], None]
+"""Called after each pass with its name and the tree, for those who want to look (`--dump-after`)."""

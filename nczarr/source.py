@@ -1,0 +1,76 @@
+"""Texts under compilation and places in them.
+
+Comes in: a name and bytes (or an mmap of them). Goes out: offsets turned into lines and columns.
+Invariant: a `Span` says *where*, never *what*; it equals every other span, so that two trees that differ
+only in layout are equal. Lines and columns are worked out only when somebody prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from mmap import mmap
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class Source:
+    """A named text: bytes as they lie in the file, decoded only where somebody looks."""
+
+    __slots__ = ("_starts", "data", "name")
+
+    def __init__(self, name: str, data: bytes | mmap) -> None:
+        self.name = name
+        self.data = data
+        self._starts: list[int] | None = None
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {len(self.data)} bytes)"
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.data))]
+        return self._starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a byte offset, both from 1; a column is a character (an invalid byte counts as one)."""
+        starts = self._line_starts()
+        line = bisect_right(starts, offset)
+        before = bytes(self.data[starts[line - 1] : offset])
+        return line, len(before.decode("utf-8", "surrogateescape")) + 1
+
+    def line_text(self, line: int) -> str:
+        """The text of a line (from 1) without its end; bytes that are not UTF-8 show as U+FFFD."""
+        starts = self._line_starts()
+        if not 1 <= line <= len(starts):
+            return ""
+        end = starts[line] if line < len(starts) else len(self.data)
+        return bytes(self.data[starts[line - 1] : end]).rstrip(b"\r\n").decode("utf-8", "replace")
+
+    def text(self, start: int, end: int) -> str:
+        """The characters of a byte range; invalid bytes become surrogates, so that nothing is lost."""
+        return bytes(self.data[start:end]).decode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """A byte range of a source. All spans are equal: a position is never part of a value."""
+
+    source: Source | None
+    start: int
+    end: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Span)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def first(self) -> Span:
+        """The empty span at this one's start."""
+        return Span(self.source, self.start, self.start)
+
+
+NOWHERE = Span(None, 0, 0)
+"""The span of a node that no text stands behind."""
