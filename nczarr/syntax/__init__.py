@@ -1,0 +1,1 @@
+"""Syntax: the generated parsers, and the listeners and token sources that feed them."""
