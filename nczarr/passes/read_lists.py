@@ -146,7 +146,7 @@ class _VariableReader:
         self.source = source
         self.known = known
         self.report = report
-        self.convert = Converter(source, report)
+        self.convert = Converter(source, report, variable)
         self.encoder = Encoder(self.convert, known.types)
         self.fill = variable_fill(variable, known)
         self.dimensions = [_dimension(reference, known) for reference in variable.dimensions]
