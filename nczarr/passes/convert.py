@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.ast.dataset import Variable
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant
 from nczarr.diagnostics import Report
 from nczarr.passes.literals import Literal, single
 from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from nczarr.passes.dates import TimeUnits
 
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
@@ -25,12 +28,12 @@ NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf
 class Converter:
     """Converts literals of one source; `what` in its methods is what a message calls the target (`an int variable`)."""
 
-    def __init__(self, source: Source, report: Report, variable: Variable | None = None) -> None:
-        """`variable`: the one whose data are read: dates, and integers in the other sign's spelling, are then known."""
-        self.dates_told = False
+    def __init__(self, source: Source, report: Report, units: Callable[[], TimeUnits | None] | None = None) -> None:
+        """`units`: given for the data of a variable, where dates and the other sign's spelling of integers are known."""
         self.source = source
         self.report = report
-        self.variable = variable
+        self.units = units
+        self.dates_told = False
 
     def error(self, code: str, message: str, literal: Literal, help_: str = "") -> None:
         """Report an error at a literal."""
@@ -82,7 +85,7 @@ class Converter:
         if atomic.low <= value <= atomic.high:
             return value
         span = atomic.high - atomic.low + 1
-        if self.variable is not None and -(span // 2) <= value < span:
+        if self.units is not None and -(span // 2) <= value < span:
             meant = value - span if value > atomic.high else value + span
             message = f"{value} is the other sign's spelling of {meant} in {what} of type {atomic.name}"
             self.warning("sign-wrap", message, literal, f"write {meant}")
@@ -134,11 +137,7 @@ class Converter:
 
     def _from_date(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:
         """A date in the list of a time variable, as `ncdump -t` prints them (`dates.py`)."""
-        from nczarr.passes.dates import time_units
-
-        if self.variable is None:
-            return None
-        units = time_units(self.variable)
+        units = self.units() if self.units is not None else None
         text = literal.value.decode("ascii", "replace")
         number = units.number(text) if units is not None else None
         if units is None or number is None:
