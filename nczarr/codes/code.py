@@ -1,4 +1,4 @@
-"""`Code`: what is known of one kind of diagnostic, for `nczarr explain`, docs/CODES.md and the test of every example."""
+"""`Code`: what is known of one kind of diagnostic, for `explain`, docs/CODES.md and the test of examples."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CODES = (
         ERROR,
         "The format of a source cannot be told from its content, or that of a target from its suffix. Exit status 2.",
         "$ nczarr check -\nonce upon a time\n",
-        "Name the target's format with `--to`. A CDL text starts with `netcdf`, the notation with `dataset`, an AST with "
-        "`{`. `nczarr formats` lists all.",
+        "Name the target's format with `--to`. A CDL text starts with `netcdf`, the notation with `dataset`, an "
+        "AST with `{`. `nczarr formats` lists all.",
     ),
 )
