@@ -38,6 +38,7 @@ class Options:
 
     The last members concern texts: `header_only`, `coordinates_only`, `special` (virtual attributes too), data of
     certain `variables` and `groups` only, and the `name` that the dataset gets: the flags of `ncdump`.
+    `verbose`: list every annotation loss instead of one summary.
     """
 
     kind: Kind | None = None
@@ -53,3 +54,4 @@ class Options:
     variables: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     name: str | None = None
+    verbose: bool = False
