@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from nczarr.capabilities import Format
 
@@ -63,7 +63,8 @@ def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, st
 def named(name: str) -> Format | None:
     """The format of this name, or None."""
     row = ROWS.get(name) or rows().get(name)
-    return None if row is None else cast("Format", load(row))
+    found: Format | None = None if row is None else load(row)
+    return found
 
 
 def formats() -> Iterator[Format]:

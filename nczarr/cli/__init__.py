@@ -10,6 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "compile": ("nczarr.cli.compile", "compile CDL, the notation or an AST to a store or file"),
@@ -53,7 +57,7 @@ def _dispatch(arguments: list[str]) -> int:
     return MISUSED
 
 
-def _top() -> object:
+def _top() -> argparse.ArgumentParser:
     """The parser of everything that is no command: help, version, and complaints."""
     import argparse
 

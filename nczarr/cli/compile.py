@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import is_dash, open_input
 from nczarr.cli.shared import Messages, command, kind
 from nczarr.options import Options
+
+if TYPE_CHECKING:
+    from nczarr.ast import Dataset
+    from nczarr.passes.checked import Observer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -118,3 +123,14 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     )
     for piece in pieces or ():
         sys.stdout.buffer.write(piece)
+
+
+def _observer(wanted: str) -> Observer:
+    """Prints the tree after one pass, and so shows any point of the schedule."""
+    from nczarr.ast.text import write as as_text
+
+    def observe(name: str, dataset: Dataset) -> None:
+        if name == wanted:
+            sys.stdout.write(as_text(dataset))
+
+    return observe

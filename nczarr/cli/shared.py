@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import IO
 
 from nczarr.diagnostics import Diagnostic, Report, Severity
 from nczarr.options import KINDS, Kind
+
+STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3}
+"""Exit status of the codes whose errors lie not in the input (DESIGN §4); all others have 1."""
 
 
 def command(name: str, description: str, *, short_help: bool = True) -> argparse.ArgumentParser:
@@ -38,19 +41,12 @@ class Messages:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.report = Report(strict=options.strict)
-        self.status = 0
         self._json = options.message_format == "json"
         self._quiet = options.quiet
         self._verbose = options.verbose
 
-    def fail(self, code: str, message: str, status: int, *, helps: Iterable[str] = ()) -> int:
-        """Add an error that belongs to no place, with an exit status of its own; returns that status."""
-        self.report.error(code, message, helps=helps)
-        self.status = max(self.status, status)
-        return status
-
     def finish(self, stream: IO[str] | None = None) -> int:
-        """Print everything that was found and return the exit status: 1 where an error stands and no worse is known."""
+        """Print everything that was found and return the exit status: the worst of the errors."""
         from nczarr import render
 
         out = stream or sys.stderr
@@ -63,7 +59,7 @@ class Messages:
             out.writelines(render.human(found, colour=render.wants_colour(out)))
             out.write(f"{render.summary(found, self.report.dropped)}\n")
         out.flush()
-        return self.status or int(self.report.errors > 0)
+        return max((STATUS.get(each.code, 1) for each in found if each.severity is Severity.ERROR), default=0)
 
     def guard(self, work: Callable[[], None]) -> int:
         """Do the work of a command; files out of reach and crashes become diagnostics. Returns the exit status."""
@@ -72,7 +68,7 @@ class Messages:
         except BrokenPipeError:
             raise
         except OSError as error:
-            self.fail("unreachable-file", _reason(error), 3)
+            self.report.error("unreachable-file", _reason(error))
         except Exception as error:
             self._crashed(error)
         return self.finish()

@@ -22,9 +22,15 @@ CODES = (
     Code(
         "unknown-format",
         ERROR,
-        "The format of a source cannot be told from its content, or that of a target from its suffix. Exit status 2.",
+        "The format of a source can be told neither from its content nor from its suffix.",
         "$ nczarr check -\nonce upon a time\n",
-        "Name the target's format with `--to`. A CDL text starts with `netcdf`, the notation with `dataset`, an "
-        "AST with `{`. `nczarr formats` lists all.",
+        "A CDL text starts with `netcdf`, the notation with `dataset`, an AST with `{`; `nczarr formats` lists all.",
+    ),
+    Code(
+        "unknown-target",
+        ERROR,
+        "The format named for a target, or that of its suffix, is none that can be written. Exit status 2.",
+        "$ nczarr compile - -o ocean.docx\nnetcdf t {\n}\n",
+        "Name the format with `--to`; `nczarr formats` lists all.",
     ),
 )
