@@ -29,10 +29,12 @@ class Atomic:
 
     @property
     def is_integer(self) -> bool:
+        """Whether the values are integers; char is not a number."""
         return self.high > 0
 
     @property
     def is_float(self) -> bool:
+        """Whether the values are IEEE floats."""
         return self.code in "fd"
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from nczarr.data.source import Index, Layout, Manifest, Selection, numpy_dtype
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 

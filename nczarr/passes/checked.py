@@ -25,6 +25,9 @@ class Unchecked:
     `lists`: value lists of a CDL `data:` section by the FQN of their variable, read by the pass `read_lists`;
     `attribute_lists`: those of attributes whose type is user-defined, by (FQN of group or variable, name).
     `parts`: the arrays of variables whose front end has them already, by the FQN of the variable.
+    `uses`: where names are used, for diagnostics: by the FQN of the owner, spans in a fixed order (a variable: its
+    type, then its dimensions; a compound: its fields' types; an enum or vlen: its base; what is missing falls back
+    to the owner's span).
     """
 
     dataset: Dataset
@@ -32,6 +35,12 @@ class Unchecked:
     lists: dict[str, Span] = field(default_factory=dict)
     attribute_lists: dict[tuple[str, str], Span] = field(default_factory=dict)
     parts: dict[str, Parts] = field(default_factory=dict)
+    uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+
+    def use(self, owner: str, index: int, otherwise: Span) -> Span:
+        """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
+        spans = self.uses.get(owner, ())
+        return spans[index] if index < len(spans) else otherwise
 
 
 @dataclass(frozen=True, slots=True)

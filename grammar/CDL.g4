@@ -1,0 +1,139 @@
+/** CDL, the text form of netCDF, as ncgen reads it; lenient on purpose.
+ *
+ * What is wrong but clear (sections out of order, a number where a dimension's name belongs, an enum without
+ * constants) parses, and is then reported by name and place. Every decision needs one token of lookahead:
+ * grammar/generate.py refuses a parser that would need more.
+ *
+ * Two token sources feed this grammar. The lexer rules below are the reference. The fast source
+ * (nczarr/syntax/cdl_tokens.py) also makes the virtual tokens: VALUES, a whole value list as one span of the
+ * source, and SIMPLE, a run of statements that regular expressions can take apart. Both give the same tree.
+ * The text between `netcdf` and the first brace is a name as it stands; both sources cut it out by hand.
+ */
+grammar CDL;
+
+tokens { DATASET_NAME, VALUES, SIMPLE }
+
+ncdesc      : NETCDF DATASET_NAME LBRACE body RBRACE EOF ;
+
+body        : attstatement* section* ;
+
+section     : TYPES typestatement*
+            | DIMENSIONS dimstatement*
+            | VARIABLES varstatement*
+            | DATA datastatement*
+            | GROUP name LBRACE body RBRACE attstatement*
+            ;
+
+// ---- attributes: `:a`, `x:a` (x a variable, else a type), `T x:a` --------------------------------------------
+attstatement : SIMPLE | ( attdecl | word ( attdecl | word attdecl ) ) SEMICOLON ;
+
+attdecl     : COLON name EQUALS datalist? ;
+
+// ---- types -----------------------------------------------------------------------------------------------
+typestatement
+            : SIMPLE
+            | attdecl SEMICOLON
+            | OPAQUE LPAREN size RPAREN name SEMICOLON?
+            | COMPOUND name LBRACE field* RBRACE SEMICOLON?
+            | word ( attdecl SEMICOLON
+                   | word attdecl SEMICOLON
+                   | enumdef SEMICOLON?
+                   | vlendef SEMICOLON?
+                   )
+            ;
+
+enumdef     : ENUM name LBRACE ( enumconst ( COMMA enumconst )* )? RBRACE ;
+
+enumconst   : name EQUALS size ;
+
+vlendef     : LPAREN STAR RPAREN name ;
+
+field       : word fieldspec ( COMMA fieldspec )* SEMICOLON ;
+
+fieldspec   : name ( LPAREN size ( COMMA size )* RPAREN )? ;
+
+// ---- dimensions ------------------------------------------------------------------------------------------
+dimstatement : SIMPLE
+            | ( attdecl
+              | word ( attdecl | word attdecl | EQUALS size ( COMMA dimdef )* )
+              ) SEMICOLON
+            ;
+
+dimdef      : name EQUALS size ;
+
+size        : UNLIMITED | INT | FLOAT | HEX | STRING | CHAR | STAR | NAME ;
+
+// ---- variables -------------------------------------------------------------------------------------------
+varstatement : SIMPLE
+            | ( attdecl
+              | word ( attdecl | word ( attdecl | shape? ( COMMA varspec )* ) )
+              ) SEMICOLON
+            ;
+
+varspec     : name shape? ;
+
+shape       : LPAREN ( dimref ( COMMA dimref )* )? RPAREN ;
+
+dimref      : word | INT | FLOAT | STRING | STAR ;
+
+// ---- data ------------------------------------------------------------------------------------------------
+datastatement : SIMPLE
+            | ( attdecl
+              | word ( attdecl | word attdecl | EQUALS datalist? )
+              ) SEMICOLON
+            ;
+
+datalist    : VALUES | dataitem ( COMMA dataitem )* ;
+
+dataitem    : LBRACE ( dataitem ( COMMA dataitem )* )? RBRACE
+            | INT | FLOAT | HEX | STRING | CHAR | FILL | constant_word
+            | word ( LPAREN dataitem ( COMMA dataitem )* RPAREN )?
+            ;
+
+// ---- words -----------------------------------------------------------------------------------------------
+/** A name in a definition: words of the language are let through, and refused later where they confuse. */
+name        : NAME | PATH | PRIMITIVE | ENUM | OPAQUE | COMPOUND | UNLIMITED | NETCDF | FILL | SPECIAL_FLOAT | NIL ;
+
+/** A use: a type, a variable or a dimension. */
+word        : NAME | PATH | PRIMITIVE | UNLIMITED | NETCDF ;
+
+constant_word : SPECIAL_FLOAT | NIL ;
+
+// ---- tokens (the reference; section words include their colon) -----------------------------------------------
+TYPES       : 'types:' ;
+DIMENSIONS  : 'dimensions:' ;
+VARIABLES   : 'variables:' ;
+DATA        : 'data:' ;
+GROUP       : 'group:' ;
+
+NETCDF      : 'netcdf' | 'NETCDF' | 'netCDF' ;
+PRIMITIVE   : 'byte' | 'char' | 'short' | 'int' | 'long' | 'integer' | 'float' | 'real' | 'double'
+            | 'ubyte' | 'ushort' | 'uint' | 'ulong' | 'uinteger' | 'int64' | 'uint64' | 'string' ;
+ENUM        : 'enum' ;
+OPAQUE      : 'opaque' ;
+COMPOUND    : 'compound' | 'struct' | 'structure' ;
+UNLIMITED   : 'unlimited' | 'UNLIMITED' ;
+NIL         : 'NIL' | 'nil' | 'Nil' ;
+SPECIAL_FLOAT
+            : 'NaN' | 'nan' | 'NaNf' | 'nanf' | '-'? ( 'Infinity' | 'Infinityf' | 'Inff' )
+            | 'DoubleInf' | 'FloatInf' ;
+FILL        : '_' ;
+
+HEX         : '0' [xX] [0-9a-fA-F]+ ( [sS] | [lL] [lL]? )? ;
+FLOAT       : [+-]? ( [0-9]+ '.' [0-9]* | '.' [0-9]* ) ( [eE] [+-]? [0-9]+ )? [fFdDlL]?
+            | [+-]? [0-9]+ [eE] [+-]? [0-9]+ [fFdDlL]? ;
+INT         : [+-]? [0-9]+ [a-zA-Z_]* ;
+STRING      : '"' ( '\\' . | ~["\\] )* '"' ;
+CHAR        : '\'' ( '\\' . | ~['\\] )* '\'' ;
+
+NAME        : START PART* ;
+PATH        : '/' | ( '/' START PART* )+ ;
+
+LBRACE : '{' ; RBRACE : '}' ; LPAREN : '(' ; RPAREN : ')' ;
+COLON : ':' ; SEMICOLON : ';' ; COMMA : ',' ; EQUALS : '=' ; STAR : '*' ;
+
+COMMENT     : ( '//' ~[\r\n]* | '/*' .*? '*/' ) -> skip ;
+SPACE       : [ \t\r\n\f]+ -> skip ;
+
+fragment START : [A-Za-z_] | '\\' [A-Za-z0-9] | [\u0080-\u{10FFFF}] ;
+fragment PART  : [A-Za-z0-9_.@+%-] | '\\' ~[\r\n] | [\u0080-\u{10FFFF}] ;

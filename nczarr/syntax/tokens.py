@@ -1,0 +1,74 @@
+"""Tokens and token streams for generated parsers that are fed by our own scanners.
+
+The ANTLR runtime asks a stream for little: look ahead, consume, go back. A list does all of it, several times
+faster than the runtime's buffered streams. Offsets are bytes of a `Source`; the runtime's lines and columns are unused.
+"""
+
+from __future__ import annotations
+
+
+class Token:
+    """One token: `type` of the grammar, `start` and `stop` (inclusive) as byte offsets."""
+
+    __slots__ = ("channel", "column", "line", "start", "stop", "text", "tokenIndex", "type")
+
+    def __init__(self, kind: int, start: int, stop: int) -> None:
+        self.type = kind
+        self.start = start
+        self.stop = stop
+        self.text = ""
+        self.tokenIndex = -1
+        self.channel = 0
+        self.line = 0
+        self.column = 0
+
+    @property
+    def end(self) -> int:
+        """Offset behind the token."""
+        return self.stop + 1
+
+
+class ListStream:
+    """A list of tokens as the stream a generated parser reads. The last token is EOF (type -1)."""
+
+    __slots__ = ("index", "tokens")
+
+    tokenSource = None  # noqa: N815  (the runtime's name; asked only by error strategies that make tokens)
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.index = 0
+
+    def LA(self, offset: int) -> int:  # noqa: N802
+        """Type of the token `offset` places ahead, from 1."""
+        return self.LT(offset).type
+
+    def LT(self, offset: int) -> Token:  # noqa: N802
+        """The token `offset` places ahead (from 1) or behind (negative)."""
+        at = self.index + offset - 1 if offset > 0 else self.index + offset
+        return self.tokens[min(max(at, 0), len(self.tokens) - 1)]
+
+    def consume(self) -> None:
+        """Go one token on; never past EOF."""
+        if self.index < len(self.tokens) - 1:
+            self.index += 1
+
+    def mark(self) -> int:
+        """A place to come back to."""
+        return self.index
+
+    def release(self, marker: int) -> None:
+        """Nothing is buffered, so nothing is released."""
+
+    def seek(self, index: int) -> None:
+        """Go to a token by number."""
+        self.index = index
+
+    def get(self, index: int) -> Token:
+        """The token of this number."""
+        return self.tokens[index]
+
+    @property
+    def size(self) -> int:
+        """Number of tokens."""
+        return len(self.tokens)
