@@ -1,6 +1,6 @@
 """numpy arrays and nested lists → the parts of a variable (DESIGN §7), as array sources in memory.
 
-Comes in: anything of the variable's shape, what `values.py` says for its elements. Goes out: one `ArrayInMemory` a part.
+Comes in: anything of the variable's shape, of elements as `values.py` has them. Goes out: one `ArrayInMemory` a part.
 Along unlimited dimensions the data may be shorter than the variable; what is missing is fill. Arrays of the
 target's own dtype are taken as they are, other numeric arrays after an exact check; the rest goes value by value.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, VlenType
-from nczarr.builder.values import Refused, values
+from nczarr.builder.values import RefusedValueError, values
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types, descr, escape, is_fixed
 from nczarr.data.source import Layout, Parts, numpy_dtype
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
-    """The shape of data for a variable of this rank. Raises Refused if lists are ragged or not nested so deep.
+    """The shape of data for a variable of this rank. Raises RefusedValueError if lists are ragged or not nested so deep.
 
     The elements of a vlen or compound value, and the bytes of a text, are not dimensions; char data may come
     as texts, whose longest then is the length of the last dimension.
@@ -35,7 +35,9 @@ def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
     depth = rank - 1 if texts else rank
     shape = data.shape[:depth] if hasattr(data, "shape") else tuple(_lengths(data, depth))
     if len(shape) < depth or (hasattr(data, "shape") and len(data.shape) > depth and is_fixed(type_name, types)):
-        raise Refused("shape-mismatch", f"the data have {len(getattr(data, 'shape', shape))} dimensions, not {rank}")
+        raise RefusedValueError(
+            "shape-mismatch", f"the data have {len(getattr(data, 'shape', shape))} dimensions, not {rank}"
+        )
     if texts:
         longest = max((len(_bytes(text)) for text in _leaves(data, depth)), default=0)
         return (*shape, longest)
@@ -52,7 +54,7 @@ def _is_texts(data: Any) -> bool:
 
 def _bytes(text: Any) -> bytes:
     if not isinstance(text, str | bytes):
-        raise Refused("type-mismatch", f"{text!r} is no text, and char holds nothing else")
+        raise RefusedValueError("type-mismatch", f"{text!r} is no text, and char holds nothing else")
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
@@ -60,10 +62,12 @@ def _lengths(data: Any, depth: int) -> list[int]:
     level, lengths = [data], []
     for axis in range(depth):
         if not all(isinstance(item, list | tuple | range) or hasattr(item, "__array__") for item in level):
-            raise Refused("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
+            raise RefusedValueError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:
-            raise Refused("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side")
+            raise RefusedValueError(
+                "shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side"
+            )
         lengths.append(sizes.pop() if sizes else 0)
         level = [inner for item in level for inner in item]
     return lengths
@@ -80,19 +84,20 @@ def _leaves(data: Any, depth: int) -> list[Any]:
 
 
 def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Constant | None, types: Types) -> Parts:
-    """The arrays of a variable of `shape` whose data have the shape `given` and lie at its start. Raises Refused."""
+    """The arrays of a variable of `shape` whose data have the shape `given` and lie at its start. Raises RefusedValueError."""
     if is_fixed(type_name, types) or type_name == "string":
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
     elements = values(_leaves(data, len(given)), type_name, types)
-    return dict(_ragged("", _spread(elements, given, shape, fill), shape, types))
+    return constant_parts("", _spread(elements, given, shape, fill), shape, types)
 
 
 def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -> Layout:
-    return Layout(descr(type_name, types), shape, shape, fill=_fill_bytes(fill))
+    return Layout(descr(type_name, types), shape, shape, fill=fill_bytes(fill))
 
 
-def _fill_bytes(fill: Constant | None) -> bytes | None:
+def fill_bytes(fill: Constant | None) -> bytes | None:
+    """A fill value as `Layout.fill` wants it: the bytes of one element, None where there is none."""
     data = fill.data if fill is not None else None
     if isinstance(data, tuple):
         return data[0] if data and isinstance(data[0], bytes) else None
@@ -106,7 +111,7 @@ def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any
     found = getattr(data, "dtype", None)
     if found is not None and isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
-        if found == dtype and dtype.kind not in "O" and not isinstance(types.get(type_name), EnumType):
+        if found == dtype and dtype.kind != "O" and not isinstance(types.get(type_name), EnumType):
             return array
         if found.kind in "iuf" and type_name in ATOMIC and dtype.kind in "iuf":
             return _numbers(array, type_name, dtype)
@@ -134,7 +139,7 @@ def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArr
     if wrong.any():
         first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
         value = array[first].item()
-        raise Refused("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
+        raise RefusedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
     return out
 
 
@@ -181,12 +186,12 @@ def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | Non
 
 def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
     if fill is None or not isinstance(fill.data, tuple):
-        raise Refused("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
+        raise RefusedValueError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
     return fill.data
 
 
-def _ragged(path: str, made: Constant, shape: Shape, types: Types) -> list[tuple[str, ArrayInMemory]]:
-    """The parts of values of variable size: counts and content of a vlen, one child a field of a compound."""
+def constant_parts(path: str, made: Constant, shape: Shape, types: Types) -> Parts:
+    """The parts below `path` that hold the values of a constant: counts and content of a vlen, one child a field."""
     import numpy as np
 
     declared = types.get(made.type)
@@ -194,17 +199,17 @@ def _ragged(path: str, made: Constant, shape: Shape, types: Types) -> list[tuple
     if isinstance(declared, VlenType):
         rows = [row for row in made.data if isinstance(row, Constant)]
         counts = np.array([row.count for row in rows], dtype="<i8").reshape(shape)
-        source = ArrayInMemory(Layout("<i8", shape, shape, fill=bytes(8)), counts)
         content = _joined(rows, declared.base, types)
-        return [(inside + "counts", source), *_ragged(inside + "content", content, (content.count,), types)]
+        source = ArrayInMemory(Layout("<i8", shape, shape, fill=bytes(8)), counts)
+        return {inside + "counts": source, **constant_parts(inside + "content", content, (content.count,), types)}
     if isinstance(declared, CompoundType) and not is_fixed(made.type, types):
-        out = []
+        out: Parts = {}
         for position, field in enumerate(declared.fields):
             column = [item for item in made.data[position :: len(declared.fields)] if isinstance(item, Constant)]
             child = inside + escape(field.name)
-            out += _ragged(child, _joined(column, field.type, types), (*shape, *field.shape), types)
+            out |= constant_parts(child, _joined(column, field.type, types), (*shape, *field.shape), types)
         return out
-    return [(path, ArrayInMemory(_layout(made.type, shape, None, types), _array(made, types).reshape(shape)))]
+    return {path: ArrayInMemory(_layout(made.type, shape, None, types), _array(made, types).reshape(shape))}
 
 
 def _joined(rows: Sequence[Constant], type_name: str, types: Types) -> Constant:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
+from nczarr.ast.walk import MAX_DEPTH
 from nczarr.builder import storage
 from nczarr.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle
 from nczarr.builder.position import caller
@@ -105,7 +106,10 @@ class GroupBuilder:
         """Declare a group inside this one."""
         name = self._site.name(name, "a group")
         made = GroupBuilder(self._site, names.join(self.path, name), name)
-        self.groups.append(made)
+        if len(names.split(made.path)) > MAX_DEPTH:
+            self._site.error("too-deep-nesting", f"group `{name}` is nested more than {MAX_DEPTH} deep")
+        else:
+            self.groups.append(made)
         return made
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
