@@ -102,7 +102,7 @@ class DatasetHandle:
 
         report = Report()
         form = pipeline.target("", form_name, report)
-        pieces = form and pipeline.text(self.checked, form, report, Options())
+        pieces = form and pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.sorted())
         return b"".join(pieces).decode("utf-8")
@@ -260,4 +260,5 @@ def options_from(
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss),
+        special=True,  # a text target loses nothing of the storage
     )

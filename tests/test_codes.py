@@ -40,7 +40,7 @@ def reported(path: Path) -> set[str]:
         if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in ("error", "warning", "Diagnostic", "RefusedValueError") and isinstance(node.args[0].value, str):
+        if name in ("error", "warning", "Diagnostic", "RefusedError") and isinstance(node.args[0].value, str):
             found.add(node.args[0].value)
     return found
 

@@ -1,4 +1,4 @@
-"""Every small erroneous file of the shared corpus: accepted, warned of, or refused at exactly that place with that code."""
+"""Every erroneous file of the shared corpus: accepted, warned of, or refused at exactly that place with that code."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def test_case(case: dict[str, Any]) -> None:
         return
     assert ran.status == (1 if case["expected"] == "error" else 0)
     assert (case["expected"], code, case["line"], case["column"]) in places
-    assert all("internal-error" != place[1] for place in places)
+    assert all(place[1] != "internal-error" for place in places)
     # One defect, one complaint: whatever else is said must not be a second error.
     assert len([place for place in places if place[0] == "error"]) == (case["expected"] == "error")

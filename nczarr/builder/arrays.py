@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, VlenType
-from nczarr.builder.values import RefusedValueError, values
+from nczarr.builder.values import RefusedError, values
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types, descr, escape, is_fixed
 from nczarr.data.source import Layout, Parts, numpy_dtype
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
-    """The shape of data for a variable of this rank. Raises RefusedValueError if lists are ragged or not nested so deep.
+    """The shape of data for a variable of this rank. Raises RefusedError for ragged or shallow lists.
 
     The elements of a vlen or compound value, and the bytes of a text, are not dimensions; char data may come
     as texts, whose longest then is the length of the last dimension.
@@ -35,7 +35,7 @@ def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
     depth = rank - 1 if texts else rank
     shape = data.shape[:depth] if hasattr(data, "shape") else tuple(_lengths(data, depth))
     if len(shape) < depth or (hasattr(data, "shape") and len(data.shape) > depth and is_fixed(type_name, types)):
-        raise RefusedValueError(
+        raise RefusedError(
             "shape-mismatch", f"the data have {len(getattr(data, 'shape', shape))} dimensions, not {rank}"
         )
     if texts:
@@ -54,7 +54,7 @@ def _is_texts(data: Any) -> bool:
 
 def _bytes(text: Any) -> bytes:
     if not isinstance(text, str | bytes):
-        raise RefusedValueError("type-mismatch", f"{text!r} is no text, and char holds nothing else")
+        raise RefusedError("type-mismatch", f"{text!r} is no text, and char holds nothing else")
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
@@ -62,10 +62,10 @@ def _lengths(data: Any, depth: int) -> list[int]:
     level, lengths = [data], []
     for axis in range(depth):
         if not all(isinstance(item, list | tuple | range) or hasattr(item, "__array__") for item in level):
-            raise RefusedValueError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
+            raise RefusedError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:
-            raise RefusedValueError(
+            raise RefusedError(
                 "shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side"
             )
         lengths.append(sizes.pop() if sizes else 0)
@@ -84,7 +84,7 @@ def _leaves(data: Any, depth: int) -> list[Any]:
 
 
 def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Constant | None, types: Types) -> Parts:
-    """The arrays of a variable of `shape` whose data have the shape `given` and lie at its start. Raises RefusedValueError."""
+    """The arrays of a variable of `shape` whose data have the shape `given` and lie at its start. Raises RefusedError."""
     if is_fixed(type_name, types) or type_name == "string":
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
@@ -139,7 +139,7 @@ def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArr
     if wrong.any():
         first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
         value = array[first].item()
-        raise RefusedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
+        raise RefusedError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
     return out
 
 
@@ -186,7 +186,7 @@ def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | Non
 
 def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
     if fill is None or not isinstance(fill.data, tuple):
-        raise RefusedValueError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
+        raise RefusedError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
     return fill.data
 
 

@@ -11,7 +11,7 @@ from nczarr.builder.group import GroupBuilder
 from nczarr.builder.pieces import PendingAttribute, PendingVariable, Site
 from nczarr.builder.position import caller
 from nczarr.builder.scope import Scope, groups, survey
-from nczarr.builder.values import RefusedValueError, constant, infer
+from nczarr.builder.values import RefusedError, constant, infer
 from nczarr.diagnostics import CompileError
 from nczarr.options import KINDS
 from nczarr.source import Span
@@ -98,7 +98,7 @@ class Assembly:
             return None
         try:
             given = shape_of(data, kind, len(variable.dimensions), self.scope.types)
-        except RefusedValueError as refused:
+        except RefusedError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
             return None
         for axis, (reference, length) in enumerate(zip(variable.dimensions, given, strict=True)):
@@ -127,7 +127,7 @@ class Assembly:
         lengths = tuple(length for length in shape if length is not None)
         try:
             return parts_of(data, kind, given, lengths, fill, self.scope.types)
-        except RefusedValueError as refused:
+        except RefusedError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
         return None
 
@@ -137,7 +137,7 @@ class Assembly:
         path = self.scope.dimension(reference, group)
         return None if path is None else self.extents.get(path, self.scope.dimensions[path].size)
 
-    def _refuse(self, refused: RefusedValueError, what: str, span: Span) -> None:
+    def _refuse(self, refused: RefusedError, what: str, span: Span) -> None:
         self.site.error(refused.code, f"{what}: {refused}", span)
 
     def _group(self, group: GroupBuilder) -> Group:
@@ -185,7 +185,7 @@ class Assembly:
                         self.site.error("undefined-type", text, each.span)
                     continue
                 value = constant(each.value, kind, self.scope.types)
-            except RefusedValueError as refused:
+            except RefusedError as refused:
                 self._refuse(refused, f"attribute `{each.name}` of {owner}", each.span)
                 continue
             out.append(Attribute(name=each.name, value=value, span=each.span))

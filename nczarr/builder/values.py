@@ -20,7 +20,7 @@ from nczarr.data.parts import NUMPY, Types, is_fixed
 _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in ("char", "string")}
 
 
-class RefusedValueError(ValueError):
+class RefusedError(ValueError):
     """A value that does not suit its type: a diagnostic code and a message, for whoever knows the place."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -29,7 +29,7 @@ class RefusedValueError(ValueError):
 
 
 def infer(value: Any) -> str:
-    """The atomic type of a value that names none. Raises RefusedValueError if there is no such type or more than one.
+    """The atomic type of a value that names none. Raises RefusedError if there is no such type or more than one.
 
     Arrays keep their dtype; text is char, a list of texts string; integers are int, else int64, else uint64.
     """
@@ -37,17 +37,17 @@ def infer(value: Any) -> str:
     if dtype is not None and dtype.kind in "iuf":
         name = _FROM_NUMPY.get(f"{dtype.kind}{dtype.itemsize}")
         if name is None:
-            raise RefusedValueError("type-mismatch", f"dtype {dtype} has no type in netCDF")
+            raise RefusedError("type-mismatch", f"dtype {dtype} has no type in netCDF")
         return name
     if isinstance(value, str | bytes):
         return "char"
     items = _items(value)
     if not items:
-        raise RefusedValueError("empty-attribute", "the type of an empty list cannot be told; name it with `type=`")
+        raise RefusedError("empty-attribute", "the type of an empty list cannot be told; name it with `type=`")
     if all(isinstance(item, str | bytes | None) for item in items):
         return "string"
     if any(isinstance(item, str | bytes | None) for item in items):
-        raise RefusedValueError("mixed-types", "text and numbers are mixed in one attribute")
+        raise RefusedError("mixed-types", "text and numbers are mixed in one attribute")
     return _numeric(items)
 
 
@@ -60,11 +60,11 @@ def _numeric(items: list[Any]) -> str:
     for name in ("int", "int64", "uint64"):
         if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
             return name
-    raise RefusedValueError("value-range", f"no integer type holds both {min(numbers)} and {max(numbers)}")
+    raise RefusedError("value-range", f"no integer type holds both {min(numbers)} and {max(numbers)}")
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:
-    """The constant of a declared type that `value` stands for: one value, or a list of them. Raises RefusedValueError."""
+    """The constant of a declared type that `value` stands for: one value, or a list of them. Raises RefusedError."""
     if type_name == "char":
         return Constant.text(_text(value))
     return values(_several(value, type_name, types), type_name, types)
@@ -92,7 +92,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
-    """The constant that holds these values, one each. Raises RefusedValueError, naming the value that does not suit."""
+    """The constant that holds these values, one each. Raises RefusedError, naming the value that does not suit."""
     items = list(items)
     count = len(items)
     declared = types.get(type_name)
@@ -129,7 +129,7 @@ def _pack(atomic: Atomic, items: list[Any]) -> bytes:
 def _ranged(item: Any, atomic: Atomic) -> int:
     number = _integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
-        raise RefusedValueError(
+        raise RefusedError(
             "value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
         )
     return number
@@ -144,28 +144,28 @@ def _integer(item: Any, what: str) -> int:
     except TypeError:
         pass
     if isinstance(item, float):
-        raise RefusedValueError("value-range", f"{item!r} cannot be stored in {what}")
-    raise RefusedValueError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
+        raise RefusedError("value-range", f"{item!r} cannot be stored in {what}")
+    raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
 
 
 def _real(item: Any, atomic: Atomic) -> float:
     _refuse_bool(item)
     if isinstance(item, str | bytes) or item is None:
-        raise RefusedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
+        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
     try:
         number = float(item)
         if math.isfinite(number):
             struct.pack(f"<{atomic.code}", number)
     except OverflowError:
-        raise RefusedValueError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
+        raise RefusedError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
     except (TypeError, ValueError):
-        raise RefusedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
+        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
     return number
 
 
 def _refuse_bool(item: Any) -> None:
     if isinstance(item, bool) or getattr(getattr(item, "dtype", None), "kind", "") == "b":
-        raise RefusedValueError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
 
 
 def _text(value: Any) -> bytes:
@@ -175,13 +175,13 @@ def _text(value: Any) -> bytes:
         return bytes(value.tobytes())
     if isinstance(value, str | bytes):
         return _encoded(value)
-    raise RefusedValueError("type-mismatch", f"{_shown(value)} is no text, and char holds nothing else")
+    raise RefusedError("type-mismatch", f"{_shown(value)} is no text, and char holds nothing else")
 
 
 def _character(item: Any) -> bytes:
     data = _text(item) or b"\0"
     if len(data) != 1:
-        raise RefusedValueError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
+        raise RefusedError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
     return data
 
 
@@ -191,20 +191,20 @@ def _encoded(text: str | bytes) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise RefusedValueError("invalid-utf8", f"{_shown(text)} holds a lone surrogate; give bytes instead") from None
+        raise RefusedError("invalid-utf8", f"{_shown(text)} holds a lone surrogate; give bytes instead") from None
 
 
 def _string(item: Any) -> bytes | None:
     if item is None or isinstance(item, str | bytes):
         return None if item is None else _encoded(item)
-    raise RefusedValueError("type-mismatch", f"{_shown(item)} is no string")
+    raise RefusedError("type-mismatch", f"{_shown(item)} is no string")
 
 
 def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
     if isinstance(item, str):
         if item not in named:
             listed = ", ".join(list(named)[:10])
-            raise RefusedValueError(
+            raise RefusedError(
                 "undefined-enum-constant", f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
             )
         return named[item]
@@ -213,9 +213,9 @@ def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
 
 def _opaque(item: Any, declared: OpaqueType) -> bytes:
     if not isinstance(item, bytes):
-        raise RefusedValueError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
+        raise RefusedError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
     if len(item) != declared.size:
-        raise RefusedValueError(
+        raise RefusedError(
             "opaque-length", f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
         )
     return item
@@ -225,7 +225,7 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
     if declared.base == "char":
         return Constant.text(_text(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
-        raise RefusedValueError(
+        raise RefusedError(
             "missing-braces", f"{_shown(item)} is no list, and a value of vlen `{declared.name}` is one"
         )
     return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
@@ -237,21 +237,21 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     if isinstance(item, dict):
         unknown = sorted(set(item) - {field.name for field in fields})
         if unknown:
-            raise RefusedValueError("undefined-field", f"`{unknown[0]}` is no field of compound `{declared.name}`")
+            raise RefusedError("undefined-field", f"`{unknown[0]}` is no field of compound `{declared.name}`")
         given = [item.get(field.name, ...) for field in fields]
     elif isinstance(item, tuple | list):
         given = [*item, *[...] * (len(fields) - len(item))]
     else:
-        raise RefusedValueError(
+        raise RefusedError(
             "missing-braces", f"{_shown(item)} is no record of compound `{declared.name}`: give a dict or tuple"
         )
     if len(given) > len(fields):
         message = f"compound `{declared.name}` has {len(fields)} fields, {len(given)} values are given"
-        raise RefusedValueError("too-many-values", message)
+        raise RefusedError("too-many-values", message)
     out = []
     for field, value in zip(fields, given, strict=True):
         if value is ...:
-            raise RefusedValueError(
+            raise RefusedError(
                 "expected-value", f"field `{field.name}` of compound `{declared.name}` has no value"
             )
         size = math.prod(field.shape)
@@ -259,7 +259,7 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
         if field.type == "char" and field.shape and isinstance(value, str | bytes):
             items = [bytes([byte]) for byte in _text(value).ljust(size, b"\0")]
         if len(items) != size:
-            raise RefusedValueError(
+            raise RefusedError(
                 "too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given"
             )
         out.append(values(items, field.type, types))
