@@ -56,7 +56,7 @@ docs-check: $(READY) ## are the generated pages current?
 	@$(RUN) docs/generate.py --check
 
 bench: $(READY) ## the rows of benchmarks/, small sizes
-	@$(RUN) benchmarks/run --quick
+	@benchmarks/run --quick
 
 lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock

@@ -65,9 +65,7 @@ def _lengths(data: Any, depth: int) -> list[int]:
             raise RefusedError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:
-            raise RefusedError(
-                "shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side"
-            )
+            raise RefusedError("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side")
         lengths.append(sizes.pop() if sizes else 0)
         level = [inner for item in level for inner in item]
     return lengths

@@ -129,9 +129,7 @@ def _pack(atomic: Atomic, items: list[Any]) -> bytes:
 def _ranged(item: Any, atomic: Atomic) -> int:
     number = _integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
-        raise RefusedError(
-            "value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
-        )
+        raise RefusedError("value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})")
     return number
 
 
@@ -225,9 +223,7 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
     if declared.base == "char":
         return Constant.text(_text(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
-        raise RefusedError(
-            "missing-braces", f"{_shown(item)} is no list, and a value of vlen `{declared.name}` is one"
-        )
+        raise RefusedError("missing-braces", f"{_shown(item)} is no list, and a value of vlen `{declared.name}` is one")
     return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
 
@@ -251,17 +247,13 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     out = []
     for field, value in zip(fields, given, strict=True):
         if value is ...:
-            raise RefusedError(
-                "expected-value", f"field `{field.name}` of compound `{declared.name}` has no value"
-            )
+            raise RefusedError("expected-value", f"field `{field.name}` of compound `{declared.name}` has no value")
         size = math.prod(field.shape)
         items = _flat(value, len(field.shape)) if field.shape else [value]
         if field.type == "char" and field.shape and isinstance(value, str | bytes):
             items = [bytes([byte]) for byte in _text(value).ljust(size, b"\0")]
         if len(items) != size:
-            raise RefusedError(
-                "too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given"
-            )
+            raise RefusedError("too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given")
         out.append(values(items, field.type, types))
     return out
 
