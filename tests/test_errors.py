@@ -1,4 +1,4 @@
-"""tests/errors/*.cdl: chunks split by `---`, with `//! code …` on each line that must be reported; nothing more, nothing less."""
+"""tests/errors/*.cdl: `//! code` on each line that must be reported; nothing more, nothing less. `---` splits chunks."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _leaves(data: Any, depth: int) -> list[Any]:
 
 
 def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Constant | None, types: Types) -> Parts:
-    """The arrays of a variable of `shape` whose data have the shape `given` and lie at its start. Raises RefusedError."""
+    """The arrays of a variable of `shape` whose data, of shape `given`, lie at its start. Raises RefusedError."""
     if is_fixed(type_name, types) or type_name == "string":
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
