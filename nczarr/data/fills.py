@@ -106,7 +106,8 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
             lengths[part.path.removesuffix("counts") + "content"] = (
                 math.prod(known) * struct.unpack("<q", pattern[0])[0]
             )
-        if len(pattern) > 1 or (None in part.shape and math.prod(known)):
+        ragged = None in part.shape
+        if len(pattern) > 1 or (ragged and math.prod(known) > 0):
             layout = Layout(descr(part.type, types), known, known)
             sources[part.path] = Repeated(layout, tuple(pattern))
     return sources

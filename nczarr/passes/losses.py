@@ -18,16 +18,16 @@ from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Loss
 
 ANNOTATIONS = {
-    "attribute-type": "the types of {} attributes",
-    "attribute-bytes": "trailing NULs of {} attributes",
-    "type-name": "the names of {} types",
-    "char-or-string": "that {} variables are char",
-    "unlimited": "that {} dimensions are unlimited",
-    "unused-dimension": "{} dimensions that no variable uses",
-    "dimension-home": "the groups that {} dimensions belong to",
-    "storage": "storage hints of {} variables",
-    "filter": "filters of {} variables that have no name there: their chunks are stored as they are",
-    "definition-order": "the order of definition in {} groups",
+    "attribute-type": "types of attributes",
+    "attribute-bytes": "trailing NULs of attributes",
+    "type-name": "names of types",
+    "char-or-string": "char rather than string",
+    "unlimited": "unlimited dimensions",
+    "unused-dimension": "unused dimensions",
+    "dimension-home": "the groups of dimensions",
+    "storage": "storage hints",
+    "filter": "filters without a name there, whose chunks are stored as they are",
+    "definition-order": "the order of definition",
     "kind": "the kind of netCDF file",
     "dataset-name": "the dataset's name",
 }

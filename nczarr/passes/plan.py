@@ -90,10 +90,10 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
     for kind, phrase in ANNOTATIONS.items():
         count = sum(loss.kind == kind for loss in annotations)
         if count:
-            phrases.append(phrase.format(count))
+            phrases.append(f"{phrase} ({count})")
     notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
     hints = [] if options.verbose else ["`--verbose` lists them one by one"]
-    report.warning("lost-annotations", f"{form.name} does not keep {'; '.join(phrases)}", notes=notes, helps=hints)
+    report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
 def _check_keys(checked: Checked, report: Report) -> None:
