@@ -1,7 +1,7 @@
 """The target layout of every part of every variable, for stores of chunked arrays.
 
 Comes in: a checked dataset, the target's `Arrays`, the run's options. Goes out: each variable's storage with the
-options worked in, and one `Target` a part. Rules: DESIGN §7; fill values of texts: `_text_fill`.
+options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fill`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nczarr import names
-from nczarr.ast import Codec, EnumType, Storage, Variable
+from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
-from nczarr.data.source import ArraySource, Layout, Parts
+from nczarr.data.source import ArraySource, Descr, Layout, Parts
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
@@ -114,6 +114,7 @@ def _target(
 ) -> Target:
     type_name = one.part.type
     strings = Strings()
+    dtype: Descr
     if type_name == "string":
         strings = survey(one.source) if one.source is not None else Strings(len(one.pad), b"\0" in one.pad)
         fixed = arrays.fixed_strings and strings.longest <= FIXED_STRING and strings.utf8
@@ -121,13 +122,12 @@ def _target(
         dtype = f"|S{max(1, strings.longest)}" if exact else "|O"
         itemsize = max(1, strings.longest) if exact else 16
     else:
-        found = descr(type_name, checked.types)
-        dtype = found  # type: ignore[assignment]
+        dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf:
             dtype = ">S1"
-        elif storage.endian == "big" and isinstance(found, str) and _has_order(type_name, checked):
-            dtype = found.replace("<", ">")
+        elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
+            dtype = dtype.replace("<", ">")
     chunks = storage.chunks if one.shape == shape and one.part.shape == shape else None
     if chunks is None or not fits(chunks, itemsize):
         chunks = default_chunks(one.shape, itemsize)
@@ -139,42 +139,32 @@ def _target(
     return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
 
 
-def _has_order(type_name: str, checked: Checked) -> bool:
-    """Whether byte order means anything for arrays of this type: numbers and enums do, records keep little-endian."""
-    declared = checked.types.get(type_name)
-    return declared is None or isinstance(declared, EnumType)
+def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
+    """The fill value that the target declares, in its dtype's bytes, and whether chunks of fill may be missing.
 
-
-def _fill(one: _One, dtype: object, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
-    """The fill value that the target declares, in its dtype's bytes, and whether chunks of fill may be missing."""
-    text = isinstance(dtype, str) and dtype[1] == "S"
+    A missing chunk of an array without fill value reads as zeros or empty texts everywhere, so a fill value of
+    zeros is declared only for numbers of the dataset's own: xarray would mask the zeros of `counts` and empty
+    texts, and cannot open a group in which a record has one, and of fixed texts tensorstore wants base64 where the netCDF library wants
+    the text. Any other fill of texts, opaques and records is written out, or, where the array is too large for that,
+    declared in base64: such a text the library does not get to see.
+    """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")
-    nothing_to_say = one.source is None and zero
-    if text:
-        return _text_fill(one, str(dtype), small=small, zero=zero)
-    if dtype == "|O":
-        return (one.pad, True) if strings.utf8 else (None, not small or nothing_to_say)
-    if not one.has_fill and small:
-        return None, nothing_to_say
-    if isinstance(dtype, str) and dtype[0] == ">":
-        return one.pad[::-1], True
-    return one.pad, True
-
-
-def _text_fill(one: _One, dtype: str, *, small: bool, zero: bool) -> tuple[bytes | None, bool]:
-    """Fill of `|S1` and `|Sn` arrays, for which Zarr v2 wants base64 and the netCDF library the text itself.
-
-    An empty text is the same to both; for char arrays it is null, as the library wants it (DESIGN §7), and a
-    missing chunk reads as NUL everywhere. Any other text is written out, or, where the array is too large
-    for that, declared in base64: such an array the library does not get to see.
-    """
-    if dtype == ">S1":
+    if dtype == "|O" and not zero and strings.utf8:
+        return one.pad, True
+    if dtype == ">S1":  # for the netCDF library alone
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
-    if zero:
-        if dtype == "|S1" and one.part.type == "char":
-            return None, one.source is None or not small
-        return bytes(int(dtype[2:])), True
-    if small:
-        return None, False
-    return one.pad.ljust(int(dtype[2:]), b"\0"), True
+    number = isinstance(dtype, str) and dtype[1] in "iuf"
+    if zero and not (number and one.part.path == ""):
+        # DESIGN §7: all chunks of char arrays are written. Those of records are, because zarr-python cannot make up a
+        # missing chunk of records with raw fields.
+        # Zarr 2 libraries did not agree on what a missing chunk of texts of any length is.
+        whole = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
+        return None, not (whole and small)
+    if not number:
+        if small or dtype == "|O":
+            return None, not small
+        return one.pad.ljust(itemsize, b"\0"), True
+    if not one.has_fill and small:
+        return None, one.source is None and zero
+    return one.pad[::-1] if str(dtype)[0] == ">" else one.pad, True

@@ -128,13 +128,14 @@ class _NCZarr:
         layout = target.layout
         storage = self.planned.storage[path]
         written = to_configs(layout.codecs, itemsize(layout.dtype))
-        is_text = isinstance(layout.dtype, str) and layout.dtype[1] == "S"
+        dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
+        number = dtype[1] in "iuf"
         said = Storage(
             layout=None,
             chunks=layout.chunks or None,
             codecs=from_configs(written) or (),
-            endian="big" if isinstance(layout.dtype, str) and layout.dtype[:2] in (">i", ">u", ">f") else None,
-            no_fill=layout.fill is None and not is_text,
+            endian="big" if number and dtype[0] == ">" else None,
+            no_fill=number and layout.fill is None,
         )
         anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
         return _unsaid(
