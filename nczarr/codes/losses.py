@@ -59,8 +59,8 @@ CODES = (
     Code(
         "unreadable-char",
         WARNING,
-        "`--char netcdf` writes char arrays as `>S1`, which only the netCDF library reads; to zarr-python and xarray the "
-        "whole group becomes unreadable.",
+        "`--char netcdf` writes char arrays as `>S1`, which only the netCDF library reads; to zarr-python and xarray "
+        "the whole group becomes unreadable.",
         "$ nczarr compile - --char netcdf\nnetcdf t {\nvariables:\n  char c ;\n}\n",
         "Leave the option out: char arrays are `|S1` then, which all read.",
     ),
@@ -77,7 +77,7 @@ CODES = (
         ERROR,
         "`--chunks` names no dimension or variable of the dataset, or has another number of lengths than the variable "
         "has dimensions.",
-        "$ nczarr compile - --chunks longitude=4\nnetcdf t {\ndimensions:\n  lon = 8 ;\nvariables:\n  int v(lon) ;\n}\n",
+        "$ nczarr compile - --chunks long=4\nnetcdf t {\ndimensions:\n  lon = 8 ;\nvariables:\n  int v(lon) ;\n}\n",
         "Correct the name, or give one length a dimension.",
     ),
     Code(

@@ -144,9 +144,9 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
 
     A missing chunk of an array without fill value reads as zeros or empty texts everywhere, so a fill value of
     zeros is declared only for numbers of the dataset's own: xarray would mask the zeros of `counts` and empty
-    texts, and cannot open a group in which a record has one, and of fixed texts tensorstore wants base64 where the netCDF library wants
-    the text. Any other fill of texts, opaques and records is written out, or, where the array is too large for that,
-    declared in base64: such a text the library does not get to see.
+    texts, and cannot open a group in which a record has one; and of fixed texts tensorstore wants base64 where the
+    netCDF library wants the text. Any other fill of texts, opaques and records is written out, or, where the array is
+    too large for that, declared in base64: such a text the library does not get to see.
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")
@@ -156,9 +156,8 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
     number = isinstance(dtype, str) and dtype[1] in "iuf"
     if zero and not (number and one.part.path == ""):
-        # DESIGN §7: all chunks of char arrays are written. Those of records are, because zarr-python cannot make up a
-        # missing chunk of records with raw fields.
-        # Zarr 2 libraries did not agree on what a missing chunk of texts of any length is.
+        # DESIGN §7: all chunks of char arrays are written. So are those of records, because zarr-python cannot make up
+        # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
         whole = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
         return None, not (whole and small)
     if not number:
