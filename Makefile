@@ -23,10 +23,10 @@ demo: $(READY) ## compile a sample to a store, and show errors that teach
 	@$(RUN) samples/demo.py
 
 test: $(READY) ## the quick tests (under two minutes)
-	@$(RUN) -m pytest -m "not slow"
+	@$(RUN) -m pytest -m "not slow" -n auto
 
 proof: $(READY) ## everything: exactness, fuzzing, peers, load
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest -n auto
 
 check: format-check lint types grammar-check docs-check test ## everything that must be green before a commit
 
@@ -56,7 +56,7 @@ docs-check: $(READY) ## are the generated pages current?
 	@$(RUN) docs/generate.py --check
 
 bench: $(READY) ## the rows of benchmarks/, small sizes
-	@$(RUN) benchmarks/run --quick
+	@benchmarks/run --quick
 
 lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock

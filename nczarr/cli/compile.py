@@ -60,6 +60,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         char_netcdf=arguments.char == "netcdf",
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
+        special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )
 
