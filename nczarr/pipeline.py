@@ -83,4 +83,13 @@ def text(checked: Checked, form: Format, report: Report, options: Options) -> It
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
-    raise NotImplementedError
+    from nczarr.link import content
+
+    return content(checked, form, report, options)
+
+
+def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
+    from nczarr.link import shown
+
+    return shown(checked, form, report, options)
