@@ -47,6 +47,7 @@ class Format:
     `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
     `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
     `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file. One of the two, or neither.
+    `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Format:
     suffixes: tuple[str, ...]
     spec: str
     capabilities: Capabilities = Capabilities()
+    detects: str = ""
     read: str | None = None
     emit: str | None = None
     write: str | None = None
