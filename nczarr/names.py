@@ -113,6 +113,24 @@ def unescape_cdl(text: str) -> str:
     return _CDL_ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
+def is_strange(character: str) -> bool:
+    """Whether a character is a control or an invisible space, which no name of CDL or the notation holds bare."""
+    return unicodedata.category(character) in ("Cc", "Zs", "Zl", "Zp")
+
+
+def bad_character(character: str) -> str:
+    """What to say of a character that does not belong where it stands."""
+    code, category = f"U+{ord(character[:1] or chr(0)):04X}", unicodedata.category(character[:1] or chr(0))
+    name = unicodedata.name(character[:1] or chr(0), "")
+    if category in ("Zs", "Zl", "Zp"):
+        return f"{code} {name} is not white space here"
+    if category == "Cc":
+        return f"control character {code} is not allowed here"
+    if category == "Cs":
+        return "a byte that is not UTF-8 stands here"
+    return f"`{character}` is not allowed here" if character.isascii() else f"{code} {name} is not allowed here"
+
+
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` was probably meant to be, or None."""
     known = list(candidates)[:5000]

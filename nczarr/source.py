@@ -12,6 +12,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from mmap import mmap
 
+Buffer = bytes | mmap
+"""What a source holds: both slice to bytes, both are searched by `re`."""
+
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -20,7 +23,7 @@ class Source:
 
     __slots__ = ("_starts", "data", "name")
 
-    def __init__(self, name: str, data: bytes | mmap) -> None:
+    def __init__(self, name: str, data: Buffer) -> None:
         self.name = name
         self.data = data
         self._starts: list[int] | None = None

@@ -11,10 +11,10 @@ corpus file); only the two virtual tokens are coarser.
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from nczarr import names
 from nczarr.diagnostics import Report
-from nczarr.source import Source, Span
+from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
@@ -88,24 +88,33 @@ _CAREFUL_CUT = re.compile(
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
-_VALUE = rb'(?:"[^"\\\r\n]*+"|[^;"\'/{}\\:\x80-\xff]*+)[ \t]*+;'
-ATTRIBUTE = rb"(?:(%s)(?:[ \t]++(%s))?+[ \t]*+)?+:[ \t]*+(%s)[ \t]*+=[ \t]*+(%s)" % (NAME, NAME, NAME, _VALUE)
-VARIABLE = rb"(%s)[ \t]++(%s)[ \t]*+(?:\(([^()\\/;\x80-\xff\"'{}=:]*+)\)[ \t]*+)?+;" % (NAME, NAME)
-DIMENSION = rb"(%s)[ \t]*+=[ \t]*+([0-9]++|UNLIMITED|unlimited)[ \t]*+;" % NAME
-_NO_SECTION = rb"(?!(?:types|dimensions|variables|data|group):)"
-_GROUPLESS = re.compile(rb"\((?![?])")
+_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*+"
+_NO_SECTION = rb"(?!(?i:types|dimensions|variables|data|group)[ \t]*+:)"
+_ATTRIBUTE = (
+    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?+[ \t]*+)?+:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
+    rb"(?:\"(?P<text>[^\"\\\r\n]*+)\"[ \t]*+|(?P<other>[^;\"'/{}\\:\x80-\xff]*+));" % {b"name": NAME}
+)
+_VARIABLE = (
+    rb"(?P<type>%(name)s)[ \t]++(?P<variable>%(name)s)[ \t]*+"
+    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*+)\)[ \t]*+)?+;" % {b"name": NAME}
+)
+_DIMENSION = rb"(?P<dimension>%s)[ \t]*+=[ \t]*+(?P<size>0|[1-9][0-9]{0,18}|UNLIMITED|unlimited)[ \t]*+;" % NAME
+
+STATEMENT = re.compile(rb"(?:%s|%s|%s)%s" % (_ATTRIBUTE, _VARIABLE, _DIMENSION, _BLANK))
+"""One simple statement and the blanks behind it, taken apart; a SIMPLE token is a run of them."""
 
 
 def _run(*statements: bytes) -> re.Pattern[bytes]:
-    either = b"|".join(_GROUPLESS.sub(b"(?:", statement) for statement in statements)
-    return re.compile(rb"(?:%s(?:%s)(?:[ \t\r\n\f]++|//[^\r\n]*+)*+)++" % (_NO_SECTION, either))
+    """Runs of simple statements of the given kinds, without groups: a repeated group would cost a capture a turn."""
+    either = b"|".join(re.sub(rb"\?P<\w+>", b"?:", statement) for statement in statements)
+    return re.compile(rb"(?:%s(?:%s)%s)++" % (_NO_SECTION, either, _BLANK))
 
 
 _SIMPLE = {
-    0: _run(ATTRIBUTE),
-    P.TYPES: _run(ATTRIBUTE),
-    P.DIMENSIONS: _run(ATTRIBUTE, DIMENSION),
-    P.VARIABLES: _run(ATTRIBUTE, VARIABLE),
+    0: _run(_ATTRIBUTE),
+    P.TYPES: _run(_ATTRIBUTE),
+    P.DIMENSIONS: _run(_ATTRIBUTE, _DIMENSION),
+    P.VARIABLES: _run(_ATTRIBUTE, _VARIABLE),
 }
 
 
@@ -162,7 +171,7 @@ class FastTokens:
             end = match.end()
             kind = match.lastgroup
             if kind == "word":
-                at, fresh = self._word(match.group(), at, end)
+                at, fresh = self._word(match.group(), at, end, fresh=fresh and not self.inner)
                 if at < 0:
                     return
                 continue
@@ -215,23 +224,40 @@ class FastTokens:
                 message = "text after the end of the dataset"
             self._error("trailing-text", message, at, at + 1, "remove it, or check the braces before it")
 
-    def _word(self, text: bytes, at: int, end: int) -> tuple[int, bool]:
-        """A word: section, keyword or name. Returns where to go on (negative: stop) and whether a statement may begin."""
-        data = self.source.data
-        section = _SECTIONS.get(text)
-        if section is not None and end < self.length and data[end] == 0x3A and not self._is_variable(text, end):
-            self._add(section, at, end + 1)
-            if section != P.GROUP:
-                self.section = section
-            return end + 1, section != P.GROUP
+    def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
+        """A section, keyword or name. Returns where to go on (negative: stop) and whether a statement may begin."""
+        section = _SECTIONS.get(text.lower())
+        if section is not None:
+            colon = self._section(section, text, at, end, fresh=fresh)
+            if colon:
+                self._add(section, at, colon)
+                if section != P.GROUP:
+                    self.section = section
+                return colon, section != P.GROUP
         if not text.isascii():
             bad = self._strange(at, end)
             if bad is not None:
                 end = bad
                 if end == at:
-                    return _skip_character(data, at), False
+                    return _skip_character(self.source.data, at), False
         self._add(_WORDS.get(text, P.NAME), at, end)
         return end, False
+
+    def _section(self, section: int, text: bytes, at: int, end: int, *, fresh: bool) -> int:
+        """Offset behind the colon if a section begins here, else 0; near misses (`DATA:`, `data :`) are reported."""
+        data = self.source.data
+        if text in _SECTIONS and end < self.length and data[end] == 0x3A:
+            return 0 if self._is_variable(text, end) else end + 1
+        blank = re.compile(rb"[ \t]*+:").match(data, end)
+        if not fresh or blank is None or self._declared(text) or blank.end() == end:
+            return 0
+        right = text.decode().lower() + ":"
+        if text in _SECTIONS:
+            message, code = f"no space is allowed between `{right[:-1]}` and its colon", "keyword-space"
+        else:
+            message, code = f"section keywords are lower case: `{right}`", "keyword-case"
+        self._error(code, message, at, blank.end(), f"write `{right}`")
+        return blank.end()
 
     def _is_variable(self, word: bytes, colon: int) -> bool:
         """Whether `data:units = …` means a variable named `data`: no blank after the colon, and one is declared."""
@@ -240,23 +266,29 @@ class FastTokens:
         data = self.source.data
         if re.compile(rb"%s[ \t]*=(?!=)" % NAME).match(data, colon + 1) is None:
             return False
-        begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), 0)
+        return self._declared(word)
+
+    def _declared(self, word: bytes) -> bool:
+        """Whether a variable of this name seems to be declared in the last variables section."""
+        begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), None)
+        if begin is None:
+            return False
         declared = re.compile(rb"[\s,]%s\s*[(,;]" % word)
-        return declared.search(data, begin, self.tokens[-1].stop + 1) is not None
+        return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
     def _strange(self, at: int, end: int) -> int | None:
         """The offset of the first character that no name holds, if there is one; reported."""
         offset = at
         for character in self.source.text(at, end):
-            if unicodedata.category(character) in ("Cc", "Zs", "Zl", "Zp"):
-                size = len(character.encode("utf-8"))
+            if names.is_strange(character):
+                size = len(character.encode("utf-8", "surrogateescape"))
                 self._bad_character(character, offset, offset + size)
                 return offset
             offset += len(character.encode("utf-8", "surrogateescape"))
         return None
 
     def _bad_character(self, character: str, start: int, end: int) -> None:
-        self._error("bad-character", bad_character(character), start, end, "remove it, or put a space there")
+        self._error("bad-character", names.bad_character(character), start, end, "remove it, or put a space there")
 
     def _bad(self, at: int) -> int:
         """Nothing begins with what stands here. Returns where to go on; negative: nowhere."""
@@ -287,7 +319,9 @@ class FastTokens:
         end = cut(data, at)
         if end < self.length and data[end] != 0x3B:
             if data[end] == 0x22:
-                self._error("unterminated-string", "string constant is not closed before the end of the file", end, end + 1)
+                self._error(
+                    "unterminated-string", "string constant is not closed before the end of the file", end, end + 1
+                )
                 end = self.length
             elif _opens_comment(self.source, self.report, end):
                 end = self.length
@@ -297,7 +331,7 @@ class FastTokens:
         return end
 
 
-def cut(data: bytes, at: int) -> int:
+def cut(data: Buffer, at: int) -> int:
     """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
     end = data.find(b";", at)
     end = len(data) if end < 0 else end
@@ -314,7 +348,7 @@ def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | No
     space = SPACE.match(data, at)
     at = space.end() if space else at
     if at >= len(data):
-        report.error("empty-input", 'the file is empty; expected `netcdf NAME { … }`', Span(source, 0, 0))
+        report.error("empty-input", "the file is empty; expected `netcdf NAME { … }`", Span(source, 0, 0))
         return None
     start = _HEADER.match(data, at)
     if start is None:
@@ -349,7 +383,9 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
     data, found = source.data, 0
     at = data.find(b"\0")
     while at >= 0 and found < 20:
-        report.error("nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"])
+        report.error(
+            "nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"]
+        )
         at, found = data.find(b"\0", at + 1), found + 1
     at = 0
     found = 0
@@ -366,21 +402,20 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
                 at += error.start  # a character cut by the slab's end
                 continue
             bad = at + error.start
-            message = f"byte 0x{data[bad]:02X} is not valid UTF-8"
-            help_ = f"save the file as UTF-8, or write \\{data[bad]:03o} for a raw byte in char data"
-            report.error("invalid-utf8", message, Span(source, bad, bad + 1), helps=[help_])
+            _invalid(source, report, bad)
             at, found = at + max(error.end, error.start + 1), found + 1
 
 
-def bad_character(character: str) -> str:
-    """What to say of a character that does not belong where it stands."""
-    code = f"U+{ord(character):04X}"
-    name = unicodedata.name(character, "")
-    if unicodedata.category(character) == "Zs":
-        return f"{code} {name} is not white space in CDL"
-    if unicodedata.category(character) == "Cc":
-        return f"control character {code} is not allowed here"
-    return f"character {code} {name} is not allowed here" if not character.isascii() else f"`{character}` is not allowed here"
+def _invalid(source: Source, report: Report, at: int) -> None:
+    """Report a byte that is not UTF-8: text in another encoding, or (0x80 .. 0x9F, no letter of Latin-1) raw data."""
+    byte = source.data[at]
+    message = f"byte 0x{byte:02X} is not valid UTF-8"
+    if byte < 0xA0:
+        help_ = f"it is kept as it is; write \\{byte:03o} to say that a raw byte is meant"
+        report.warning("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])
+    else:
+        help_ = f"save the file as UTF-8, or write \\{byte:03o} for a raw byte in char data"
+        report.error("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])
 
 
 def _opens_comment(source: Source, report: Report, at: int) -> bool:
@@ -392,13 +427,13 @@ def _opens_comment(source: Source, report: Report, at: int) -> bool:
     return True
 
 
-def _skip_character(data: bytes, at: int) -> int:
+def _skip_character(data: Buffer, at: int) -> int:
     end = at + 1
     while end < len(data) and data[at] >= 0xC0 and 0x80 <= data[end] < 0xC0:
         end += 1
     return end
 
 
-def _line_end(data: bytes, at: int) -> int:
+def _line_end(data: Buffer, at: int) -> int:
     end = data.find(b"\n", at)
     return len(data) if end < 0 else end
