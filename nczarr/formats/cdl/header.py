@@ -103,7 +103,7 @@ class Header:
         for attribute in variable.attributes:
             yield f"{indent}\t\t{self._attribute(owner, attribute, path)} ;\n"
         if self._special:
-            for name, value in special_attributes(variable.storage):
+            for name, value in special_attributes(variable.storage, variable.type):
                 yield f"{indent}\t\t{owner}:{name} = {value} ;\n"
 
     def _attribute(self, owner: str, attribute: Attribute, path: str) -> str:

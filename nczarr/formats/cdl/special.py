@@ -22,17 +22,21 @@ _QUANTIZE = {
     "bitround": "_QuantizeBitRoundNumberOfSignificantBits",
 }
 _SHUFFLE, _DEFLATE, _FLETCHER = CODEC_IDS["shuffle"], CODEC_IDS["deflate"], CODEC_IDS["fletcher32"]
-_FLAG_ORDER = (_SHUFFLE, _DEFLATE, _FLETCHER)
+_FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
+_LEVELS = range(1, 10)
 
 
-def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
-    """Name and written value of each; nothing for what the tree does not say."""
+def special_attributes(storage: Storage, type_name: str) -> Iterator[tuple[str, str]]:
+    """Name and written value of each; nothing for what the tree does not say.
+
+    Left out is what CDL refuses: the byte order of char and string variables.
+    """
     if storage.layout is not None:
         yield "_Storage", f'"{storage.layout}"'
     if storage.chunks:
         yield "_ChunkSizes", ", ".join(map(str, storage.chunks))
     yield from _codecs(storage.codecs)
-    if storage.endian is not None:
+    if storage.endian is not None and type_name not in ("char", "string"):
         yield "_Endianness", f'"{storage.endian}"'
     if storage.no_fill:
         yield "_NoFill", '"true"'
@@ -41,9 +45,15 @@ def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
 
 
 def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
-    """Shuffle, deflate and fletcher32 by attributes of their own where these tell the whole chain, else `_Filter`."""
+    """Fletcher32, shuffle and deflate by attributes of their own where these tell the whole chain, else `_Filter`.
+
+    They do if the codecs stand in the order in which the netCDF library sets them up.
+    """
     ids = [codec.id for codec in codecs]
-    usual = all(len(codec.parameters) == (codec.id == _DEFLATE) for codec in codecs)
+    usual = all(
+        len(codec.parameters) == 1 and codec.parameters[0] in _LEVELS if codec.id == _DEFLATE else not codec.parameters
+        for codec in codecs
+    )
     if usual and ids == [number for number in _FLAG_ORDER if number in ids]:
         if _FLETCHER in ids:
             yield "_Fletcher32", '"true"'

@@ -14,17 +14,10 @@ from collections.abc import Collection
 from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.ast.types import Atomic
+from nczarr.formats.cdl.words import RESERVED
 
 TYPE_WORDS = frozenset(ATOMIC) | {"long", "integer", "real", "ulong", "uinteger"}
-"""Words that name a primitive type."""
-
-RESERVED = TYPE_WORDS | frozenset(
-    (
-        "netcdf", "NETCDF", "netCDF", "compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED",
-        "NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil",
-    )
-)  # fmt: skip
-"""Words of the language. ncdump prints such names bare; with a backslash our reader knows them everywhere."""
+"""Words that name a primitive type wherever a type is meant."""
 
 _SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
 _CONTROL = re.compile('[\\\\"\'\x00-\x1f\x7f\udc80-\udcff]')
@@ -35,7 +28,7 @@ _SUFFIXES = {"byte": "b", "ubyte": "UB", "short": "s", "ushort": "US", "int": ""
 
 
 def identifier(name: str) -> str:
-    """A name as an identifier."""
+    """A name as an identifier. ncdump prints words of the language bare; with a backslash our reader knows them anywhere."""
     return "\\" + name if name in RESERVED else names.escape_cdl(name)
 
 

@@ -90,7 +90,8 @@ def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Typ
     found = []
     for field, item in zip(declared.fields, items, strict=True):
         size = math.prod(field.shape)
-        inside = _items(item, f"array field {field.name}") if field.shape else (item,)
+        bare = not field.shape or (field.type == "char" and item.kind == P.STRING)
+        inside = (item,) if bare else _items(item, f"array field {field.name}")
         value = _constant(field.type, inside, types, item.span)
         if value.count != size:
             raise _count_fault(f"field `{field.name}`", size, value.count, "value", item)
