@@ -11,6 +11,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.types import IntegerName
 from nczarr.ast.walk import MAX_DEPTH
+from nczarr.data.conform import sound_types
 from nczarr.formats.notation.written import Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -36,7 +37,7 @@ class TypeTable:
             self._built[path] = (*self._built.get(path, ()), *built)
             for node in built:
                 types.setdefault(names.join(path, node.name), node)
-        self.sound = _sound(types)
+        self.sound = sound_types(types)
 
     def of_group(self, path: str) -> tuple[UserType, ...]:
         """The types that a group declares, once: a second group of the same path has none left."""
@@ -143,24 +144,3 @@ class TypeTable:
             constants.append(EnumConstant(name=constant, value=value, span=self._reader.span(child)))
         span = self._reader.span(context.name())
         return EnumType(name=name, base=cast(IntegerName, base), constants=tuple(constants), span=span)
-
-
-def _sound(types: dict[str, UserType]) -> dict[str, UserType]:
-    """The types that rest on known ones alone, contain themselves nowhere and nest at most MAX_DEPTH deep."""
-    sound: dict[str, UserType] = {}
-    for _ in range(MAX_DEPTH):
-        ready = {
-            path: node
-            for path, node in types.items()
-            if path not in sound and all(name in ATOMIC or name in sound for name in _parts(node))
-        }
-        if not ready:
-            break
-        sound.update(ready)
-    return sound
-
-
-def _parts(node: UserType) -> list[str]:
-    if isinstance(node, VlenType):
-        return [node.base]
-    return [field.type for field in node.fields] if isinstance(node, CompoundType) else []
