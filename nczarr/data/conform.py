@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -39,19 +40,18 @@ def problem(constant: Constant, types: Types) -> str | None:
         if isinstance(data, bytes) and len(data) == wanted:
             return None
         return f"{constant.count} values of `{name}` take {wanted} bytes"
-    # An empty tuple of constants and empty bytes are one in JSON's readable form only where nothing is counted.
-    nested = () if isinstance(data, bytes) else data
-    if isinstance(data, bytes) or not all(isinstance(item, Constant) for item in nested):
+    nested = [] if isinstance(data, bytes) else [item for item in data if isinstance(item, Constant)]
+    if isinstance(data, bytes) or len(nested) != len(data):
         return f"values of `{name}` are constants, one an element or field"
+    expected: list[tuple[str, int | None]]
     if isinstance(declared, VlenType):
-        expected = [(declared.base, None)] * constant.count
+        expected = [(declared.base, None)]
     else:
         assert isinstance(declared, CompoundType)  # enums and opaques are fixed
-        expected = [(field.type, math.prod(field.shape)) for field in declared.fields] * constant.count
-    if len(nested) != len(expected):
-        return f"{constant.count} values of `{name}` take {len(expected)} constants, not {len(nested)}"
-    for item, (type_name, count) in zip(nested, expected, strict=True):
-        assert isinstance(item, Constant)
+        expected = [(field.type, math.prod(field.shape)) for field in declared.fields]
+    if len(nested) != constant.count * len(expected):
+        return f"{constant.count} values of `{name}` take {constant.count * len(expected)} constants, not {len(nested)}"
+    for item, (type_name, count) in zip(nested, itertools.cycle(expected), strict=False):
         if item.type != type_name:
             return f"a part of `{name}` has type `{type_name}`, not `{item.type}`"
         if count is not None and item.count != count:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(constant: Constant, shape: tuple[int, ...], types: Types) -> Parts:
-    """The arrays of a variable of this shape that holds the constant's values. Raises ValueError if the count differs."""
+    """The arrays of a variable of this shape with the constant's values. Raises ValueError if the count differs."""
     if constant.count != math.prod(shape):
         raise ValueError(f"{constant.count} values do not make an array of shape {shape}")
     parts: Parts = {}

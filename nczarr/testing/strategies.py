@@ -16,7 +16,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nczarr import names
-from nczarr.ast import walk
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -35,6 +34,7 @@ from nczarr.ast import (
     UserType,
     Variable,
     VlenType,
+    walk,
 )
 from nczarr.ast.types import Atomic
 from nczarr.data.parts import is_fixed, size
@@ -65,7 +65,9 @@ def _legal(name: str) -> bool:
 
 
 @st.composite
-def constants(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False) -> Constant:
+def constants(
+    draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False
+) -> Constant:
     """`count` values of a type. With `cdl`: only what CDL can say (NaN without payload, named enum values)."""
     declared = types.get(type_name)
     if type_name == "string":
@@ -91,7 +93,9 @@ def _packed(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: 
         return b"".join(struct.pack(f"<{code}", draw(values)) for _ in range(count))
     if isinstance(declared, CompoundType):
         pieces = [
-            draw(_packed(field.type, types, math.prod(field.shape), cdl)) for _ in range(count) for field in declared.fields
+            draw(_packed(field.type, types, math.prod(field.shape), cdl))
+            for _ in range(count)
+            for field in declared.fields
         ]
         return b"".join(pieces)
     if isinstance(declared, OpaqueType) or type_name == "char":
@@ -163,11 +167,11 @@ class _Scene:
     def name(self, taken: set[str], coordinates: list[Dimension] | None = None) -> str:
         """A name that nothing in the group has; a variable may have that of a dimension."""
         free = [dimension.name for dimension in coordinates or () if dimension.name + "\0" not in taken]
-        if free and self.draw(st.booleans()):
-            name = self.draw(st.sampled_from(free))
-            taken.add(name + "\0")
-            return name
-        name = self.draw(legal_names().filter(lambda name: name not in taken))
+        if free and self.some(1):
+            shared: str = self.draw(st.sampled_from(free))
+            taken.add(shared + "\0")
+            return shared
+        name: str = self.draw(legal_names().filter(lambda name: name not in taken))
         taken.add(name)
         return name
 

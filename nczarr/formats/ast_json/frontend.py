@@ -60,11 +60,10 @@ def pointer(location: tuple[int | str, ...], document: Any) -> str:
     steps: list[str] = []
     value = document
     for number, step in enumerate(location):
-        if isinstance(value, dict) and isinstance(step, str) and step in value:
+        known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        if step in known:
             value = value[step]
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        elif number < len(location) - 1 or not isinstance(value, dict):
+        elif number < len(location) - 1 or not isinstance(value, dict):  # the last step may be a member that is missing
             continue
         steps.append(str(step).replace("~", "~0").replace("/", "~1"))
     return "".join("/" + step for step in steps)

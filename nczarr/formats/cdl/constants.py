@@ -45,7 +45,10 @@ def _texts(value: Constant, types: Types) -> list[str]:
     if isinstance(declared, VlenType):
         return [f"{{{', '.join(_texts(item, types))}}}" for item in nested]
     assert isinstance(declared, CompoundType)  # checked trees have tuples of constants in no other type
-    return [_record(declared, nested[at : at + len(declared.fields)], types) for at in range(0, len(nested), len(declared.fields) or 1)]
+    return [
+        _record(declared, nested[at : at + len(declared.fields)], types)
+        for at in range(0, len(nested), len(declared.fields) or 1)
+    ]
 
 
 def _record(declared: CompoundType, fields: Sequence[Constant], types: Types) -> str:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-
 from nczarr.ast import Constant, Variable
 from nczarr.data.parts import Types, is_fixed
 from nczarr.data.source import Parts
@@ -28,7 +27,7 @@ _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How the values of a variable stand in lines: `inner` has, for each inner unlimited dimension, the rows it spans."""
+    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans."""
 
     count: int
     width: int
@@ -60,8 +59,7 @@ def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) 
     if 0 in shape:
         return
     unlimited = tuple(
-        not isinstance(reference, int) and checked.dimensions[reference].unlimited
-        for reference in variable.dimensions
+        not isinstance(reference, int) and checked.dimensions[reference].unlimited for reference in variable.dimensions
     )
     rows = rows_of(shape, unlimited)
     yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
@@ -91,9 +89,7 @@ def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
     return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
 
 
-def _value_rows(
-    checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int
-) -> Iterator[str]:
+def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
     """All rows of a variable that is not of type char, in pieces."""
     variable, types = checked.variables[fqn], checked.types
     values = None if parts is None else column(parts, variable.type, types, "", _marked(variable, checked, fqn))
@@ -187,5 +183,3 @@ def _grown(checked: Checked, fqn: str) -> set[str]:
 def _has_mark(checked: Checked, fqn: str) -> bool:
     variable = checked.variables[fqn]
     return checked.fills.get(fqn) is not None or variable.type not in checked.types
-
-

@@ -129,7 +129,7 @@ def _dimension(dimension: Dimension) -> str:
 
 
 def _ordered(types: tuple[UserType, ...], path: str) -> list[UserType]:
-    """The types of a group, each behind those it is made of: CDL knows no forward references. The order stays if it can."""
+    """The types of a group, each behind those it is made of (CDL knows no forward references), else in their order."""
     waiting = {names.join(path, declared.name): declared for declared in types}
     ordered: list[UserType] = []
 

@@ -20,15 +20,24 @@ TYPE_WORDS = frozenset(ATOMIC) | {"long", "integer", "real", "ulong", "uinteger"
 """Words that name a primitive type wherever a type is meant."""
 
 _SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
-_CONTROL = re.compile('[\\\\"\'\x00-\x1f\x7f\udc80-\udcff]')
+_CONTROL = re.compile("[\\\\\"'\x00-\x1f\x7f\udc80-\udcff]")
 _SHORT = {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'",
 }  # fmt: skip
-_SUFFIXES = {"byte": "b", "ubyte": "UB", "short": "s", "ushort": "US", "int": "", "uint": "U", "int64": "LL", "uint64": "ULL"}
+_SUFFIXES = {
+    "byte": "b",
+    "ubyte": "UB",
+    "short": "s",
+    "ushort": "US",
+    "int": "",
+    "uint": "U",
+    "int64": "LL",
+    "uint64": "ULL",
+}
 
 
 def identifier(name: str) -> str:
-    """A name as an identifier. ncdump prints words of the language bare; with a backslash our reader knows them anywhere."""
+    """A name as an identifier; reserved words, which ncdump prints bare, get a backslash that our reader knows."""
     return "\\" + name if name in RESERVED else names.escape_cdl(name)
 
 
@@ -89,7 +98,7 @@ def plain_float(value: float, atomic: Atomic) -> str:
     if float(text) == value:
         return text
     text = repr(value)
-    return text[:-2] if text.endswith(".0") else text
+    return text.removesuffix(".0")
 
 
 def _single(text: str) -> float:

@@ -1,8 +1,8 @@
 """The notation read: text → tree of the parser → `Unchecked`.
 
 Two walks over the parse tree: the first collects the types of every group, because constants need them and may stand
-before them; the second builds the nodes. Names of types stay as written where nothing of that name is declared: saying so is
-the passes' work. Bad input never raises: every fault is reported, and what is sound around it is kept.
+before them; the second builds the nodes. Names of types stay as written where nothing of that name is declared: to
+say so is the passes' work. Bad input never raises: every fault is reported, and what is sound around it is kept.
 """
 
 from __future__ import annotations

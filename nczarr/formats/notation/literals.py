@@ -35,7 +35,7 @@ class Literal:
     items: tuple[Literal, ...] = ()
 
 
-class _Fault(Exception):
+class _LiteralError(Exception):
     """A literal that does not suit its type."""
 
     def __init__(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
@@ -55,7 +55,7 @@ def read(type_name: str, literals: Sequence[Literal], types: Types, report: Repo
     """
     try:
         return _constant(type_name, literals, types, span)
-    except _Fault as fault:
+    except _LiteralError as fault:
         report.error(fault.code, fault.message, fault.span, helps=fault.helps)
         return None
 
@@ -99,10 +99,10 @@ def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Typ
     return found
 
 
-def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal) -> _Fault:
+def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal) -> _LiteralError:
     code = "too-many-values" if found > wanted else "type-mismatch"
     plural = "" if wanted == 1 else "s"
-    return _Fault(code, f"{what} has {wanted} {unit}{plural}, but {found} stand here", literal.span)
+    return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} stand here", literal.span)
 
 
 def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) -> bytes:
@@ -123,7 +123,7 @@ def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) 
 
 def _items(literal: Literal, what: str) -> tuple[Literal, ...]:
     if literal.kind != P.LBRACE:
-        raise _Fault("missing-braces", f"a value of `{what}` stands in braces", literal.span, "write `{ … }`")
+        raise _LiteralError("missing-braces", f"a value of `{what}` stands in braces", literal.span, "write `{ … }`")
     return literal.items
 
 
@@ -140,31 +140,31 @@ def _text(literal: Literal, type_name: str) -> bytes:
         raise _mismatch(literal, type_name, 'write a text: `"…"`')
     try:
         return spelling.read_text(literal.text[1:-1])
-    except spelling.EscapeFault as fault:
+    except spelling.EscapeError as fault:
         source, start = literal.span.source, literal.span.start + 1 + fault.at
         where = Span(source, start, start + len(fault.escape.encode("utf-8")))
         help_ = 'escapes are `\\"`, `\\\\`, `\\n`, `\\t`, `\\r`, `\\b`, `\\f`, `\\v`, `\\a` and `\\xHH`'
-        raise _Fault("bad-escape", f"unknown escape `{fault.escape}` in a text", where, help_) from None
+        raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a text", where, help_) from None
 
 
 def _integer(atomic: Atomic, literal: Literal) -> bytes:
     if literal.kind in (P.SIZE, P.INTEGER):
         value = _decimal(literal)
     elif literal.kind == P.HEX:
-        value = int(literal.text[2:], 16)
+        value = int(literal.text, 0)
     elif literal.kind == P.FLOAT:
-        raise _Fault("inexact", f"`{_shown(literal)}` is not an integer", literal.span)
+        raise _LiteralError("inexact", f"`{_shown(literal)}` is not an integer", literal.span)
     else:
         raise _mismatch(literal, atomic.name)
     if not atomic.low <= value <= atomic.high:
         text = f"{_shown(literal)} does not fit type {atomic.name} ({atomic.low} to {atomic.high})"
-        raise _Fault("value-range", text, literal.span)
+        raise _LiteralError("value-range", text, literal.span)
     return struct.pack(f"<{atomic.code}", value)
 
 
 def _decimal(literal: Literal) -> int:
     if len(literal.text) > 40:  # no type holds so many digits; int() on hostile lengths is slow
-        raise _Fault("value-range", f"{_shown(literal)} does not fit any type", literal.span)
+        raise _LiteralError("value-range", f"{_shown(literal)} does not fit any type", literal.span)
     return int(literal.text)
 
 
@@ -177,7 +177,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
     if literal.kind == P.HEX:
         if len(literal.text) != 2 + 2 * atomic.size:
             text = f"the bits of a {atomic.name} are {2 * atomic.size} hex digits"
-            raise _Fault("type-mismatch", text, literal.span)
+            raise _LiteralError("type-mismatch", text, literal.span)
         return bytes.fromhex(literal.text[2:].decode("ascii"))[::-1]
     if literal.kind not in (P.SIZE, P.INTEGER, P.FLOAT):
         raise _mismatch(literal, atomic.name)
@@ -187,7 +187,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
         packed = struct.pack(code, math.inf)
     if math.isinf(struct.unpack(code, packed)[0]):
         text = f"{_shown(literal)} is too large for type {atomic.name}"
-        raise _Fault("value-range", text, literal.span, "write `Infinity` if that is meant")
+        raise _LiteralError("value-range", text, literal.span, "write `Infinity` if that is meant")
     return packed
 
 
@@ -198,8 +198,8 @@ def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
     if literal.kind == P.NAME:
         try:
             name = spelling.read_name(literal.text.decode("utf-8", "replace"))
-        except spelling.EscapeFault as fault:
-            raise _Fault("bad-escape", f"unknown escape `{fault.escape}` in a name", literal.span) from None
+        except spelling.EscapeError as fault:
+            raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a name", literal.span) from None
     else:
         name = _text(literal, type_name).decode("utf-8", "replace")
     for constant in declared.constants:
@@ -207,7 +207,7 @@ def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
             return struct.pack(f"<{ATOMIC[declared.base].code}", constant.value)
     near = names.closest(name, (constant.name for constant in declared.constants))
     text = f"enum `{type_name}` has no constant `{name}`"
-    raise _Fault("undefined-enum-constant", text, literal.span, f"did you mean `{near}`?" if near else None)
+    raise _LiteralError("undefined-enum-constant", text, literal.span, f"did you mean `{near}`?" if near else None)
 
 
 def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
@@ -216,13 +216,13 @@ def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
     digits = literal.text[2:].decode("ascii")
     if len(digits) != 2 * declared.size:
         text = f"a value of `{type_name}` has {2 * declared.size} hex digits, but {len(digits)} stand here"
-        raise _Fault("opaque-length", text, literal.span)
+        raise _LiteralError("opaque-length", text, literal.span)
     return bytes.fromhex(digits)
 
 
-def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _Fault:
+def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _LiteralError:
     what = "a braced value" if literal.kind == P.LBRACE else f"`{_shown(literal)}`"
-    return _Fault("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
+    return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 
 def _shown(literal: Literal) -> str:

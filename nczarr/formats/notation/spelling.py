@@ -27,7 +27,7 @@ _TEXT_SPELT = {
 }  # fmt: skip
 
 
-class EscapeFault(ValueError):
+class EscapeError(ValueError):
     """An escape that the notation does not have; `.at` is its offset in the text that was given."""
 
     def __init__(self, escape: str, at: int) -> None:
@@ -43,7 +43,7 @@ def write_name(name: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """The name behind a NAME token, in NFC. Raises EscapeFault."""
+    """The name behind a NAME token, in NFC. Raises EscapeError."""
     return names.normal(_NAME_ESCAPE.sub(_meant, text) if "\\" in text else text)
 
 
@@ -53,7 +53,7 @@ def write_fqn(path: str) -> str:
 
 
 def read_fqn(text: str) -> str:
-    """The FQN behind a token, in the form of `names.fqn`. Raises EscapeFault."""
+    """The FQN behind a token, in the form of `names.fqn`. Raises EscapeError."""
     if "\\" not in text:
         return names.normal(text)
     parts = re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL)
@@ -67,7 +67,7 @@ def write_text(data: bytes) -> str:
 
 
 def read_text(content: bytes) -> bytes:
-    """The bytes behind the content of a STRING token. Raises EscapeFault."""
+    """The bytes behind the content of a STRING token. Raises EscapeError."""
     return _TEXT_ESCAPE.sub(_text_meant, content) if b"\\" in content else content
 
 
@@ -81,7 +81,7 @@ def _meant(match: re.Match[str]) -> str:
     if len(escape) == 3:
         return chr(int(escape[1:], 16))
     if escape.isalpha() or ord(escape) < 0x20 or ord(escape) > 0x7E:
-        raise EscapeFault(match.group(), match.start())
+        raise EscapeError(match.group(), match.start())
     return escape
 
 
@@ -96,5 +96,5 @@ def _text_meant(match: re.Match[bytes]) -> bytes:
     if len(escape) == 3:
         return bytes((int(escape[1:], 16),))
     if escape not in _TEXT_LETTERS:
-        raise EscapeFault(match.group().decode("utf-8", "replace"), match.start())
+        raise EscapeError(match.group().decode("utf-8", "replace"), match.start())
     return _TEXT_LETTERS[escape]

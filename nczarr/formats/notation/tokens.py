@@ -32,7 +32,7 @@ _NUMBER = re.compile(
     rb"([0-9]++)|([+-][0-9]++)|([0-9]+\.[0-9]+\.[0-9]+)|(0[xX][0-9a-fA-F]+)|(@[0-9]+)|(-Infinity)"
     rb"|([+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?[0-9]+[eE][+-]?[0-9]+)"
 )
-_NUMBER_TYPES = (0, P.SIZE, P.INTEGER, P.ZARRVERSION, P.HEX, P.OFFSET, P.INFINITY, P.FLOAT)
+_NUMBER_TYPES: tuple[int, ...] = (0, P.SIZE, P.INTEGER, P.ZARRVERSION, P.HEX, P.OFFSET, P.INFINITY, P.FLOAT)
 
 WORDS: dict[bytes, int] = {
     literal.strip("'").encode("ascii"): kind
@@ -99,7 +99,7 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
     if text.lstrip(b"+-").lower() in (b"inf", b"infinity", b"nan"):
         helps = ["write `NaN`, `Infinity` or `-Infinity`"]
     report.error("bad-number", f"`{shown}` is not a number", Span(source, first, end), helps=helps)
-    return P.SIZE
+    return _NUMBER_TYPES[1]
 
 
 def _bad_character(source: Source, at: int, character: bytes, report: Report) -> None:

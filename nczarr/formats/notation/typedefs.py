@@ -19,7 +19,7 @@ _TYPE_RULES = (P.CompoundContext, P.OpaqueContext, P.EnumContext, P.VlenContext)
 
 
 class TypeTable:
-    """The declared types of one text. `sound` holds those whose parts are all known and that do not contain themselves."""
+    """The declared types of one text. `sound` holds those whose parts are all known and not circular."""
 
     def __init__(self, reader: Written) -> None:
         self._reader = reader
@@ -44,7 +44,7 @@ class TypeTable:
         return self._built.pop(path, ())
 
     def use(self, context: Any, scope: str) -> str | None:
-        """The type name that a rule `type`, `value_type` or `fixed_size_type` stands for: atomic, a FQN, or as written."""
+        """The type that a rule `type`, `value_type` or `fixed_size_type` names: atomic, a FQN, or as written."""
         if context is None or context.start is None or not context.getChildCount():
             return None
         token = context.start
@@ -143,4 +143,4 @@ class TypeTable:
                 continue
             constants.append(EnumConstant(name=constant, value=value, span=self._reader.span(child)))
         span = self._reader.span(context.name())
-        return EnumType(name=name, base=cast(IntegerName, base), constants=tuple(constants), span=span)
+        return EnumType(name=name, base=cast("IntegerName", base), constants=tuple(constants), span=span)

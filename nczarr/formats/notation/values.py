@@ -38,7 +38,9 @@ class ConstantWriter:
         elif isinstance(declared, CompoundType):
             width = len(declared.fields)
             for start in range(0, len(data), width or 1):
-                yield self._braced(self._member(field.shape, data[start + at]) for at, field in enumerate(declared.fields))
+                yield self._braced(
+                    self._member(field.shape, data[start + at]) for at, field in enumerate(declared.fields)
+                )
         else:
             for element in data:
                 yield self._braced(self._words(element) if isinstance(element, Constant) else ())

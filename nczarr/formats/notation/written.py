@@ -44,7 +44,7 @@ class Written:
     def _unescaped(self, text: str, span: Span, read_: Callable[[str], str]) -> str | None:
         try:
             return read_(text)
-        except spelling.EscapeFault as fault:
+        except spelling.EscapeError as fault:
             helps = ["a backslash stands before `/`, `\\`, a blank, other punctuation or a first digit, or is `\\xHH`"]
             self.report.error("bad-escape", f"unknown escape `{fault.escape}` in a name", span, helps=helps)
             return None
