@@ -85,7 +85,7 @@ class Assembler:
             for variable in scope.variables:
                 variable.storage = self.specials.storage(variable)
         return Unchecked(
-            self.root.freeze_dataset(self.kind),
+            self.root.freeze_dataset(self.kind, self.report),
             forward=False,
             lists=self.value_lists,
             attribute_lists=self.attribute_lists,
