@@ -1,0 +1,44 @@
+"""What a caller may ask of a run: one frozen value that passes through every phase.
+
+A phase reads the members that concern it and no others; the defaults are what the command line gives when
+no option is named. Contract: DESIGN §4 (options) and §5 (`write`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nczarr.ast.dataset import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read, plan and write.
+
+    `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
+    a dimension. `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
+    value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
+    netCDF library reads them.
+
+    The last members concern texts: `header_only`, `coordinates_only`, `special` (virtual attributes too), data of
+    certain `variables` and `groups` only, and the `name` that the dataset gets: the flags of `ncdump`.
+    `verbose`: list every annotation loss instead of one summary.
+    """
+
+    kind: Kind | None = None
+    chunks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    codecs: Mapping[str, str] = field(default_factory=dict)
+    consolidated: bool = False
+    char_netcdf: bool = False
+    overwrite: bool = False
+    allow_loss: frozenset[str] = frozenset()
+    header_only: bool = False
+    coordinates_only: bool = False
+    special: bool = False
+    variables: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    name: str | None = None
+    verbose: bool = False
