@@ -19,7 +19,6 @@ from nczarr.passes.literals import single
 from nczarr.source import Buffer, Source
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SLAB = 1 << 20
@@ -29,6 +28,7 @@ SMALL = 256
 _CLEAN_INTEGERS = b"0123456789+-, \t\r\n\f"
 _CLEAN = b"0123456789+-.eE, \t\r\n\f"
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
+_COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _ODD = re.compile(
     rb"(?<![^,\s])(?:([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL]))(?![^,\s])"
 )
@@ -72,29 +72,18 @@ def read_numbers(
 
 
 def _cut(data: Buffer, at: int, end: int) -> int:
-    """Where a slab that begins at `at` ends: behind a comma that no comment holds."""
-    stop = min(at + SLAB, end)
-    while stop < end:
-        comma = data.rfind(b",", at, stop) + 1
-        if comma <= at:
-            stop = min(stop + SLAB, end)
-            continue
-        opened = data.rfind(b"/*", at, comma)
-        if opened >= 0 and data.find(b"*/", opened, comma) < 0:
-            closed = data.find(b"*/", opened, end)
-            stop = end if closed < 0 else min(closed + SLAB, end)
-            continue
-        line = max(data.rfind(b"\n", at, comma), data.rfind(b"\r", at, comma), at)
-        if data.find(b"//", line, comma) >= 0:
-            following = data.find(b"\n", comma, end)
-            next_comma = data.find(b",", following, end) if following >= 0 else -1
-            if next_comma < 0:
-                return end
-            stop = next_comma + 1
-            if data.find(b"//", following, stop) < 0 and data.find(b"/*", following, stop) < 0:
-                return stop
-            continue
-        return comma
+    """Where a slab that begins at `at` ends: behind its last comma that no comment holds."""
+    size = SLAB
+    while at + size < end:
+        piece = bytes(data[at : at + size])
+        limit = len(piece)
+        comments = [match.span() for match in _COMMENT_BEGUN.finditer(piece)] if b"/" in piece else []
+        for low, high in [*reversed(comments), (0, 0)]:
+            comma = piece.rfind(b",", high, limit)
+            if comma >= 0:
+                return at + comma + 1
+            limit = low
+        size *= 2
     return end
 
 
@@ -192,7 +181,3 @@ class _Slabs:
         if not ATOMIC[declared].low <= value <= ATOMIC[declared].high:
             raise _GiveUp
         return b"%d" % value
-
-
-if TYPE_CHECKING:
-    _ = np
