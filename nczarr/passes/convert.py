@@ -29,7 +29,7 @@ class Converter:
     """Converts literals of one source; `what` in its methods is what a message calls the target (`an int variable`)."""
 
     def __init__(self, source: Source, report: Report, units: Callable[[], TimeUnits | None] | None = None) -> None:
-        """`units`: given for the data of a variable, where dates and the other sign's spelling of integers are known."""
+        """`units`: given for the data of a variable, where dates and other-sign integers are understood."""
         self.source = source
         self.report = report
         self.units = units
