@@ -129,6 +129,7 @@ class FastTokens:
         self.section = 0
         self.stack: list[int] = []  # the section each open group interrupted
         self.inner = 0  # open braces that are not of groups
+        self.parentheses = 0
         self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
 
     def scan(self) -> list[Token]:
@@ -190,10 +191,14 @@ class FastTokens:
                 fresh = True
             elif code == 0x7B:  # {
                 fresh = self._open()
-                if len(self.stack) > MAX_GROUPS:
-                    self._error("too-deep-nesting", f"groups nest deeper than {MAX_GROUPS}", end - 1, end)
-                    self.sound = at
+                if self._too_deep("groups" if len(self.stack) > MAX_GROUPS else "braces", end):
                     return
+            elif code == 0x28:  # (
+                self.parentheses += 1
+                if self._too_deep("parentheses", end):
+                    return
+            elif code == 0x29:  # )
+                self.parentheses = max(0, self.parentheses - 1)
             elif code == 0x7D:  # }
                 fresh = True
                 if self.inner:
@@ -204,6 +209,14 @@ class FastTokens:
                 else:
                     self._after(end)
                     return
+
+    def _too_deep(self, what: str, end: int) -> bool:
+        """Whether nesting is deeper than the parser may recurse: that ends the tokens."""
+        if max(len(self.stack), self.inner, self.parentheses) <= MAX_GROUPS:
+            return False
+        self._error("too-deep-nesting", f"{what} nest deeper than {MAX_GROUPS}", end - 1, end)
+        self.sound = end
+        return True
 
     def _open(self) -> bool:
         """A brace was opened: by `group: name {`, or by a type definition. Whether a statement may follow."""
