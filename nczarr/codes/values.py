@@ -145,9 +145,7 @@ CODES = (
         "bad-constant",
         ERROR,
         "The value of an attribute does not suit its user-defined type: wrong size, or a number that its enum lacks.",
-        '{"ast": 1, "dataset": {"name": "t", "types": [{"kind": "enum", "name": "e", "base": "byte", '
-        '"constants": [{"name": "x", "value": 1}]}], "attributes": '
-        '[{"name": "a", "value": {"type": "/e", "count": 1, "base64": "BQ=="}}]}}\n',
+        "",
         "Correct the value, or the type.",
     ),
     Code(

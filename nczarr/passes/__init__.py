@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from nczarr.ast.walk import building
 from nczarr.ast import ATOMIC, CompoundType, UserType, VlenType
+from nczarr.ast.walk import building
 from nczarr.diagnostics import Report
 from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
