@@ -16,9 +16,13 @@ def codes(error: nczarr.CompileError) -> list[str]:
 def failing(build: object) -> list[str]:
     assert callable(build)
     b = nczarr.DatasetBuilder("t")
-    with pytest.raises(nczarr.CompileError) as caught:
+
+    def finish() -> None:
         build(b)
         b.finish()
+
+    with pytest.raises(nczarr.CompileError) as caught:
+        finish()
     return codes(caught.value)
 
 
