@@ -21,7 +21,7 @@ from nczarr.syntax.tokens import Token
 MAX_GROUPS = 64
 """Groups nest this deep at most (ast.walk.MAX_DEPTH): the parser and the tree recurse."""
 
-SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*+")
+SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")
 
 _HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")
 _SECTION_LINE = re.compile(rb"^[ \t]*(?:types|dimensions|variables|data|group):", re.MULTILINE)
@@ -64,13 +64,13 @@ _START = rb"(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])"
 _PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"
 _PLAIN = re.compile(
     rb"(?P<word>%(start)s%(part)s*+)"
-    rb"|(?P<path>(?:/%(start)s%(part)s*+)++|/)"
+    rb"|(?P<path>(?:/%(start)s%(part)s*+)+|/)"
     rb"|(?P<hex>0[xX][0-9a-fA-F]++(?:[sS]|[lL][lL]?)?)"
     rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]++)?[fFdDlL]?|[+-]?[0-9]++[eE][+-]?[0-9]++[fFdDlL]?)"
     rb"|(?P<int>[+-]?[0-9]++[A-Za-z_]*+)"
     rb"|(?P<special>-(?:Infinityf?|Inff))"
-    rb'|(?P<string>"(?:[^"\\]|\\(?s:.))*+")'
-    rb"|(?P<char>'(?:[^'\\]|\\(?s:.))*+')"
+    rb'|(?P<string>"(?:[^"\\]|\\(?s:.))*")'
+    rb"|(?P<char>'(?:[^'\\]|\\(?s:.))*')"
     rb"|(?P<punctuation>[{}():;,=*])" % {b"start": _START, b"part": _PART}
 )
 _KIND = {
@@ -83,20 +83,20 @@ _KIND = {
     "char": P.CHAR,
 }
 _CAREFUL_CUT = re.compile(
-    rb"""(?:[^;"'/]++|"(?:[^"\\]|\\(?s:.))*+"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*+"""
+    rb"""(?:[^;"'/]++|"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
-_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*+"
+_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*"
 _NO_SECTION = rb"(?!(?i:types|dimensions|variables|data|group)[ \t]*+:)"
 _ATTRIBUTE = (
-    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?+[ \t]*+)?+:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
+    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?[ \t]*+)?:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
     rb"(?:\"(?P<text>[^\"\\\r\n]*+)\"[ \t]*+|(?P<other>[^;\"'/{}\\:\x80-\xff]*+));" % {b"name": NAME}
 )
 _VARIABLE = (
     rb"(?P<type>%(name)s)[ \t]++(?P<variable>%(name)s)[ \t]*+"
-    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*+)\)[ \t]*+)?+;" % {b"name": NAME}
+    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*)\)[ \t]*+)?;" % {b"name": NAME}
 )
 _DIMENSION = rb"(?P<dimension>%s)[ \t]*+=[ \t]*+(?P<size>0|[1-9][0-9]{0,18}|UNLIMITED|unlimited)[ \t]*+;" % NAME
 
@@ -107,7 +107,7 @@ STATEMENT = re.compile(rb"(?:%s|%s|%s)%s" % (_ATTRIBUTE, _VARIABLE, _DIMENSION, 
 def _run(*statements: bytes) -> re.Pattern[bytes]:
     """Runs of simple statements of the given kinds, without groups: a repeated group would cost a capture a turn."""
     either = b"|".join(re.sub(rb"\?P<\w+>", b"?:", statement) for statement in statements)
-    return re.compile(rb"(?:%s(?:%s)%s)++" % (_NO_SECTION, either, _BLANK))
+    return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
 
 
 _SIMPLE = {
