@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
-from nczarr.options import KINDS, Options
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.options import Options
 from nczarr.source import Source
 
 if TYPE_CHECKING:
@@ -250,11 +251,11 @@ def options_from(
     allow_loss: Iterable[str] = (),
 ) -> Options:
     """Options as Python callers give them. Raises ValueError for a kind that there is not."""
-    if kind is not None and str(kind).lower() not in KINDS:
+    if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
     lengths = {name: (each,) if isinstance(each, int) else tuple(each) for name, each in (chunks or {}).items()}
     return Options(
-        kind=None if kind is None else KINDS[str(kind).lower()],
+        kind=None if kind is None else KIND_SPELLINGS[str(kind)],
         chunks=lengths,
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
         consolidated=consolidated,

@@ -34,8 +34,7 @@ def read(
     unchecked = registry.load(form.read)(source, report, options)
     if unchecked is None:
         return None
-    checked: Checked | None = check(unchecked, report, kind=options.kind, observe=observe)
-    return checked
+    return check(unchecked, report, observe, options.kind)
 
 
 def target(path: str, name: str | None, report: Report) -> Format | None:
@@ -81,15 +80,30 @@ def text(checked: Checked, form: Format, report: Report, options: Options) -> It
     return pieces
 
 
+def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """What `write` would make, as sorted `== key` blocks; None if an error stands in the report."""
+    if not form.emit:
+        return text(checked, form, report, options)
+    from nczarr.link import shown
+
+    return shown(checked, form, report, options)
+
+
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
+    if not form.emit:
+        report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
+        return None
     from nczarr.link import content
 
     return content(checked, form, report, options)
 
 
-def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
-    from nczarr.link import shown
+def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
+    """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
+    if form_name == "tree":
+        from nczarr.formats.tree import lines
 
-    return shown(checked, form, report, options)
+        return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
+    form = target("", "nczarr" if form_name == "keys" else form_name, report)
+    return None if form is None else blocks(checked, form, report, options)

@@ -37,7 +37,9 @@ def checked(dataset: Dataset, data: Mapping[str, Any] | None = None) -> Checked:
     parts: dict[str, Parts] = {}
     for path, values in (data or {}).items():
         by_part = values if isinstance(values, dict) else {"": values}
-        parts[path] = {part: source(value, fills[path], variables[path].type, part, types) for part, value in by_part.items()}
+        parts[path] = {
+            part: source(value, fills[path], variables[path].type, part, types) for part, value in by_part.items()
+        }
     return Checked(dataset, found, types, dimensions, variables, shapes, fills, parts)
 
 

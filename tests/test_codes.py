@@ -33,15 +33,19 @@ def texts_of(path: Path) -> set[str]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
-def reported(path: Path) -> set[str]:
-    """Codes that a module hands to a report as a literal first argument."""
+REPORTING = {"error", "warning", "Diagnostic", "RefusedError", "_LiteralError", "_error", "_stop"}
+"""Functions of ours whose first argument is a code."""
+
+
+def reported(path: Path) -> set[tuple[str, str]]:
+    """Codes that a module hands to a report as a literal first argument, and the function that took each."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in ("error", "warning", "Diagnostic", "RefusedError") and isinstance(node.args[0].value, str):
-            found.add(node.args[0].value)
+        if name in REPORTING and isinstance(node.args[0].value, str):
+            found.add((name, node.args[0].value))
     return found
 
 
@@ -59,8 +63,17 @@ def test_no_code_is_declared_twice() -> None:
 
 
 def test_codes_that_the_source_uses_are_declared() -> None:
-    undeclared = {(str(path.relative_to(ROOT)), code) for path in sources() for code in reported(path) - set(CODES)}
-    assert not undeclared
+    used = {(str(path.relative_to(ROOT)), code) for path in sources() for _, code in reported(path)}
+    assert not {(path, code) for path, code in used if code not in CODES}
+
+
+def test_severities_are_those_declared() -> None:
+    wrong = []
+    for path in sources():
+        for function, code in reported(path):
+            if function in ("error", "warning") and str(CODES[code].severity) != function:
+                wrong.append(f"{path.name} reports {code} as {function}")
+    assert not wrong
 
 
 def test_declared_codes_are_used() -> None:
@@ -72,8 +85,10 @@ def test_declared_codes_are_used() -> None:
 def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example is reported with this code and severity, and with no other."""
     monkeypatch.chdir(tmp_path)
-    found = list(provoke(code.example))
-    assert [(each, severity) for each, severity in found] == [(code.name, code.severity)]
+    found = provoke(code.example)
+    if code.name != "lost-annotations":  # which every pure target has, beside whatever else it loses
+        found.discard(("lost-annotations", Severity.WARNING))
+    assert found == {(code.name, code.severity)}
 
 
 def provoke(example: str) -> set[tuple[str, Severity]]:

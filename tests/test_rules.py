@@ -25,6 +25,7 @@ LAYERS: dict[str, int] = {
     "nczarr.ast": 1,
     "nczarr.capabilities": 1,
     "nczarr.options": 1,
+    "nczarr.kinds": 1,
     "nczarr.syntax": 2,
     "nczarr.passes": 2,
     "nczarr.data": 2,

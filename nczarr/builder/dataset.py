@@ -13,7 +13,7 @@ from nczarr.builder.position import caller
 from nczarr.builder.scope import Scope, groups, survey
 from nczarr.builder.values import RefusedError, constant, infer
 from nczarr.diagnostics import CompileError
-from nczarr.options import KINDS
+from nczarr.kinds import KIND_SPELLINGS
 from nczarr.source import Span
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class DatasetBuilder(GroupBuilder):
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
         super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
-        self._kind = KINDS.get(str(kind).lower()) if kind is not None else None
+        self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:
             site.error("bad-special-value", f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
 
@@ -117,13 +117,13 @@ class Assembly:
 
     def _parts(self, data: Any, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable) -> Parts | None:
         from nczarr.builder.arrays import parts_of
-        from nczarr.passes.default_fill import default_fill_of
+        from nczarr.passes.fills import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         shape = tuple(self._length(reference, group.path) for reference in variable.dimensions)
         if kind is None or None in shape:
             return None
-        fill = self.fills.get(variable.path) or default_fill_of(kind, self.scope.types)
+        fill = self.fills.get(variable.path) or default_fill(kind, self.scope.types)
         lengths = tuple(length for length in shape if length is not None)
         try:
             return parts_of(data, kind, given, lengths, fill, self.scope.types)

@@ -19,14 +19,14 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source on its own; the status is the worst of all."""
-    from nczarr import pipeline
-
     options = Options(kind=arguments.kind)
     status = 0
     for path in arguments.sources:
         messages = Messages(arguments)
 
         def check(path: str = path, messages: Messages = messages) -> None:
+            from nczarr import pipeline
+
             pipeline.read(open_input(path), messages.report, options)
 
         status = max(status, messages.guard(check))

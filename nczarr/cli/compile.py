@@ -6,13 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import is_dash, open_input
+from nczarr.cli.inputs import open_input
 from nczarr.cli.shared import Messages, command, kind
 from nczarr.options import Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
-    from nczarr.passes.checked import Observer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -108,30 +107,37 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
 
     report = messages.report
     out = arguments.output
-    shown = out is None or is_dash(out)
+    shown = out in (None, "-")
     form = pipeline.target("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
     if form is None:
         return
-    observe = _observer(arguments.dump_after) if arguments.dump_after else None
-    checked = pipeline.read(open_input(arguments.schema), report, options, observe=observe)
-    if checked is None or report.errors or observe is not None:
-        return
-    if not shown:
+    looker = _Looker(arguments.dump_after) if arguments.dump_after else None
+    checked = pipeline.read(open_input(arguments.schema), report, options, observe=looker)
+    if looker is not None:
+        looker.check()
+    elif checked is not None and not report.errors and not shown:
         pipeline.write(checked, out, form, report, options)
-        return
-    pieces = (
-        pipeline.text(checked, form, report, options) if form.write else pipeline.blocks(checked, form, report, options)
-    )
-    for piece in pieces or ():
-        sys.stdout.buffer.write(piece)
+    elif checked is not None and not report.errors:
+        for piece in pipeline.blocks(checked, form, report, options) or ():
+            sys.stdout.buffer.write(piece)
 
 
-def _observer(wanted: str) -> Observer:
+class _Looker:
     """Prints the tree after one pass, and so shows any point of the schedule."""
-    from nczarr.ast.text import write as as_text
 
-    def observe(name: str, dataset: Dataset) -> None:
-        if name == wanted:
-            sys.stdout.write(as_text(dataset))
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+        self.seen: list[str] = []
 
-    return observe
+    def __call__(self, name: str, dataset: Dataset) -> None:
+        """Called after each pass."""
+        from nczarr.ast.text import text
+
+        self.seen.append(name)
+        if name == self.wanted:
+            sys.stdout.write(text(dataset))
+
+    def check(self) -> None:
+        """Say so if there was no such pass."""
+        if self.wanted not in self.seen:
+            sys.stderr.write(f"nczarr compile: no pass `{self.wanted}` was run; there were: {', '.join(self.seen)}\n")

@@ -6,10 +6,12 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from nczarr.diagnostics import Diagnostic, Report, Severity
-from nczarr.options import KINDS, Kind
+
+if TYPE_CHECKING:
+    from nczarr.ast import Kind
 
 STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3}
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others have 1."""
@@ -30,7 +32,9 @@ def command(name: str, description: str, *, short_help: bool = True) -> argparse
 
 def kind(text: str) -> Kind:
     """A kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
-    found = KINDS.get(text.lower())
+    from nczarr.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
+
+    found = KIND_SPELLINGS.get(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
     return found

@@ -89,9 +89,15 @@ CODES = (
     Code(
         "inexact",
         WARNING,
-        "A constant changes on its way to the type of its target: a fraction is lost, or a finite number becomes "
-        "infinite.",
+        "A constant loses its fraction on its way to an integer type.",
         "netcdf t {\nvariables:\n  int v ;\ndata:\n  v = 1.5 ;\n}\n",
         "Write the value that shall be stored, or give the target a type that holds it.",
+    ),
+    Code(
+        "float-overflow",
+        WARNING,
+        "A finite floating-point constant is too large for its type and becomes infinity.",
+        "netcdf t {\n  :a = 1e39f ;\n}\n",
+        "Use a wider type, or write `Infinity` if it is meant.",
     ),
 )

@@ -69,7 +69,7 @@ CODES = (
         ERROR,
         "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, or a group "
         "and a variable beside it share it.",
-        "",
+        "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
     ),
     Code(
@@ -91,7 +91,8 @@ CODES = (
         "oversized-fill",
         ERROR,
         "The fill value of a ragged variable is a list that would stand in so many cells that no store should hold it.",
-        "",
+        "$ nczarr compile -\nnetcdf t {\ntypes:\n  int(*) row ;\ndimensions:\n  x = 1000000000 ;\nvariables:\n"
+        "  row r(x) ;\n  row r:_FillValue = {1, 2} ;\n}\n",
         "Use an empty list as the fill value.",
     ),
 )

@@ -57,14 +57,6 @@ CODES = (
         "Correct the name, or declare the type under `types:` before its first use.",
     ),
     Code(
-        "ambiguous-type",
-        ERROR,
-        "A type name is declared in no enclosing group, and in several others.",
-        "netcdf t {\ngroup: a {\ntypes:\n  opaque(1) o ;\n}\ngroup: b {\ntypes:\n  opaque(2) o ;\n}\n"
-        "group: c {\nvariables:\n  o v ;\n}\n}\n",
-        "Name the type by its path, `/a/o`.",
-    ),
-    Code(
         "undefined-variable",
         ERROR,
         "An attribute or a value list names a variable that its group does not declare.",
@@ -140,5 +132,13 @@ CODES = (
         "A variable has more dimensions than netCDF allows (1024).",
         "netcdf t {\ndimensions:\n  x = 1 ;\nvariables:\n  int v(" + ",".join(["x"] * 1025) + ") ;\n}\n",
         "Use fewer dimensions.",
+    ),
+    Code(
+        "undefined-field",
+        ERROR,
+        "A record given to the builder names a field that its compound type does not have.",
+        '>>> b = nczarr.DatasetBuilder()\n>>> b.compound("c", {"x": "int"})\n'
+        '>>> b.attribute("a", {"y": 1}, type="c")\n>>> b.finish()\n',
+        "Use the names of the type's fields, each once.",
     ),
 )

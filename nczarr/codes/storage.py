@@ -42,4 +42,19 @@ CODES = (
         "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n  v:_DeflateLevl = 5 ;\n}\n",
         "Correct the spelling if the special attribute is meant; case matters.",
     ),
+    Code(
+        "bad-storage",
+        ERROR,
+        "Two wishes about storage contradict each other or the variable: contiguous with filters or an unlimited "
+        "dimension, a byte order for text.",
+        'netcdf t {\nvariables:\n  char c ;\n  c:_Endianness = "big" ;\n}\n',
+        "Remove one of the two.",
+    ),
+    Code(
+        "unknown-codec",
+        WARNING,
+        "`_Codecs` names a codec that has no HDF5 filter number here; it is left out.",
+        'netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n  v:_Codecs = "[{\\"id\\": \\"lz77\\"}]" ;\n}\n',
+        "Name the filter by its number in `_Filter`.",
+    ),
 )

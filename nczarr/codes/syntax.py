@@ -90,4 +90,25 @@ CODES = (
         "netcdf t {\n" + "".join(f"group: g{level} {{\n" for level in range(65)) + "}\n" * 66,
         "Groups and types nest 64 deep; split the dataset.",
     ),
+    Code(
+        "bad-function",
+        ERROR,
+        "A word with parentheses stands among values and is not the one function there is, or its argument is no date.",
+        'netcdf t {\n  :a = date("2000-01-01") ;\n}\n',
+        'Write the value itself, or `time("2000-01-01")`, which is hours since 1970-01-01 as a double.',
+    ),
+    Code(
+        "unknown-word",
+        ERROR,
+        "A word of the notation that names a codec, layout, byte order, quantisation or kind is none of those known.",
+        "dataset t 2.0.0 {\n  dimension x 2\n  variable v int /x { endian middle }\n}\n",
+        "Use one of the words that the message lists.",
+    ),
+    Code(
+        "bad-ast",
+        ERROR,
+        "An AST document is not JSON, or does not follow docs/ast.schema.json; the pointer says where.",
+        '{"name": "t", "variables": [{"name": "v"}]}\n',
+        "Correct the document; `nczarr dump --as ast` shows how a dataset looks.",
+    ),
 )

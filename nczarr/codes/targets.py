@@ -9,7 +9,7 @@ CODES = (
         "format-conflict",
         ERROR,
         "The dataset uses something that the kind of netCDF file asked for cannot hold.",
-        'netcdf t {\n  :_Format = "classic" ;\nvariables:\n  string s ;\n}\n',
+        "$ nczarr check - --kind nc3\nnetcdf t {\nvariables:\n  string s ;\n}\n",
         "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
     ),
     Code(

@@ -104,4 +104,57 @@ CODES = (
         "netcdf t {\ndimensions:\n  x = 0 ;\n}\n",
         "Write `UNLIMITED`, or a positive size.",
     ),
+    Code(
+        "converted-value",
+        WARNING,
+        "A text stands where a number is wanted, or a number where a text is, and is converted.",
+        'netcdf t {\n  int :a = "12" ;\n}\n',
+        "Write the constant in the target's own form.",
+    ),
+    Code(
+        "truncated-string",
+        WARNING,
+        "A value of type string holds a NUL byte, where every reader ends it.",
+        'netcdf t {\n  string :a = "one\\000two" ;\n}\n',
+        "Use char, which keeps NUL bytes, or two strings.",
+    ),
+    Code(
+        "untyped-attribute",
+        ERROR,
+        "The values of an attribute are of a kind that tells no type: braces, NIL, or hexadecimal constants.",
+        "netcdf t {\n  :a = NIL ;\n}\n",
+        "Write the type before the name: `string :a = NIL ;`.",
+    ),
+    Code(
+        "no-fill-value",
+        ERROR,
+        "A value is left out, and its type has no fill value: an enum without `_FillValue` and without a constant of "
+        "value 0.",
+        "netcdf t {\ntypes:\n  byte enum e {one = 1} ;\nvariables:\n  e v ;\ndata:\n  v = _ ;\n}\n",
+        "Give the variable a `_FillValue`, or write a constant of the enum.",
+    ),
+    Code(
+        "too-few-values",
+        ERROR,
+        "Fewer rows or values are given than there must be, at a place that fill cannot stand in for.",
+        "netcdf t {\ndimensions:\n  x = 2 ;\n  u = UNLIMITED ;\nvariables:\n  int v(x, u) ;\ndata:\n"
+        "  v = {1, 2} ;\n}\n",
+        "Write `{}` for a row without values.",
+    ),
+    Code(
+        "bad-constant",
+        ERROR,
+        "The value of an attribute does not suit its user-defined type: wrong size, or a number that its enum lacks.",
+        '{"name": "t", "types": [{"kind": "opaque", "name": "o", "size": 2}], "attributes": '
+        '[{"name": "a", "value": {"type": "/o", "count": 1, "base64": "AA=="}}]}\n',
+        "Correct the value, or the type.",
+    ),
+    Code(
+        "shape-mismatch",
+        ERROR,
+        "The data given to the builder do not have the shape of their variable.",
+        '>>> b = nczarr.DatasetBuilder()\n>>> b.variable("v", "int", [b.dimension("x", 2)])\n'
+        '>>> b.finish(data={"/v": [1, 2, 3]})\n',
+        "Give as many values along each dimension as it is long; along unlimited ones any number.",
+    ),
 )

@@ -1,0 +1,14 @@
+"""The AST as JSON: the tree as it is, member by member, with a published JSON Schema (`docs/ast.schema.json`)."""
+
+from nczarr.capabilities import Capabilities, Format
+
+FORMAT = Format(
+    name="ast",
+    title="AST as JSON",
+    suffixes=(".ast.json",),
+    spec="docs/ast.schema.json",
+    capabilities=Capabilities(data=False),
+    detects=r'\s*\{\s*"ast"\s*:',
+    read="nczarr.formats.ast_json.frontend:read",
+    write="nczarr.formats.ast_json.backend:write",
+)

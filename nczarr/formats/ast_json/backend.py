@@ -1,0 +1,25 @@
+"""The AST written as JSON, indented, with a final newline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nczarr.ast import Dataset
+from nczarr.formats.ast_json.wire import dump
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics import Report
+    from nczarr.options import Options
+    from nczarr.passes.plan import Planned
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The JSON of a planned dataset, UTF-8."""
+    yield text(planned.checked.dataset).encode("utf-8")
+
+
+def text(dataset: Dataset) -> str:
+    """The whole document of a dataset. Needs no passes."""
+    return json.dumps(dump(dataset), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,17 @@
+"""CDL, the text form of netCDF: read as ncgen reads it, written as ncdump writes it, but exactly.
+
+Language: cdl-language of the specifications; how our text differs from ncdump's: `docs/cdl-output.md`.
+"""
+
+from nczarr.capabilities import Capabilities, Format
+
+FORMAT = Format(
+    name="cdl",
+    title="CDL (netCDF text)",
+    suffixes=(".cdl",),
+    spec="docs/cdl-output.md",
+    capabilities=Capabilities(anonymous_dimensions=False),
+    detects=r"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])",
+    read="nczarr.formats.cdl.frontend:read",
+    write="nczarr.formats.cdl.backend:write",
+)

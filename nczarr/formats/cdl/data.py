@@ -1,0 +1,185 @@
+"""The `data:` section: rows, braces, fill marks, folding (cdl-language §7.3, §10.4-10.5).
+
+A variable of rank 0 or 1 is one list behind its name; of higher rank, one line a row of the last dimension. Inner
+unlimited dimensions stand in braces. Rows start with two blanks even inside groups, as ncdump's do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nczarr.ast import Constant, Variable
+from nczarr.data.parts import Types, is_fixed
+from nczarr.data.source import Parts
+from nczarr.formats.cdl.columns import Stream, column
+from nczarr.formats.cdl.fold import fold
+from nczarr.formats.cdl.spelling import identifier, quoted
+from nczarr.formats.cdl.texts import is_word
+from nczarr.passes.checked import Checked
+
+BATCH = 1 << 16
+"""Values formatted at once; of types with nested values, a sixteenth."""
+
+_MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans."""
+
+    count: int
+    width: int
+    inner: tuple[int, ...]
+
+    def opening(self, row: int) -> str:
+        """The braces that open before a row."""
+        return "{" * sum(row % span == 0 for span in self.inner)
+
+    def closing(self, row: int) -> str:
+        """The braces that close behind a row."""
+        return "}" * sum((row + 1) % span == 0 for span in self.inner)
+
+
+def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
+    """The rows of a variable whose dimensions are so long and so unlimited."""
+    if not shape:
+        return Rows(1, 1, ())
+    inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
+    return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner))
+
+
+def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
+    """The statement of one variable, with the empty line before it, in pieces; nothing if it has no elements.
+
+    `parts` None prints a variable that is all fill.
+    """
+    variable, shape = checked.variables[fqn], checked.shapes[fqn]
+    if 0 in shape:
+        return
+    unlimited = tuple(
+        not isinstance(reference, int) and checked.dimensions[reference].unlimited for reference in variable.dimensions
+    )
+    rows = rows_of(shape, unlimited)
+    yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
+    if variable.type == "char":
+        texts = _char_rows(checked, fqn, parts, rows, last_grows=bool(unlimited) and unlimited[-1])
+    else:
+        start = 2 if len(shape) > 1 else len(variable.name.encode("utf-8", "surrogatepass")) + 4
+        texts = _value_rows(checked, fqn, parts, rows, start + indent, indent)
+    yield from texts
+    yield " ;\n"
+
+
+def fill_bytes(value: Constant | None) -> bytes | None:
+    """One fill value as bytes, as `value_texts` compares them; None if there is none or it is nested."""
+    if value is None or value.count != 1:
+        return None
+    data = value.data
+    if isinstance(data, bytes):
+        return data
+    return data[0] if isinstance(data[0], bytes) else None
+
+
+def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
+    """The value that prints as `_`: a type's default counts only where a reader of the text takes it for such."""
+    asked = any(attribute.name == "_FillValue" for attribute in variable.attributes)
+    plain = variable.type not in checked.types and variable.type not in _MARKS_ONLY_IF_ASKED
+    return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
+
+
+def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
+    """All rows of a variable that is not of type char, in pieces."""
+    variable, types = checked.variables[fqn], checked.types
+    values = None if parts is None else column(parts, variable.type, types, "", _marked(variable, checked, fqn))
+    words = parts is None or is_word(variable.type, types)
+    empty = _fill_text(variable.type, types)
+    batch = BATCH if words else BATCH // 16
+    # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
+    together = max(1, batch // rows.width)
+    for first in range(0, rows.count, together):
+        many = min(together, rows.count - first)
+        if rows.width <= batch:
+            texts = [empty] * (many * rows.width) if values is None else values.take(many * rows.width)
+            yield _lines(texts, rows, first, many, start, indent, words=words)
+            continue
+        at = start
+        pieces = [rows.opening(first)]
+        for done in range(0, rows.width, batch):
+            size = min(batch, rows.width - done)
+            texts = [empty] * size if values is None else values.take(size)
+            text, at = fold(texts, at, indent, last=done + size == rows.width, words=words)
+            yield "".join(pieces) + text
+            pieces = []
+        yield rows.closing(first) + (",\n  " if first + 1 < rows.count else "")
+
+
+def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
+    """A batch of whole rows."""
+    lines = []
+    for number in range(many):
+        row = texts[number * rows.width : (number + 1) * rows.width]
+        line = fold(row, start, indent, words=words)[0]
+        if rows.inner:
+            line = f"{rows.opening(first + number)}{line}{rows.closing(first + number)}"
+        lines.append(line)
+    return ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
+
+
+def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, last_grows: bool) -> Iterator[str]:
+    """Rows of chars: one string each. NULs at the end are what a reader pads with, so they are left out.
+
+    Not so where the fill value is another character, nor in the first row along an unlimited last dimension, whose
+    length must tell the extent.
+    """
+    fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
+    stream = None if parts is None else Stream(parts[""])
+    together = max(1, BATCH // rows.width)
+    for first in range(0, rows.count, together):
+        many = min(together, rows.count - first)
+        data = fill * (many * rows.width) if stream is None else stream.take(many * rows.width).tobytes()
+        lines = []
+        for number in range(many):
+            row = data[number * rows.width : (number + 1) * rows.width]
+            if fill == b"\0" and not (last_grows and first + number == 0):
+                row = row.rstrip(b"\0")
+            lines.append(rows.opening(first + number) + quoted(row) + rows.closing(first + number))
+        yield ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
+
+
+def _fill_text(type_name: str, types: Types) -> str:
+    """What stands for one value that was never written."""
+    return "{}" if type_name in types and not is_fixed(type_name, types) and hasattr(types[type_name], "base") else "_"
+
+
+def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
+    """Variables that are all fill and yet must be printed, because no other data tells an unlimited dimension's length.
+
+    For each such dimension the smallest variable along it whose fill value can be written.
+    """
+    told = {reference for fqn in printed for reference in _grown(checked, fqn)}
+    chosen: list[str] = []
+    for dimension, declared in checked.dimensions.items():
+        if not declared.unlimited or not declared.size or dimension in told:
+            continue
+        along = [fqn for fqn in checked.variables if dimension in _grown(checked, fqn) and _has_mark(checked, fqn)]
+        if not along:
+            continue
+        smallest = min(along, key=lambda fqn: math.prod(checked.shapes[fqn]))
+        chosen.append(smallest)
+        told |= _grown(checked, smallest)
+    return chosen
+
+
+def _grown(checked: Checked, fqn: str) -> set[str]:
+    """The unlimited dimensions whose lengths the data of a variable tell."""
+    if 0 in checked.shapes[fqn]:
+        return set()
+    references = (reference for reference in checked.variables[fqn].dimensions if isinstance(reference, str))
+    return {reference for reference in references if checked.dimensions[reference].unlimited}
+
+
+def _has_mark(checked: Checked, fqn: str) -> bool:
+    variable = checked.variables[fqn]
+    return checked.fills.get(fqn) is not None or variable.type not in checked.types

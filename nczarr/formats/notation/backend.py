@@ -1,0 +1,164 @@
+"""The notation written: any tree → text that reads back to an equal tree.
+
+One declaration a line; what a declaration holds is indented by two blanks. Names, texts and numbers come in the
+shortest spelling that reads back to the same value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, assert_never
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    Codec,
+    CompoundType,
+    Dataset,
+    Dimension,
+    EnumType,
+    Field,
+    Group,
+    OpaqueType,
+    Storage,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.ast.walk import groups
+from nczarr.formats.notation.spelling import write_fqn, write_name
+from nczarr.formats.notation.values import ConstantWriter
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics import Report
+    from nczarr.options import Options
+    from nczarr.passes.plan import Planned
+
+_PIECE = 1 << 16
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The text of a planned dataset in pieces of some 64 kB, UTF-8."""
+    piece: list[str] = []
+    size = 0
+    for line in lines(planned.checked.dataset, name=options.name):
+        piece.append(line)
+        size += len(line)
+        if size > _PIECE:
+            yield ("\n".join(piece) + "\n").encode("utf-8")
+            piece, size = [], 0
+    yield ("\n".join(piece) + "\n").encode("utf-8")
+
+
+def text(dataset: Dataset) -> str:
+    """The whole text of a dataset. Needs no passes: types and dimensions must only be declared somewhere in it."""
+    return "\n".join(lines(dataset)) + "\n"
+
+
+def lines(dataset: Dataset, *, name: str | None = None) -> Iterator[str]:
+    """The text line by line, without line ends; `name` stands for the dataset's own."""
+    types = {names.join(path, node.name): node for path, group in groups(dataset) for node in group.types}
+    words = ["dataset", write_name(dataset.name if name is None else name), dataset.version]
+    if dataset.kind is not None:
+        words += ["kind", dataset.kind]
+    yield " ".join(word for word in words if word) + " {"
+    yield from _members(dataset, "  ", ConstantWriter(types))
+    yield "}"
+
+
+def _members(group: Group, indent: str, constants: ConstantWriter) -> Iterator[str]:
+    for declared in group.types:
+        yield from _type(declared, indent)
+    for dimension in group.dimensions:
+        yield indent + _dimension(dimension)
+    for variable in group.variables:
+        yield from _variable(variable, indent, constants)
+    for attribute in group.attributes:
+        yield indent + _attribute(attribute, constants)
+    for child in group.groups:
+        yield f"{indent}group {write_name(child.name)} {{"
+        yield from _members(child, indent + "  ", constants)
+        yield indent + "}"
+
+
+def _type(declared: UserType, indent: str) -> Iterator[str]:
+    name = write_name(declared.name)
+    match declared:
+        case OpaqueType():
+            yield f"{indent}opaque {name} {declared.size}"
+        case VlenType():
+            yield f"{indent}vlen {name} {_type_name(declared.base)}"
+        case EnumType():
+            yield f"{indent}enum {name} {declared.base} {{"
+            for constant in declared.constants:
+                yield f"{indent}  {write_name(constant.name)} {constant.value}"
+            yield indent + "}"
+        case CompoundType():
+            size = f" @{declared.size}" if declared.size is not None else ""
+            yield f"{indent}compound {name}{size} {{"
+            for field in declared.fields:
+                yield f"{indent}  {_field(field)}"
+            yield indent + "}"
+        case _:
+            assert_never(declared)
+
+
+def _field(field: Field) -> str:
+    words = [write_name(field.name), _type_name(field.type), *map(str, field.shape)]
+    if field.offset is not None:
+        words.append(f"@{field.offset}")
+    return " ".join(words)
+
+
+def _type_name(name: str) -> str:
+    return name if name in ATOMIC else write_fqn(name)
+
+
+def _dimension(dimension: Dimension) -> str:
+    unlimited = " unlimited" if dimension.unlimited else ""
+    return f"dimension {write_name(dimension.name)}{unlimited} {dimension.size}"
+
+
+def _attribute(attribute: Attribute, constants: ConstantWriter) -> str:
+    value = attribute.value
+    return f"attribute {write_name(attribute.name)} {_type_name(value.type)}{constants.spelt(value)}"
+
+
+def _variable(variable: Variable, indent: str, constants: ConstantWriter) -> Iterator[str]:
+    refs = "".join(f" {ref}" if isinstance(ref, int) else f" {write_fqn(ref)}" for ref in variable.dimensions)
+    head = f"{indent}variable {write_name(variable.name)} {_type_name(variable.type)}{refs}"
+    body: list[str] = []
+    for attribute in variable.attributes:
+        value = attribute.value
+        if attribute.name == "_FillValue" and value.type == variable.type and value.count == 1:
+            body.append("fill" + constants.spelt(value))
+        else:
+            body.append(_attribute(attribute, constants))
+    body += _storage(variable.storage)
+    if not body:
+        yield head
+        return
+    yield head + " {"
+    for line in body:
+        yield f"{indent}  {line}"
+    yield indent + "}"
+
+
+def _storage(storage: Storage) -> Iterator[str]:
+    if storage.layout is not None:
+        yield f"layout {storage.layout}"
+    if storage.chunks is not None:
+        yield " ".join(["chunks", *map(str, storage.chunks)])
+    for codec in storage.codecs:
+        yield _codec(codec)
+    if storage.endian is not None:
+        yield f"endian {storage.endian}"
+    if storage.quantize is not None:
+        yield f"quantize {storage.quantize.algorithm} {storage.quantize.digits}"
+    if storage.no_fill:
+        yield "fill none"
+
+
+def _codec(codec: Codec) -> str:
+    return " ".join(["codec", codec.name or str(codec.id), *map(str, codec.parameters)])

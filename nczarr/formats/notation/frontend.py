@@ -1,0 +1,195 @@
+"""The notation read: text → tree of the parser → `Unchecked`.
+
+Two walks over the parse tree: the first collects the types of every group, because constants need them and may stand
+before them; the second builds the nodes. Names of types stay as written where nothing of that name is declared: to
+say so is the passes' work. Bad input never raises: every fault is reported, and what is sound around it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, DimensionRef, Group, Kind, Variable
+from nczarr.ast.walk import MAX_DEPTH
+from nczarr.diagnostics import Report
+from nczarr.formats.notation import literals
+from nczarr.formats.notation.literals import Literal
+from nczarr.formats.notation.properties import StorageBuilder
+from nczarr.formats.notation.recovery import Recovery
+from nczarr.formats.notation.tokens import scan
+from nczarr.formats.notation.typedefs import TypeTable
+from nczarr.formats.notation.written import Written, declarations
+from nczarr.passes.checked import Unchecked
+from nczarr.source import Source, Span
+from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
+from nczarr.syntax.tokens import ListStream
+
+if TYPE_CHECKING:
+    from nczarr.options import Options
+
+_KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
+T = TypeVar("T")
+
+
+def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
+    """The dataset of a text in the notation, forward references allowed; None where nothing could be made of it.
+
+    Reports lexical and syntactic faults and those of constants and properties; undefined and duplicate names are
+    left to the passes.
+    """
+    errors = report.errors
+    tokens = scan(source, report)
+    if len(tokens) == 1:
+        report.error("empty-input", "the text holds no dataset", Span(source, 0, 0))
+        return None
+    if report.errors > errors and any(found.code == "too-deep-nesting" for found in report.sorted()):
+        return None
+    parser = P(ListStream(tokens))
+    parser.removeErrorListeners()
+    parser._errHandler = Recovery(source, report)
+    tree = parser.dataset()
+    return Unchecked(_Reader(source, report).dataset(tree), forward=True)
+
+
+class _Reader(Written):
+    """One reading: the text, where faults go, and the types that are known."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        super().__init__(source, report)
+        self.types = TypeTable(self)
+
+    def dataset(self, context: Any) -> Dataset:
+        """The root: what could be read of it."""
+        self.types.collect(context)
+        version = context.ZARRVERSION()
+        members = self.members(context, "/", 0)
+        return Dataset(
+            name=self.name(context.name()) or "",
+            version=self.spelt(version) if version is not None else "2.0.0",
+            kind=self._kind(context.kind()),
+            span=self.span(context),
+            **members,
+        )
+
+    def _kind(self, context: Any) -> Kind | None:
+        if context is None or context.name() is None:
+            return None
+        word = self.spelt(context.name())
+        if word not in _KINDS:
+            text = f"`{word}` is no kind of netCDF file"
+            helps = [f"kinds are {', '.join(f'`{kind}`' for kind in _KINDS)}"]
+            self.report.error("unknown-word", text, self.span(context.name()), helps=helps)
+        return _KINDS.get(word)
+
+    def members(self, context: Any, path: str, depth: int) -> dict[str, tuple[Any, ...]]:
+        """The members of a group by the name of the node's field."""
+        dimensions, variables, attributes, groups = [], [], [], []
+        for declaration in declarations(context):
+            match declaration:
+                case P.DimensionContext():
+                    dimensions.append(self.dimension(declaration))
+                case P.VariableContext():
+                    variables.append(self.variable(declaration, path))
+                case P.AttributeContext():
+                    attributes.append(self.attribute(declaration, path))
+                case P.GroupContext():
+                    groups.append(self.group(declaration, path, depth + 1))
+        return {
+            "types": self.types.of_group(path),
+            "dimensions": _sound(dimensions),
+            "variables": _sound(variables),
+            "attributes": _sound(attributes),
+            "groups": _sound(groups),
+        }
+
+    def group(self, context: Any, path: str, depth: int) -> Group | None:
+        """One group; None if it has no name or lies too deep."""
+        name = self.name(context.name())
+        if name is None:
+            return None
+        if depth > MAX_DEPTH:
+            self.report.error("too-deep-nesting", f"groups nest more than {MAX_DEPTH} deep", self.span(context.name()))
+            return None
+        return Group(name=name, span=self.span(context.name()), **self.members(context, names.join(path, name), depth))
+
+    def dimension(self, context: Any) -> Dimension | None:
+        """One dimension; None if its name or size is missing."""
+        name, size = self.name(context.name()), context.SIZE()
+        length = self.size(size) if size is not None else None
+        if name is None or length is None:
+            return None
+        unlimited = context.UNLIMITED() is not None
+        return Dimension(name=name, size=length, unlimited=unlimited, span=self.span(context.name()))
+
+    def variable(self, context: Any, scope: str) -> Variable | None:
+        """One variable with its attributes and properties; None if its name or type is missing."""
+        name, type_name = self.name(context.name()), self.types.use(context.type_(), scope)
+        if name is None or type_name is None:
+            return None
+        attributes: list[Attribute | None] = []
+        storage = StorageBuilder(self)
+        for child in context.getTypedRuleContexts(P.PropertyContext):
+            inner = child.getChild(0)
+            if isinstance(inner, P.AttributeContext):
+                attributes.append(self.attribute(inner, scope))
+            elif isinstance(inner, P.FillContext) and inner.constant() is not None:
+                attributes.append(self._fill(inner, type_name))
+            elif inner is not None:
+                storage.take(inner)
+        return Variable(
+            name=name,
+            type=type_name,
+            dimensions=tuple(self._dimrefs(context)),
+            attributes=_sound(attributes),
+            storage=storage.done(),
+            span=self.span(context.name()),
+        )
+
+    def _dimrefs(self, context: Any) -> Iterator[DimensionRef]:
+        for dimref in context.getTypedRuleContexts(P.DimrefContext):
+            if dimref.SIZE() is not None:
+                size = self.size(dimref.SIZE())
+                if size is not None:
+                    yield size
+            elif dimref.FQN() is not None:
+                path = self.path(self.spelt(dimref), self.span(dimref))
+                if path is not None:
+                    yield path
+
+    def attribute(self, context: Any, scope: str) -> Attribute | None:
+        """One attribute; None if its name, type or value is faulty."""
+        name, type_name = self.name(context.name()), self.types.use(context.value_type(), scope)
+        if name is None or type_name is None:
+            return None
+        written = [self.literal(child) for child in context.getTypedRuleContexts(P.ConstantContext)]
+        value = self._value(type_name, written, self.span(context))
+        return Attribute(name=name, value=value, span=self.span(context.name())) if value is not None else None
+
+    def _fill(self, context: Any, type_name: str) -> Attribute | None:
+        """`fill X`: the attribute `_FillValue`, one value of the variable's own type."""
+        value = self._value(type_name, [self.literal(context.constant())], self.span(context))
+        if value is not None and value.count != 1:
+            self.report.error("fill-value-count", "`fill` takes one value", self.span(context))
+            return None
+        return Attribute(name="_FillValue", value=value, span=self.span(context)) if value is not None else None
+
+    def _value(self, type_name: str, written: list[Literal], span: Span) -> Constant | None:
+        if not self.types.is_sound(type_name):
+            # The passes report the type; a placeholder keeps the use of its name in the tree.
+            return Constant(type=type_name, count=0, data=b"", span=span)
+        return literals.read(type_name, written, self.types.sound, self.report, span)
+
+    def literal(self, context: Any) -> Literal:
+        """A constant as written."""
+        start = context.start
+        span = self.span(context)
+        if start.type != P.LBRACE:
+            return Literal(start.type, bytes(self.source.data[start.start : start.end]), span)
+        items = tuple(self.literal(child) for child in context.getTypedRuleContexts(P.ConstantContext))
+        return Literal(P.LBRACE, b"{", span, items)
+
+
+def _sound(found: list[T | None]) -> tuple[T, ...]:
+    return tuple(node for node in found if node is not None)

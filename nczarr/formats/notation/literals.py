@@ -1,0 +1,230 @@
+"""Constants of the notation: what was written → `Constant` of a declared type, exactly or not at all.
+
+A literal is kept as it was written until every type of the dataset is known (types may be declared later). Numbers
+must fit their type; a text stands for char data, strings, or the name of an enum constant; `0x…` is an integer, the
+bits of a float, or the bytes of an opaque value; braces hold a compound's fields, an array field, or a vlen.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from nczarr import names
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
+from nczarr.ast.types import Atomic
+from nczarr.data.parts import Types, is_fixed
+from nczarr.diagnostics import Report
+from nczarr.formats.notation import spelling
+from nczarr.source import Span
+from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
+
+Number: TypeAlias = "int | float"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One constant as written: its token type, text and place; `items` of a braced one."""
+
+    kind: int
+    text: bytes
+    span: Span
+    items: tuple[Literal, ...] = ()
+
+
+class _LiteralError(Exception):
+    """A literal that does not suit its type."""
+
+    def __init__(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
+        self.code = code
+        self.message = message
+        self.span = span
+        self.helps = [help_] if help_ else []
+        super().__init__(message)
+
+
+def read(type_name: str, literals: Sequence[Literal], types: Types, report: Report, span: Span) -> Constant | None:
+    """The constant of an attribute. None, and one report, where a literal does not suit the type.
+
+    `type_name` is atomic or a key of `types`, which must hold no circular type.
+    Reports `type-mismatch`, `value-range`, `bad-escape`, `opaque-length`, `undefined-enum-constant`,
+    `too-many-values`, `missing-braces`, `inexact`.
+    """
+    try:
+        return _constant(type_name, literals, types, span)
+    except _LiteralError as fault:
+        report.error(fault.code, fault.message, fault.span, helps=fault.helps)
+        return None
+
+
+def _constant(type_name: str, literals: Sequence[Literal], types: Types, span: Span) -> Constant:
+    """Values of one type: as many as were written."""
+    if type_name == "char":
+        data = b"".join(_text(literal, "char") for literal in literals)
+        return Constant(type="char", count=len(data), data=data, span=span)
+    declared = types.get(type_name)
+    count = len(literals)
+    if declared is None:
+        return Constant(type=type_name, count=count, data=_atomic(ATOMIC[type_name], literals), span=span)
+    if is_fixed(type_name, types):
+        packed = b"".join(_packed(type_name, declared, literal, types) for literal in literals)
+        return Constant(type=type_name, count=count, data=packed, span=span)
+    nested: list[Constant] = []
+    for literal in literals:
+        items = _items(literal, type_name)
+        if isinstance(declared, VlenType):
+            nested.append(_constant(declared.base, items, types, literal.span))
+        elif isinstance(declared, CompoundType):
+            nested += _fields(type_name, declared, literal, types)
+    return Constant(type=type_name, count=count, data=tuple(nested), span=span)
+
+
+def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Types) -> list[Constant]:
+    """One constant a field of a braced compound value."""
+    items = _items(literal, type_name)
+    if len(items) != len(declared.fields):
+        raise _count_fault(f"a value of type `{type_name}`", len(declared.fields), len(items), "field", literal)
+    found = []
+    for field, item in zip(declared.fields, items, strict=True):
+        size = math.prod(field.shape)
+        bare = not field.shape or (field.type == "char" and item.kind == P.STRING)
+        inside = (item,) if bare else _items(item, f"array field {field.name}")
+        value = _constant(field.type, inside, types, item.span)
+        if value.count != size:
+            raise _count_fault(f"field `{field.name}`", size, value.count, "value", item)
+        found.append(value)
+    return found
+
+
+def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal) -> _LiteralError:
+    code = "too-many-values" if found > wanted else "type-mismatch"
+    plural = "" if wanted == 1 else "s"
+    return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} stand here", literal.span)
+
+
+def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) -> bytes:
+    """Packed bytes of one value of a fixed-size user type."""
+    match declared:
+        case EnumType():
+            return _enumerated(type_name, declared, literal)
+        case OpaqueType():
+            return _opaque(type_name, declared, literal)
+        case CompoundType():
+            fields = _fields(type_name, declared, literal, types)
+            return b"".join(field.data for field in fields if isinstance(field.data, bytes))
+        case VlenType():
+            raise AssertionError("a vlen has no fixed size")
+        case _:
+            assert_never(declared)
+
+
+def _items(literal: Literal, what: str) -> tuple[Literal, ...]:
+    if literal.kind != P.LBRACE:
+        raise _LiteralError("missing-braces", f"a value of `{what}` stands in braces", literal.span, "write `{ … }`")
+    return literal.items
+
+
+def _atomic(atomic: Atomic, literals: Sequence[Literal]) -> bytes | tuple[bytes | None, ...]:
+    """Data of numbers or strings."""
+    if atomic.name == "string":
+        return tuple(None if item.kind == P.NIL else _text(item, "string") for item in literals)
+    convert = _integer if atomic.is_integer else _float
+    return b"".join(convert(atomic, item) for item in literals)
+
+
+def _text(literal: Literal, type_name: str) -> bytes:
+    if literal.kind != P.STRING:
+        raise _mismatch(literal, type_name, 'write a text: `"…"`')
+    try:
+        return spelling.read_text(literal.text[1:-1])
+    except spelling.EscapeError as fault:
+        source, start = literal.span.source, literal.span.start + 1 + fault.at
+        where = Span(source, start, start + len(fault.escape.encode("utf-8")))
+        help_ = 'escapes are `\\"`, `\\\\`, `\\n`, `\\t`, `\\r`, `\\b`, `\\f`, `\\v`, `\\a` and `\\xHH`'
+        raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a text", where, help_) from None
+
+
+def _integer(atomic: Atomic, literal: Literal) -> bytes:
+    if literal.kind in (P.SIZE, P.INTEGER):
+        value = _decimal(literal)
+    elif literal.kind == P.HEX:
+        value = int(literal.text, 0)
+    elif literal.kind == P.FLOAT:
+        raise _LiteralError("inexact", f"`{_shown(literal)}` is not an integer", literal.span)
+    else:
+        raise _mismatch(literal, atomic.name)
+    if not atomic.low <= value <= atomic.high:
+        text = f"{_shown(literal)} does not fit type {atomic.name} ({atomic.low} to {atomic.high})"
+        raise _LiteralError("value-range", text, literal.span)
+    return struct.pack(f"<{atomic.code}", value)
+
+
+def _decimal(literal: Literal) -> int:
+    if len(literal.text) > 40:  # no type holds so many digits; int() on hostile lengths is slow
+        raise _LiteralError("value-range", f"{_shown(literal)} does not fit any type", literal.span)
+    return int(literal.text)
+
+
+def _float(atomic: Atomic, literal: Literal) -> bytes:
+    code = f"<{atomic.code}"
+    if literal.kind == P.NAN:
+        return struct.pack(code, math.nan)
+    if literal.kind == P.INFINITY:
+        return struct.pack(code, -math.inf if literal.text[:1] == b"-" else math.inf)
+    if literal.kind == P.HEX:
+        if len(literal.text) != 2 + 2 * atomic.size:
+            text = f"the bits of a {atomic.name} are {2 * atomic.size} hex digits"
+            raise _LiteralError("type-mismatch", text, literal.span)
+        return bytes.fromhex(literal.text[2:].decode("ascii"))[::-1]
+    if literal.kind not in (P.SIZE, P.INTEGER, P.FLOAT):
+        raise _mismatch(literal, atomic.name)
+    try:
+        packed = struct.pack(code, float(literal.text))
+    except OverflowError:
+        packed = struct.pack(code, math.inf)
+    if math.isinf(struct.unpack(code, packed)[0]):
+        text = f"{_shown(literal)} is too large for type {atomic.name}"
+        raise _LiteralError("value-range", text, literal.span, "write `Infinity` if that is meant")
+    return packed
+
+
+def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
+    """One value of an enum: a constant's name, quoted or not, or an integer."""
+    if literal.kind not in (P.NAME, P.STRING):
+        return _integer(ATOMIC[declared.base], literal)
+    if literal.kind == P.NAME:
+        try:
+            name = spelling.read_name(literal.text.decode("utf-8", "replace"))
+        except spelling.EscapeError as fault:
+            raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a name", literal.span) from None
+    else:
+        name = _text(literal, type_name).decode("utf-8", "replace")
+    for constant in declared.constants:
+        if constant.name == name:
+            return struct.pack(f"<{ATOMIC[declared.base].code}", constant.value)
+    near = names.closest(name, (constant.name for constant in declared.constants))
+    text = f"enum `{type_name}` has no constant `{name}`"
+    raise _LiteralError("undefined-enum-constant", text, literal.span, f"did you mean `{near}`?" if near else None)
+
+
+def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
+    if literal.kind != P.HEX:
+        raise _mismatch(literal, type_name, "write the bytes in hexadecimal: `0x…`")
+    digits = literal.text[2:].decode("ascii")
+    if len(digits) != 2 * declared.size:
+        text = f"a value of `{type_name}` has {2 * declared.size} hex digits, but {len(digits)} stand here"
+        raise _LiteralError("opaque-length", text, literal.span)
+    return bytes.fromhex(digits)
+
+
+def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _LiteralError:
+    what = "a braced value" if literal.kind == P.LBRACE else f"`{_shown(literal)}`"
+    return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
+
+
+def _shown(literal: Literal) -> str:
+    text = literal.text.decode("utf-8", "replace")
+    return text if len(text) <= 40 else text[:39] + "…"

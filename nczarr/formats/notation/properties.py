@@ -1,0 +1,104 @@
+"""How a variable wishes to be stored: the properties `chunks codec layout endian quantize fill none` → `Storage`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.ast import Codec, Quantize, Storage
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
+
+if TYPE_CHECKING:
+    from nczarr.formats.notation.written import Written
+
+_WORDS = {
+    "layout": ("contiguous", "compact", "chunked"),
+    "endian": ("little", "big"),
+    "quantize": ("bitgroom", "granularbitround", "bitround"),
+}
+
+
+class StorageBuilder:
+    """Collects the properties of one variable; each but `codec` may stand once."""
+
+    def __init__(self, reader: Written) -> None:
+        self._reader = reader
+        self._members: dict[str, Any] = {}
+        self._codecs: list[Codec] = []
+
+    def done(self) -> Storage:
+        """What was collected. All members are checked before they get here."""
+        return Storage(codecs=tuple(self._codecs), **self._members)
+
+    def take(self, context: Any) -> None:
+        """One property. Reports `unknown-word`, `bad-chunk-size`, `duplicate-name`."""
+        match context:
+            case P.CodecContext():
+                self._codec(context)
+            case P.ChunksContext():
+                chunks = self._reader.sizes(context, "bad-chunk-size")
+                if 0 in chunks:
+                    message = "a chunk has at least one element along each dimension"
+                    self._reader.report.error("bad-chunk-size", message, self._reader.span(context))
+                else:
+                    self._once("chunks", chunks, context)
+            case P.FillContext():
+                self._once("no_fill", True, context)
+            case P.LayoutContext():
+                self._once("layout", self._word("layout", context), context)
+            case P.EndianContext():
+                self._once("endian", self._word("endian", context), context)
+            case P.QuantizeContext():
+                self._quantize(context)
+
+    def _once(self, member: str, value: Any, context: Any) -> None:
+        if member in self._members:
+            word = self._reader.spelt(context).split(maxsplit=1)[0]
+            self._reader.report.error("duplicate-name", f"`{word}` is given twice", self._reader.span(context))
+        elif value is not None:
+            self._members[member] = value
+
+    def _word(self, property_: str, context: Any) -> str | None:
+        """The word after a property's name, if it is one of those that the property takes."""
+        if context.NAME() is None:
+            return None
+        word, known = self._reader.spelt(context.NAME()), _WORDS[property_]
+        if word in known:
+            return word
+        self._unknown(f"`{word}` is no {property_}", word, known, context)
+        return None
+
+    def _codec(self, context: Any) -> None:
+        terminals = context.getTokens(P.SIZE)
+        numbers = [self._reader.size(terminal, "bad-special-value") for terminal in terminals]
+        parameters = [number for number in numbers if number is not None]
+        if context.NAME() is not None:
+            word = self._reader.spelt(context.NAME())
+            identity = CODEC_IDS.get(word)
+            if identity is None:
+                self._unknown(f"`{word}` is no codec", word, tuple(CODEC_IDS), context)
+                return
+        elif parameters:
+            identity = parameters.pop(0)
+        else:
+            return
+        self._codecs.append(Codec(id=identity, parameters=tuple(parameters), span=self._reader.span(context)))
+
+    def _quantize(self, context: Any) -> None:
+        word = self._word("quantize", context)
+        digits = self._reader.size(context.SIZE(), "bad-special-value") if context.SIZE() is not None else None
+        if word is None or digits is None:
+            return
+        if digits == 0:
+            text = "quantization keeps at least one digit"
+            self._reader.report.error("bad-special-value", text, self._reader.span(context))
+            return
+        node = Quantize.model_validate({"algorithm": word, "digits": digits, "span": self._reader.span(context)})
+        self._once("quantize", node, context)
+
+    def _unknown(self, message: str, word: str, known: tuple[str, ...], context: Any) -> None:
+        near = names.closest(word, known)
+        helps = [f"did you mean `{near}`?"] if near else []
+        helps.append(f"known words are {', '.join(f'`{each}`' for each in known)}")
+        self._reader.report.error("unknown-word", message, self._reader.span(context), helps=helps)

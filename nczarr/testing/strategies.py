@@ -1,0 +1,323 @@
+"""Hypothesis strategies: valid datasets of every type, and values for their variables. They shrink to small ones.
+
+    @given(datasets())                    the whole model
+    @given(datasets(cdl=True))            what CDL can say: then a text of it reads back to an equal tree
+    @given(datasets_with_data(cdl=True))  (dataset, parts by FQN of variable)
+
+Declarations come before their uses, names are legal and in NFC, and every rule of the model is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from hypothesis import strategies as st
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    Codec,
+    CompoundType,
+    Constant,
+    Dataset,
+    Dimension,
+    EnumConstant,
+    EnumType,
+    Field,
+    Group,
+    OpaqueType,
+    Quantize,
+    Storage,
+    UserType,
+    Variable,
+    VlenType,
+    walk,
+)
+from nczarr.ast.types import Atomic
+from nczarr.data.parts import is_fixed, size
+from nczarr.data.source import Parts
+from nczarr.testing.arrays import parts_of
+
+INTEGERS = tuple(name for name, atomic in ATOMIC.items() if atomic.is_integer)
+CLASSIC = ("byte", "char", "short", "int", "float", "double")
+_WORDS = (
+    "time", "lat", "x", "group", "dimension", "float", "int", "string", "fill", "none", "unlimited", "NaN", "data",
+    "types", "variables", "enum", "a b", "a|b", "1st", "é", "日本", "a.b", "x-1", "50%", "what?",
+    'q"', "it's", "a\\b", "{x}", "(y)", "a:b", "a=b", "a,b", "a;b", "[0]", "n#1", "_", "kind",
+)  # fmt: skip
+_ODD = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn"), exclude_characters="/")
+
+
+def legal_names() -> st.SearchStrategy[str]:
+    """Names that the netCDF library takes: plain ones, words of our languages, and any Unicode; never `_` alone."""
+    odd = st.text(_ODD, min_size=1, max_size=6)
+    plain = st.text("abcdefg_0123456789.+-@", min_size=1, max_size=4)
+    drawn = st.one_of(st.sampled_from("abcdefgh"), st.sampled_from(_WORDS), plain, odd)
+    return drawn.map(names.normal).filter(_legal)
+
+
+def _legal(name: str) -> bool:
+    # Names that begin with an underscore may be special attributes, or near enough to one for a warning.
+    return names.problem(name) is None and not name.startswith("_") and not name.isspace()
+
+
+@st.composite
+def constants(
+    draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False
+) -> Constant:
+    """`count` values of a type. With `cdl`: only what CDL can say (NaN without payload, named enum values)."""
+    declared = types.get(type_name)
+    if type_name == "string":
+        return Constant.strings(draw(st.lists(_strings(), min_size=count, max_size=count)))
+    if isinstance(declared, VlenType):
+        lengths = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+        elements = tuple(draw(constants(declared.base, types, length, cdl=cdl)) for length in lengths)
+        return Constant(type=type_name, count=count, data=elements)
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        shapes = [(field.type, math.prod(field.shape)) for field in declared.fields] * count
+        members = tuple(draw(constants(name, types, length, cdl=cdl)) for name, length in shapes)
+        return Constant(type=type_name, count=count, data=members)
+    return Constant(type=type_name, count=count, data=draw(_packed(type_name, types, count, cdl)))
+
+
+@st.composite
+def _packed(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, cdl: bool) -> bytes:
+    """Packed bytes of values of a fixed-size type."""
+    declared = types.get(type_name)
+    if isinstance(declared, EnumType):
+        values = st.sampled_from([constant.value for constant in declared.constants])
+        code = ATOMIC[declared.base].code
+        return b"".join(struct.pack(f"<{code}", draw(values)) for _ in range(count))
+    if isinstance(declared, CompoundType):
+        pieces = [
+            draw(_packed(field.type, types, math.prod(field.shape), cdl))
+            for _ in range(count)
+            for field in declared.fields
+        ]
+        return b"".join(pieces)
+    if isinstance(declared, OpaqueType) or type_name == "char":
+        length = count * size(type_name, types)
+        return draw(st.one_of(st.binary(min_size=length, max_size=length), _chars(length)))
+    return b"".join(draw(_number(ATOMIC[type_name], cdl)) for _ in range(count))
+
+
+def _chars(length: int) -> st.SearchStrategy[bytes]:
+    return st.text("abc \n\0'\"\\", min_size=length, max_size=length).map(lambda text: text.encode("ascii"))
+
+
+def _number(atomic: Atomic, cdl: bool) -> st.SearchStrategy[bytes]:
+    code = f"<{atomic.code}"
+    if atomic.is_integer:
+        edges = st.sampled_from((0, 1, atomic.low, atomic.high))
+        return st.one_of(edges, st.integers(atomic.low, atomic.high)).map(lambda value: struct.pack(code, value))
+    finite = st.floats(width=32 if atomic.code == "f" else 64, allow_nan=False)
+    spelt = finite.map(lambda value: struct.pack(code, value))
+    usual = st.just(struct.pack(code, math.nan))
+    exotic = st.binary(min_size=atomic.size, max_size=atomic.size)
+    return st.one_of(spelt, usual) if cdl else st.one_of(spelt, usual, exotic)
+
+
+def _strings() -> st.SearchStrategy[bytes | None]:
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5).map(str.encode)
+    raw = st.binary(max_size=4).map(lambda data: data.replace(b"\0", b"x"))
+    return st.one_of(st.none(), text, raw)
+
+
+class _Scene:
+    """What has been declared so far in one dataset, in the order of a text."""
+
+    def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool) -> None:
+        self.draw = draw
+        self.cdl = cdl
+        self.classic = classic
+        self.types: dict[str, UserType] = {}
+        self.dimensions: dict[str, Dimension] = {}
+        self.atomic = CLASSIC if classic else tuple(ATOMIC)
+
+    def some(self, most: int) -> int:
+        return self.draw(st.integers(0, most))
+
+    def group(self, path: str, depth: int) -> dict[str, Any]:
+        """The members of one group."""
+        taken: set[str] = set()
+        types = [] if self.classic else [self.type(path, taken) for _ in range(self.some(3))]
+        dimensions = [self.dimension(path, taken) for _ in range(self.some(3))]
+        variables = [self.variable(path, self.name(taken, dimensions)) for _ in range(self.some(3))]
+        if self.cdl:
+            used = {reference for variable in variables for reference in variable.dimensions}
+            for dimension in dimensions:  # only data tell the length of an unlimited dimension
+                fqn = names.join(path, dimension.name)
+                if dimension.unlimited and dimension.size and fqn not in used:
+                    variables.append(Variable(name=self.name(taken), type="int", dimensions=(fqn,)))
+        attributes = self.attributes()
+        deeper = 0 if self.classic or depth > 2 else self.some(2)
+        children = [self.name(taken) for _ in range(deeper)]
+        groups = [Group(name=name, **self.group(names.join(path, name), depth + 1)) for name in children]
+        return {
+            "types": tuple(types),
+            "dimensions": tuple(dimensions),
+            "variables": tuple(variables),
+            "attributes": attributes,
+            "groups": tuple(groups),
+        }
+
+    def name(self, taken: set[str], coordinates: list[Dimension] | None = None) -> str:
+        """A name that nothing in the group has; a variable may have that of a dimension."""
+        free = [dimension.name for dimension in coordinates or () if dimension.name + "\0" not in taken]
+        if free and self.some(1):
+            shared: str = self.draw(st.sampled_from(free))
+            taken.add(shared + "\0")
+            return shared
+        name: str = self.draw(legal_names().filter(lambda name: name not in taken))
+        taken.add(name)
+        return name
+
+    def any_type(self, *, fixed: bool = False) -> str:
+        """An atomic type or one declared before."""
+        known = [path for path in self.types if not fixed or is_fixed(path, self.types)]
+        atomic = st.sampled_from([name for name in self.atomic if not fixed or name != "string"])
+        return self.draw(st.one_of(atomic, st.sampled_from(known)) if known else atomic)
+
+    def type(self, path: str, taken: set[str]) -> UserType:
+        draw, name = self.draw, self.name(taken)
+        declared: UserType
+        match draw(st.sampled_from(("enum", "opaque", "vlen", "compound"))):
+            case "enum":
+                base = draw(st.sampled_from(INTEGERS))
+                values = st.integers(ATOMIC[base].low, ATOMIC[base].high)
+                numbers = draw(st.lists(values, min_size=1, max_size=3, unique=True))
+                labels = draw(st.lists(legal_names(), min_size=len(numbers), max_size=len(numbers), unique=True))
+                pairs = zip(labels, numbers, strict=True)
+                constants_ = tuple(EnumConstant(name=label, value=number) for label, number in pairs)
+                declared = EnumType.model_validate({"name": name, "base": base, "constants": constants_})
+            case "opaque":
+                declared = OpaqueType(name=name, size=draw(st.integers(1, 4)))
+            case "vlen":
+                declared = VlenType(name=name, base=self.any_type())
+            case _:
+                declared = self.compound(name)
+        self.types[names.join(path, name)] = declared
+        return declared
+
+    def compound(self, name: str) -> CompoundType:
+        draw = self.draw
+        labels = draw(st.lists(legal_names(), min_size=1, max_size=3, unique=True))
+        shapes = st.lists(st.integers(1, 2), max_size=2).map(tuple)
+        fields = [Field(name=label, type=self.any_type(), shape=draw(shapes)) for label in labels]
+        if self.cdl or not draw(st.booleans()) or not all(is_fixed(field.type, self.types) for field in fields):
+            return CompoundType(name=name, fields=tuple(fields))
+        placed, end = [], 0
+        for field in fields:  # a file's own layout: gaps wherever it likes them
+            end += draw(st.integers(0, 3))
+            placed.append(Field(name=field.name, type=field.type, shape=field.shape, offset=end))
+            end += math.prod(field.shape) * size(field.type, self.types)
+        return CompoundType(name=name, fields=tuple(placed), size=end + draw(st.integers(0, 3)))
+
+    def dimension(self, path: str, taken: set[str]) -> Dimension:
+        """Classic datasets have one unlimited dimension at most."""
+        free = not self.classic or not any(known.unlimited for known in self.dimensions.values())
+        unlimited = free and self.draw(st.booleans())
+        low = 0 if unlimited else 1
+        dimension = Dimension(name=self.name(taken), size=self.draw(st.integers(low, 3)), unlimited=unlimited)
+        self.dimensions[names.join(path, dimension.name)] = dimension
+        return dimension
+
+    def variable(self, path: str, name: str) -> Variable:
+        draw, type_name = self.draw, self.any_type()
+        references: tuple[str | int, ...] = ()
+        if self.dimensions:
+            known = st.sampled_from(sorted(self.dimensions))
+            anonymous = st.integers(1, 3)
+            one = known if self.cdl or self.classic else st.one_of(known, anonymous)
+            references = draw(st.lists(one, max_size=3).map(tuple))
+        if self.classic:  # the unlimited dimension comes first
+            unlimited = [each for each in references if self._unlimited(each)]
+            references = (*unlimited[:1], *(each for each in references if not self._unlimited(each)))
+        attributes = self.attributes()
+        if draw(st.booleans()) and is_fixed(type_name, self.types):
+            value = draw(constants(type_name, self.types, 1, cdl=self.cdl))
+            at = draw(st.integers(0, len(attributes)))
+            attributes = (*attributes[:at], Attribute(name="_FillValue", value=value), *attributes[at:])
+        storage = Storage() if self.classic else self.storage(type_name, references)
+        return Variable(name=name, type=type_name, dimensions=references, attributes=attributes, storage=storage)
+
+    def _unlimited(self, reference: str | int) -> bool:
+        return isinstance(reference, str) and self.dimensions[reference].unlimited
+
+    def attributes(self) -> tuple[Attribute, ...]:
+        found: list[Attribute] = []
+        taken: set[str] = set()
+        for _ in range(self.some(2)):
+            type_name = self.any_type()
+            low = 1 if self.cdl and type_name not in ("char", "string") else 0
+            count = self.draw(st.integers(low, 4))
+            value = self.draw(constants(type_name, self.types, count, cdl=self.cdl))
+            found.append(Attribute(name=self.name(taken), value=value))
+        return tuple(found)
+
+    def storage(self, type_name: str, references: tuple[str | int, ...]) -> Storage:
+        """Chunks, codecs and the like that suit the variable."""
+        draw = self.draw
+        fixed = type_name != "string" and is_fixed(type_name, self.types)
+        wide = fixed and type_name in ATOMIC and ATOMIC[type_name].size > 1
+        endian = draw(st.sampled_from((None, "little", "big"))) if wide else None
+        quantize = None
+        if type_name in ("float", "double") and draw(st.booleans()):
+            algorithm = draw(st.sampled_from(("bitgroom", "granularbitround", "bitround")))
+            quantize = Quantize.model_validate({"algorithm": algorithm, "digits": draw(st.integers(1, 7))})
+        lengths = [each if isinstance(each, int) else self.dimensions[each].size for each in references]
+        growing = any(self._unlimited(each) for each in references)
+        chunked = bool(references) and draw(st.booleans())
+        if not chunked:
+            layouts = st.sampled_from((None, "contiguous") if not growing else (None,))
+            return Storage.model_validate(
+                {"layout": draw(layouts), "endian": endian, "quantize": quantize, "no_fill": draw(st.booleans())}
+            )
+        chunks = tuple(draw(st.integers(1, max(1, length))) for length in lengths)
+        codecs = draw(st.lists(_codecs(), max_size=3, unique_by=lambda codec: codec.id)) if fixed else []
+        return Storage.model_validate(
+            {"layout": "chunked", "chunks": chunks, "codecs": tuple(codecs), "endian": endian, "quantize": quantize}
+        )
+
+
+def _codecs() -> st.SearchStrategy[Codec]:
+    level = st.integers(1, 9)
+    named = st.sampled_from((Codec(id=2), Codec(id=3)))
+    deflate = level.map(lambda value: Codec(id=1, parameters=(value,)))
+    zstd = level.map(lambda value: Codec(id=32015, parameters=(value,)))
+    bzip2 = level.map(lambda value: Codec(id=307, parameters=(value,)))
+    return st.one_of(named, deflate, zstd, bzip2)
+
+
+@st.composite
+def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False) -> Dataset:
+    """A valid dataset. `cdl`: only what CDL can say; `classic`: only what a netCDF-3 file can hold."""
+    members = _Scene(draw, cdl=cdl or classic, classic=classic).group("/", 0)
+    kinds = ("nc3", "nc6", "nc7", None) if classic else ("nc4", None)
+    name = draw(st.one_of(st.just("sample"), legal_names()))
+    if cdl:
+        name = "".join(character for character in name if character > " " and character not in "{}/\"'\\")
+    version = "2.0.0" if cdl else draw(st.sampled_from(("2.0.0", "0.1.20")))
+    return Dataset(name=name, version=version, kind=draw(st.sampled_from(kinds)), **members)
+
+
+@st.composite
+def datasets_with_data(
+    draw: st.DrawFn, *, cdl: bool = False, classic: bool = False
+) -> tuple[Dataset, dict[str, Parts]]:
+    """A valid dataset and, for most of its variables, arrays in memory; a variable without arrays is all fill."""
+    dataset = draw(datasets(cdl=cdl, classic=classic))
+    found = list(walk.groups(dataset))
+    types = {names.join(path, node.name): node for path, group in found for node in group.types}
+    lengths = {names.join(path, node.name): node.size for path, group in found for node in group.dimensions}
+    parts: dict[str, Parts] = {}
+    for path, group in found:
+        for variable in group.variables:
+            shape = tuple(each if isinstance(each, int) else lengths[each] for each in variable.dimensions)
+            if math.prod(shape) <= 12 and draw(st.integers(0, 3)):
+                values = draw(constants(variable.type, types, math.prod(shape), cdl=cdl))
+                parts[names.join(path, variable.name)] = parts_of(values, shape, types)
+    return dataset, parts

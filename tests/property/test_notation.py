@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from nczarr.ast import Dataset
+from nczarr.diagnostics import Report
+from nczarr.formats.ast_json import backend as json_backend
+from nczarr.formats.ast_json import frontend as json_frontend
+from nczarr.formats.notation import backend, frontend
+from nczarr.source import Source
+from nczarr.testing.strategies import datasets
+
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def read_notation(text: str) -> Dataset:
+    report = Report()
+    unchecked = frontend.read(Source("generated.ncz", text.encode("utf-8")), report)
+    assert [found.message for found in report.sorted()] == []
+    assert unchecked is not None
+    return unchecked.dataset
+
+
+@given(datasets())
+@relaxed
+def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
+    text = backend.text(dataset)
+    assert read_notation(text) == dataset
+    assert backend.text(read_notation(text)) == text
+
+
+@given(datasets())
+@relaxed
+def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:
+    report = Report()
+    unchecked = json_frontend.read(Source("generated.ast.json", json_backend.text(dataset).encode("utf-8")), report)
+    assert [found.message for found in report.sorted()] == []
+    assert unchecked is not None
+    assert unchecked.dataset == dataset
