@@ -170,6 +170,8 @@ def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize
     arrays = form.capabilities.arrays
     if arrays is not None and not codecs.expressible(storage.codecs, arrays.codecs):
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
+    elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
+        yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)
     if storage.chunks is not None and not fits(storage.chunks, itemsize):
         text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)

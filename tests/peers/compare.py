@@ -75,6 +75,55 @@ def netcdf_variable(seen: dict[str, Any], wanted: Expected, where: str) -> Itera
         yield f"{where}: {seen['dimensions']} {seen['shape']} instead of {wanted.dimensions} {wanted.shape}"
         return
     values = wanted.values.get("")
-    if values is not None and not same(np.reshape(np.array(seen["values"], object if type_name == "string" else None), wanted.shape), values):
+    if values is not None and not same(
+        np.reshape(np.array(seen["values"], object if type_name == "string" else None), wanted.shape), values
+    ):
         yield f"{where}: values {seen['values']!r:.300} instead of {values!r:.300}"
     yield from attributes(seen["attributes"], wanted.attributes, where)
+
+
+def datasets(seen: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """Our store against the file of another program, both through libnetcdf."""
+    if list(seen) != list(wanted):
+        yield f"ncgen: groups {list(seen)} instead of {list(wanted)}"
+        return
+    for path, group in wanted.items():
+        shown = seen[path]["dimensions"]
+        if any(shown.get(name) != item for name, item in group["dimensions"].items()):
+            yield f"ncgen: dimensions of {path}: {shown} instead of {group['dimensions']}"
+        yield from _raw_attributes(seen[path]["attributes"], group["attributes"], f"ncgen {path}")
+        for name, item in group["variables"].items():
+            other = seen[path]["variables"].get(name)
+            if other is None:
+                if item["type"] not in ("vlen", "opaque", "compound", "string"):
+                    yield f"ncgen: {path} {name} is missing"
+                continue
+            yield from _raw_variable(other, item, f"ncgen {path} {name}")
+
+
+def _raw_variable(seen: dict[str, Any], wanted: dict[str, Any], where: str) -> Iterator[str]:
+    if seen["dimensions"] != wanted["dimensions"] or seen["shape"] != wanted["shape"]:
+        yield f"{where}: {seen['dimensions']} {seen['shape']} instead of {wanted['dimensions']} {wanted['shape']}"
+        return
+    if wanted["type"] not in ("char", "enum") and seen["type"] != wanted["type"]:
+        yield f"{where}: type {seen['type']} instead of {wanted['type']}"
+        return
+    if wanted["values"] is not None:
+        ours, theirs = (
+            np.reshape(np.array(side["values"], object if side["type"] == "string" else None), wanted["shape"])
+            for side in (seen, wanted)
+        )
+        if not same(ours, theirs):
+            yield f"{where}: values {ours!r:.300} instead of {theirs!r:.300}"
+    yield from _raw_attributes(seen["attributes"], wanted["attributes"], where)
+
+
+def _raw_attributes(seen: dict[str, Any], wanted: dict[str, Any], where: str) -> Iterator[str]:
+    for name, (type_name, value) in wanted.items():
+        if value is None or name in HIDDEN or type_name == "enum":
+            continue
+        other_type, other = seen.get(name, ("nothing", None))
+        if type_name == "string" and other_type == "string":
+            value, other = [text or b"" for text in value], [text or b"" for text in other]
+        if (other_type, other) != (type_name, value):
+            yield f"{where}:{name}: {other_type} {other!r} instead of {type_name} {value!r}"

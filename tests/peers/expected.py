@@ -15,7 +15,7 @@ from nczarr.data.parts import Part, descr, parts
 from nczarr.data.source import Layout
 from nczarr.passes.checked import Checked
 
-LARGEST = 1 << 24
+LARGEST = 1 << 20
 """Arrays of more elements are not compared whole."""
 
 
@@ -30,6 +30,7 @@ class Expected:
     shape: tuple[int, ...]
     attributes: tuple[Attribute, ...]
     values: dict[str, Any] = field(default_factory=dict)
+    renamed: bool = False
 
 
 def expected(checked: Checked) -> dict[str, Expected]:

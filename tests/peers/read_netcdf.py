@@ -87,7 +87,7 @@ def variable(group: int, number: int) -> tuple[str, dict[str, Any]]:
         names.append(simple.value.decode())
     type_name, base = type_of(group, kind.value)
     values: Any = None
-    if base and int(np.prod(shape, dtype=np.int64)) <= 1 << 24:
+    if base and int(np.prod(shape, dtype=np.int64)) <= 1 << 20:
         values = take("nc_get_var", group, (number,), base, tuple(shape))
     return name.value.decode(), {
         "type": type_name,

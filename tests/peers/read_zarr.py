@@ -15,6 +15,9 @@ import xarray
 import zarr
 from worker import serve
 
+LARGEST = 1 << 20
+"""Arrays of more elements are opened, but not read."""
+
 
 def plain(values: Any) -> Any:
     """Values without the peer's own dtypes: texts of any length become objects."""
@@ -31,7 +34,7 @@ def members(group: zarr.Group, path: str, found: dict[str, Any], groups: list[st
             continue
         found[inside] = {
             "dtype": str(member.dtype),
-            "values": plain(member[...]),
+            "values": plain(member[...]) if member.size <= LARGEST else None,
             "dimensions": list(member.attrs.get("_ARRAY_DIMENSIONS", [])),
             "attributes": dict(member.attrs),
         }
@@ -40,12 +43,15 @@ def members(group: zarr.Group, path: str, found: dict[str, Any], groups: list[st
 def through_xarray(path: str, group: str) -> dict[str, Any]:
     found = {}
     options: dict[str, Any] = {"consolidated": False, "group": group or None}
-    with xarray.open_zarr(path, decode_cf=False, **options) as dataset:
+    with xarray.open_zarr(path, decode_cf=False, chunks=None, **options) as dataset:
         for name in dataset.variables:
-            variable = dataset[name].load()
-            found[f"{group}{name}"] = {"dimensions": list(variable.dims), "values": plain(variable.values)}
+            variable = dataset[name]
+            values = plain(variable.load().values) if variable.size <= LARGEST else None
+            found[f"{group}{name}"] = {"dimensions": list(variable.dims), "values": values}
     with xarray.open_dataset(path, engine="zarr", decode_times=False, **options) as dataset:
-        dataset.load()  # with fill values at work
+        for name in dataset.variables:  # with fill values at work
+            if dataset[name].size <= LARGEST:
+                dataset[name].load()
     return found
 
 
@@ -54,7 +60,8 @@ def through_tensorstore(path: str, names: list[str]) -> dict[str, Any]:
     for name in names:
         spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": os.path.join(path, name)}}
         try:
-            found[name] = tensorstore.open(spec).result().read().result()
+            store = tensorstore.open(spec).result()
+            found[name] = store.read().result() if store.size <= LARGEST else {"error": "large"}
         except ValueError as error:
             found[name] = {"error": str(error)[:300]}
     return found

@@ -7,6 +7,7 @@ Answers are `Seen` datasets as plain dicts, so that nothing of the peer's own cl
 from __future__ import annotations
 
 import pickle
+import resource
 import struct
 import subprocess
 import sys
@@ -28,7 +29,12 @@ class Worker:
         """What the reader sees at `path`."""
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-W", "ignore", str(HERE / self.script)]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                preexec_fn=_bounded,
+            )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(path.encode() + b"\n")
@@ -46,6 +52,11 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+def _bounded() -> None:
+    """A reader that runs away with memory is an error of its own, not of the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 
 def serve(read: Callable[[str], dict[str, Any]]) -> None:
