@@ -67,7 +67,7 @@ group: a {
       d = 2 ;
   }
 }
-group: c {
+group: k {
   variables:
     int v(/a/b/d) ;
   data:
