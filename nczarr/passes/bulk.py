@@ -19,7 +19,6 @@ from nczarr.passes.literals import single
 from nczarr.source import Buffer, Source
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SLAB = 1 << 20
@@ -29,11 +28,11 @@ SMALL = 256
 _CLEAN_INTEGERS = b"0123456789+-, \t\r\n\f"
 _CLEAN = b"0123456789+-.eE, \t\r\n\f"
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
+_COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _ODD = re.compile(
-    rb"(?<![^,\s])(?:([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL]))(?![^,\s])"
+    rb"([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)"
+    rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
 )
-_LEADING_ZERO = re.compile(rb"(?<![0-9.eE+\-])[+-]?0[0-9]")
-_BARE_SIGN = re.compile(rb"[+-](?![0-9.])|[0-9.][ \t\r\n\f]++[0-9.+\-]|[0-9.][+-]")
 _WORDS = {
     b"NaN": b"nan", b"nan": b"nan", b"NaNf": b"nan", b"nanf": b"nan",
     b"Infinity": b"inf", b"DoubleInf": b"inf", b"Infinityf": b"inf", b"Inff": b"inf", b"FloatInf": b"inf",
@@ -72,29 +71,18 @@ def read_numbers(
 
 
 def _cut(data: Buffer, at: int, end: int) -> int:
-    """Where a slab that begins at `at` ends: behind a comma that no comment holds."""
-    stop = min(at + SLAB, end)
-    while stop < end:
-        comma = data.rfind(b",", at, stop) + 1
-        if comma <= at:
-            stop = min(stop + SLAB, end)
-            continue
-        opened = data.rfind(b"/*", at, comma)
-        if opened >= 0 and data.find(b"*/", opened, comma) < 0:
-            closed = data.find(b"*/", opened, end)
-            stop = end if closed < 0 else min(closed + SLAB, end)
-            continue
-        line = max(data.rfind(b"\n", at, comma), data.rfind(b"\r", at, comma), at)
-        if data.find(b"//", line, comma) >= 0:
-            following = data.find(b"\n", comma, end)
-            next_comma = data.find(b",", following, end) if following >= 0 else -1
-            if next_comma < 0:
-                return end
-            stop = next_comma + 1
-            if data.find(b"//", following, stop) < 0 and data.find(b"/*", following, stop) < 0:
-                return stop
-            continue
-        return comma
+    """Where a slab that begins at `at` ends: behind its last comma that no comment holds."""
+    size = SLAB
+    while at + size < end:
+        piece = bytes(data[at : at + size])
+        limit = len(piece)
+        comments = [match.span() for match in _COMMENT_BEGUN.finditer(piece)] if b"/" in piece else []
+        for low, high in [*reversed(comments), (0, 0)]:
+            comma = piece.rfind(b",", high, limit)
+            if comma >= 0:
+                return at + comma + 1
+            limit = low
+        size *= 2
     return end
 
 
@@ -119,17 +107,33 @@ class _Slabs:
             text = _COMMENT.sub(b" ", text)
         allowed = _CLEAN_INTEGERS if self.atomic.is_integer else _CLEAN
         if text.translate(None, allowed):
-            text = _ODD.sub(self._plain, text)
-            rest = text.translate(None, allowed)
-            if rest and (self.atomic.is_integer or rest.translate(None, b"naif")):
-                raise _GiveUp
+            text = self._rewrite(text, allowed)
         stripped = text.rstrip()
         if not last:
             stripped = stripped[:-1]  # the comma at which the slab was cut
-        values = stripped.count(b",") + 1
-        if _LEADING_ZERO.search(stripped) or _BARE_SIGN.search(stripped):
+        if _has_octal(stripped):
             raise _GiveUp
-        return self._parse(stripped, values)
+        return self._parse(stripped, stripped.count(b",") + 1)
+
+    def _rewrite(self, text: bytes, allowed: bytes) -> bytes:
+        """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
+        import numpy as np
+
+        table = np.ones(256, dtype=bool)
+        table[list(allowed)] = False
+        pieces: list[bytes] = []
+        done = 0
+        for at in np.flatnonzero(table[np.frombuffer(text, np.uint8)]).tolist():
+            if at < done:
+                continue
+            start = max(text.rfind(b",", done, at) + 1, done)
+            end = text.find(b",", at)
+            end = len(text) if end < 0 else end
+            pieces.append(text[done:start])
+            pieces.append(self._plain(text[start:end].strip()))
+            done = end
+        pieces.append(text[done:])
+        return b" ".join(pieces)
 
     def _parse(self, text: bytes, count: int) -> NDArray[Any]:
         import numpy as np
@@ -171,8 +175,11 @@ class _Slabs:
             raise _GiveUp
         return narrow
 
-    def _plain(self, match: re.Match[bytes]) -> bytes:
+    def _plain(self, token: bytes) -> bytes:
         """An odd token in the form that numpy reads: the same number, exactly. Raises _GiveUp."""
+        match = _ODD.fullmatch(token)
+        if match is None:
+            raise _GiveUp
         integer, suffix, word, real, real_suffix = match.groups()
         if word is not None:
             if word == b"_" and self.fill:
@@ -194,5 +201,17 @@ class _Slabs:
         return b"%d" % value
 
 
-if TYPE_CHECKING:
-    _ = np
+def _has_octal(text: bytes) -> bool:
+    """Whether an integer begins with a zero and another digit, which CDL reads as octal."""
+    import numpy as np
+
+    codes = np.frombuffer(text, np.uint8)
+    digits = (codes >= 48) & (codes <= 57)
+    zeros = np.flatnonzero((codes[:-1] == 48) & digits[1:])
+    if not len(zeros):
+        return False
+    if zeros[0] == 0:
+        return True
+    before = codes[zeros - 1]
+    zeros = zeros[~digits[zeros - 1] & (before != 46)]
+    return any(codes[at - 1] not in b"+-" or at < 2 or codes[at - 2] not in b"eE" for at in zeros.tolist())
