@@ -65,9 +65,11 @@ def ours(path: str, count: int) -> None:
     report = Report()
     checked = check(Unchecked(dataset(count, seed=2)), report)
     form = named("nczarr")
-    assert checked is not None and form is not None
+    assert checked is not None
+    assert form is not None
     planned = plan(checked, form, Options(), report)
-    assert planned is not None and not report.errors
+    assert planned is not None
+    assert not report.errors
     start = time.perf_counter()
     target = DirectoryTarget(path)
     fill(planned, target, report)

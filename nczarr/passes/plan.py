@@ -26,6 +26,8 @@ from nczarr.passes.layout import Wishes, lay, storage_of
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
 
+__all__ = ["Planned", "plan"]
+
 LONGEST_KEY = 255
 """Bytes that one segment of a key may have: the limit of file systems, one less than that of netCDF names."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -104,12 +103,16 @@ class DirectoryTarget(DirectoryStore):
     def abort(self) -> None:
         """Remove what was written, unless it is finished."""
         if self._open:
+            import shutil  # only where something went wrong
+
             shutil.rmtree(self.path, ignore_errors=True)
             self._open = False
 
 
 def _remove(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
         shutil.rmtree(path)
     else:
         os.unlink(path)
