@@ -1,1 +1,66 @@
-"""Semantic passes: pure functions from tree to tree, one file each, in the order of the schedule below."""
+"""Semantic passes: functions from tree to tree, one file each, in the order of `PASSES`.
+
+`check` runs them all and makes the `Checked` that plans are made from. A failed pass reports and goes on with the
+best tree it has, so that one run finds as many faults as possible; bad input never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nczarr.diagnostics import Report
+from nczarr.passes.check_names import check_names
+from nczarr.passes.check_types import acyclic, check_types
+from nczarr.passes.checked import Checked, Observer, Unchecked
+from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
+from nczarr.passes.kinds import check_kind
+from nczarr.passes.read_lists import read_lists, variable_fill
+from nczarr.passes.resolve import resolve
+from nczarr.passes.tables import tables
+
+if TYPE_CHECKING:
+    from nczarr.ast import Constant, Kind
+
+Pass = Callable[[Unchecked, Report], Unchecked]
+
+PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer_shapes)
+"""The whole schedule."""
+
+
+def check(
+    work: Unchecked, report: Report, observer: Observer | None = None, kind: Kind | None = None
+) -> Checked | None:
+    """Run all passes. None if anything was an error (everything found is in the report).
+
+    `kind`: also report what a netCDF file of this kind cannot hold.
+    """
+    before = report.errors
+    for step in PASSES:
+        if step is read_lists and report.errors > before and _hopeless(work):
+            break
+        work = step(work, report)
+        if observer is not None:
+            observer(step.__name__, work.dataset)
+    if kind is not None:
+        check_kind(work, kind, report)
+    known = tables(work.dataset)
+    shapes = shapes_of(work, report)
+    if report.errors:
+        return None
+    fills: dict[str, Constant | None] = {path: variable_fill(item, known) for path, item in known.variables.items()}
+    return Checked(
+        dataset=work.dataset,
+        groups=known.groups,
+        types=known.types,
+        dimensions=known.dimensions,
+        variables=known.variables,
+        shapes=shapes,
+        fills=fills,
+        parts=place_values(work, shapes, fills, known.types),
+    )
+
+
+def _hopeless(work: Unchecked) -> bool:
+    """Whether types contain themselves, so that reading values by type would not end."""
+    return not acyclic(tables(work.dataset).types, Report())

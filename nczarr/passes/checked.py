@@ -14,6 +14,7 @@ from nczarr.ast import Constant, Dataset, Dimension, Group, UserType, Variable
 from nczarr.data.source import Parts
 
 if TYPE_CHECKING:
+    from nczarr.passes.columns import Columns
     from nczarr.source import Span
 
 
@@ -26,8 +27,9 @@ class Unchecked:
     `attribute_lists`: those of attributes whose type is user-defined, by (FQN of group or variable, name).
     `parts`: the arrays of variables whose front end has them already, by the FQN of the variable.
     `uses`: where names are used, for diagnostics: by the FQN of the owner, spans in a fixed order (a variable: its
-    type, then its dimensions; a compound: its fields' types; an enum or vlen: its base; what is missing falls back
-    to the owner's span).
+    type, then its dimensions; a compound: its fields' types; an enum or vlen: its base). `FQN=` is where the
+    size of a dimension or the definition of a type begins, `FQN:name` the type of an attribute. What is missing falls
+    back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
     """
 
     dataset: Dataset
@@ -36,6 +38,7 @@ class Unchecked:
     attribute_lists: dict[tuple[str, str], Span] = field(default_factory=dict)
     parts: dict[str, Parts] = field(default_factory=dict)
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+    columns: dict[str, Columns] = field(default_factory=dict)
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""

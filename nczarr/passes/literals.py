@@ -271,7 +271,7 @@ class ListReader:
             help_ = f"write `{_show(digits)}.{_show(suffix)}`"
             return self._stop("bad-number", f"`{_show(suffix)}` is a suffix of numbers with a point", start, end, help_)
         help_ = "the suffixes are b, s, l, ll, each also with u before or after it"
-        return self._stop("bad-number", f"unknown number suffix `{_show(suffix)}`", start, end, help_)
+        return self._stop("bad-number", f"unknown number suffix `{_show(suffix)}`", start + len(digits), end, help_)
 
     def _float(self, text: bytes, start: int, end: int) -> Literal:
         body, suffix = text, text[-1:].lower()

@@ -129,6 +129,7 @@ class FastTokens:
         self.section = 0
         self.stack: list[int] = []  # the section each open group interrupted
         self.inner = 0  # open braces that are not of groups
+        self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
 
     def scan(self) -> list[Token]:
         """All tokens, EOF last."""
@@ -162,7 +163,7 @@ class FastTokens:
                     self._add(P.SIMPLE, at, match.end())
                     at = match.end()
                     continue
-            match = plain(data, at)
+            match = plain(data, at) if data[at : at + 2] != b"/*" else None
             if match is None:
                 at = self._bad(at)
                 if at < 0:
@@ -191,6 +192,7 @@ class FastTokens:
                 fresh = self._open()
                 if len(self.stack) > MAX_GROUPS:
                     self._error("too-deep-nesting", f"groups nest deeper than {MAX_GROUPS}", end - 1, end)
+                    self.sound = at
                     return
             elif code == 0x7D:  # }
                 fresh = True
@@ -295,12 +297,12 @@ class FastTokens:
         data = self.source.data
         first = data[at]
         if first == 0x22:
-            self._error("unterminated-string", "string constant is not closed before the end of the file", at, at + 1)
+            self._unclosed_string(at)
             return -1
         if first == 0x27:
             self._error("bad-char-constant", "character constant is not closed", at, at + 1)
             return _line_end(data, at)
-        if _opens_comment(self.source, self.report, at):
+        if self._unclosed_comment(at):
             return -1
         if first == 0:
             return at + 1  # reported by check_bytes
@@ -308,6 +310,17 @@ class FastTokens:
         character = self.source.text(at, end)
         self._bad_character(character, at, end)
         return end
+
+    def _unclosed_string(self, at: int) -> None:
+        message = "string constant is not closed before the end of the file"
+        self._error("unterminated-string", message, at, at + 1, 'close it with `"`')
+        self.sound = at
+
+    def _unclosed_comment(self, at: int) -> bool:
+        opens = _opens_comment(self.source, self.report, at)
+        if opens:
+            self.sound = at
+        return opens
 
     def _values(self, at: int) -> int:
         """After `=`: in `data:` and after `: name` the rest up to the semicolon is one value list."""
@@ -319,11 +332,9 @@ class FastTokens:
         end = cut(data, at)
         if end < self.length and data[end] != 0x3B:
             if data[end] == 0x22:
-                self._error(
-                    "unterminated-string", "string constant is not closed before the end of the file", end, end + 1
-                )
+                self._unclosed_string(end)
                 end = self.length
-            elif _opens_comment(self.source, self.report, end):
+            elif self._unclosed_comment(end):
                 end = self.length
         space = SPACE.match(data, at)
         if space is None or space.end() < end:

@@ -43,8 +43,12 @@ class Finding:
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
     """Error strategy of all our parsers."""
 
-    def __init__(self, source: Source, report: Report, explain: Callable[[Fault], Finding]) -> None:
+    def __init__(
+        self, source: Source, report: Report, explain: Callable[[Fault], Finding], sound: int | None = None
+    ) -> None:
+        """`sound`: offset up to which the tokens make sense; faults beyond it are consequences, and not said."""
         super().__init__()
+        self.sound = sound
         self.source = source
         self.report = report
         self.explain = explain
@@ -73,6 +77,8 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             return
         self.beginErrorCondition(recognizer)
         self.count += 1
+        if self.sound is not None and found.start >= self.sound and self.sound < len(self.source.data):
+            return
         context = recognizer._ctx
         index = found.tokenIndex
         fault = Fault(

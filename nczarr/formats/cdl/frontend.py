@@ -33,11 +33,13 @@ Options = Mapping[str, object]
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Parse a CDL text. Returns None only where nothing can be made of it; all faults are in the report."""
-    return parse(source, FastTokens(source, report).scan(), report)
+    scanner = FastTokens(source, report)
+    tokens = scanner.scan()
+    return parse(source, tokens, report, scanner.sound)
 
 
-def parse(source: Source, tokens: list[Token], report: Report) -> Unchecked | None:
-    """The tree of a list of tokens, whichever source made them."""
+def parse(source: Source, tokens: list[Token], report: Report, sound: int | None = None) -> Unchecked | None:
+    """The tree of a list of tokens, whichever source made them; `sound` as in `Recovery`."""
     if not tokens or tokens[0].type != P.NETCDF:
         return None
     collecting = gc.isenabled()
@@ -45,7 +47,7 @@ def parse(source: Source, tokens: list[Token], report: Report) -> Unchecked | No
     try:
         parser = P(ListStream(tokens))
         parser.removeErrorListeners()
-        parser._errHandler = Recovery(source, report, Explainer(source, tokens[2].start))
+        parser._errHandler = Recovery(source, report, Explainer(source, tokens[2].start), sound)
         context = parser.ncdesc()
         assembler = Assembler(source, report)
         return assembler.dataset(context, tokens)
@@ -138,11 +140,11 @@ class Assembler:
         if name == "_FillValue" and variable is not None:
             declared = variable.type
         attributes = variable.attributes if variable is not None else scope.attributes
+        owner = scope.variable_path(variable.name) if variable is not None else scope.path
+        if words and (variable is None or len(words) == 2):
+            self.uses[f"{owner}:{name}"] = (self.span(words[0]),)
         if declared is not None and declared not in _ATOMIC:
-            owner = scope.variable_path(variable.name) if variable is not None else scope.path
             self.attribute_lists[owner, name] = values
-            if words:
-                self.uses[f"{owner}:{name}"] = (self.span(words[0]),)
             attributes.append(Attribute(name=name, value=Constant(type=declared, count=0, data=b""), span=place))
             return
         constant = self._constant(variable, declared, name, place, values)
@@ -255,11 +257,11 @@ class Assembler:
             return
         helps: list[str] = []
         others: list[Label] = []
-        elsewhere = (
-            [other for other in self.root.walk() if names.last(name) in other.variable_by_name] if name != "/" else []
-        )
+        is_path = self.source.data[word.start] == 0x2F
+        simple = names.last(name) if is_path and name != "/" else name
+        elsewhere = [other for other in self.root.walk() if simple in other.variable_by_name]
         meant = names.closest(name, scope.variable_by_name)
-        if elsewhere and not name.startswith("/"):
+        if elsewhere and not is_path:
             helps.append(f"a variable of another group needs its path: `{elsewhere[0].variable_path(name)}`")
         elif meant is not None:
             helps.append(f"did you mean `{meant}`?")

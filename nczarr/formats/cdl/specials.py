@@ -80,6 +80,7 @@ class Specials:
             if name in ("_DeflateLevel", "_Shuffle", "_Fletcher32", "_Filter") and not variable.dimensions and value:
                 message = f"the scalar variable `{variable.name}` cannot be compressed or filtered"
                 self.report.error("filter-on-scalar", message, place, helps=[f"remove `{name}`"])
+                return
             span = self._at(literals[0]) if literals else place
             variable.specials[name] = (value, place if name != "_ChunkSizes" else span)
 

@@ -139,9 +139,11 @@ def _parts(assembler: Assembler, scope: Scope, context: Any) -> _Parts | None:
         if token.type == P.SIMPLE:
             simple(assembler, scope, token)
             return None
-    if context.exception is not None:
-        return None
-    return _Parts(children)
+    parts = _Parts(children)
+    if context.exception is not None:  # what was read before the fault (often just a missing `;`) still counts
+        parts.attribute = None
+        parts.end = 0
+    return parts
 
 
 def _attribute(assembler: Assembler, scope: Scope, parts: _Parts) -> None:
@@ -162,7 +164,7 @@ def _attribute(assembler: Assembler, scope: Scope, parts: _Parts) -> None:
 def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
     """A type definition, or an attribute among them."""
     parts = _parts(assembler, scope, context)
-    if parts is None:
+    if parts is None or context.exception is not None:
         return
     if parts.attribute is not None:
         _attribute(assembler, scope, parts)
@@ -188,6 +190,9 @@ def _opaque(assembler: Assembler, scope: Scope, parts: _Parts) -> None:
     name = next((_token(rule) for rule in parts.rules if isinstance(rule, P.NameContext)), None)
     if size_context is None or name is None:
         return
+    assembler.uses[names.join(scope.path, assembler.words.name(name.start, name.end)) + "="] = (
+        assembler.span(parts.tokens[0]),
+    )
     size = _integer(assembler, size_context, "bad-opaque-size", "an opaque type has at least one byte", 1)
     declared = assembler.words.declared(name.start, name.end, "type")
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
@@ -199,6 +204,7 @@ def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) ->
         return
     base = assembler.type_word(base_word)
     declared = assembler.words.declared(name.start, name.end, "type")
+    assembler.uses[names.join(scope.path, declared)] = (assembler.span(base_word),)
     if base not in ATOMIC or not ATOMIC[base].is_integer:
         message = f"the base type of an enum is an integer type, not {base}"
         assembler.report.error("bad-enum-base", message, assembler.span(base_word), helps=["use byte, int, … as base"])
@@ -257,7 +263,9 @@ def _compound(assembler: Assembler, scope: Scope, parts: _Parts) -> None:
         assembler.report.error(
             "empty-type", message, assembler.span(where or name), helps=["write `compound c { int x ; }`"]
         )
-    assembler.uses[names.join(scope.path, declared)] = tuple(uses)
+    path = names.join(scope.path, declared)
+    assembler.uses[path] = tuple(uses)
+    assembler.uses[path + "="] = (assembler.span(parts.tokens[0]),)
     if fields:
         scope.types.append(CompoundType(name=declared, fields=tuple(fields), span=assembler.span(name)))
     else:
@@ -314,6 +322,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
     if token is None:
         return
     if token.type == P.UNLIMITED:
+        assembler.uses[names.join(scope.path, declared) + "="] = (assembler.span(token),)
         scope.dimensions.append(Dimension(name=declared, size=0, unlimited=True, span=assembler.span(name)))
         return
     what = "a dimension size is an integer"
@@ -332,6 +341,7 @@ def _add_dimension(
         message = f'size 0 means "unlimited" to the netCDF library: `{name}` becomes an unlimited dimension'
         help_ = "write UNLIMITED, or a positive size"
         assembler.report.warning("zero-dimension", message, size_place, helps=[help_])
+    assembler.uses[names.join(scope.path, name) + "="] = (size_place,)
     scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=length == 0, span=place))
 
 
@@ -348,6 +358,8 @@ def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
         return
     type_word, first = parts.words
     shape = next((rule for rule in parts.rules if isinstance(rule, P.ShapeContext)), None)
+    if shape is not None and shape.exception is not None:
+        return
     variable(assembler, scope, type_word, first, shape)
     for rule in parts.rules:
         if isinstance(rule, P.VarspecContext) and rule.exception is None:
@@ -403,7 +415,7 @@ def _declare(
 def datastatement(assembler: Assembler, scope: Scope, context: Any) -> None:
     """`x = values`; an attribute here is in the wrong section."""
     parts = _parts(assembler, scope, context)
-    if parts is None:
+    if parts is None or context.exception is not None:
         return
     if parts.attribute is not None:
         start = parts.words[0] if parts.words else parts.attribute.start
@@ -461,6 +473,7 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: Any) -> None:
     size: bytes = match["size"]
     place = Span(source, start, end)
     if size in (b"UNLIMITED", b"unlimited"):
+        assembler.uses[names.join(scope.path, name) + "="] = (Span(source, *match.span("size")),)
         scope.dimensions.append(Dimension(name=name, size=0, unlimited=True, span=place))
         return
     size_place = Span(source, *match.span("size"))

@@ -9,7 +9,12 @@ from nczarr.diagnostics import Report
 from nczarr.source import Source, Span
 
 RESERVED = frozenset(
-    ["char", "byte", "short", "int", "float", "double", "real", "long", "integer", "compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF", "NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil", "_"]
+    {
+        *("char", "byte", "short", "int", "float", "double", "real", "long", "integer"),
+        *("compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF"),
+        *("NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil"),
+        "_",
+    }
 )
 """Words that cannot name a dimension, type, variable or group without a backslash before them.
 

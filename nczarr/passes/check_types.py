@@ -1,0 +1,187 @@
+"""Types and constants: finite, consistent, and of the right size.
+
+Expects: resolved names. Ensures, if nothing is reported: no type contains itself and none nests deeper than
+MAX_DEPTH; the values of an enum fit its base and are unique; every constant of an attribute has the shape that its
+type asks for, and `_FillValue` is one value of its variable's type. Reports: circular-type, too-deep-nesting,
+value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, type-mismatch.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Constant,
+    EnumType,
+    OpaqueType,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.ast.walk import MAX_DEPTH, groups
+from nczarr.data.parts import is_fixed, size
+from nczarr.diagnostics import Label, Report
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.tables import tables
+from nczarr.source import Span
+
+Types = dict[str, UserType]
+_VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")
+
+
+def check_types(work: Unchecked, report: Report) -> Unchecked:
+    """Check all types and constants; the tree is not changed."""
+    types = tables(work.dataset).types
+    sound = acyclic(types, report)
+    for declared in types.values():
+        match declared:
+            case EnumType():
+                _enum(declared, report)
+            case CompoundType():
+                if not declared.fields:
+                    report.error(
+                        "empty-type", f"the compound type `{declared.name}` needs at least one field", declared.span
+                    )
+            case OpaqueType() | VlenType():
+                pass
+            case _:
+                assert_never(declared)
+    if not sound:
+        return work
+    for path, group in groups(work.dataset):
+        _attributes(group.attributes, path, None, types, work, report)
+        for variable in group.variables:
+            _attributes(variable.attributes, names.join(path, variable.name), variable, types, work, report)
+    return work
+
+
+def _enum(declared: EnumType, report: Report) -> None:
+    if not declared.constants:
+        report.error("empty-type", f"the enum type `{declared.name}` needs at least one constant", declared.span)
+    atomic = ATOMIC[declared.base]
+    seen: dict[int, str] = {}
+    for constant in declared.constants:
+        if not atomic.low <= constant.value <= atomic.high:
+            message = f"{constant.value} does not fit the base type {declared.base} ({atomic.low} .. {atomic.high})"
+            report.error("value-range", message, constant.span)
+        first = seen.setdefault(constant.value, constant.name)
+        if first != constant.name:
+            message = f"value {constant.value} is already used by the constant `{first}`"
+            place = next((item.span for item in declared.constants if item.name == first), constant.span)
+            value_place = _after_equals(constant.span)
+            report.error("duplicate-enum-value", message, value_place, others=[Label(place, "first used here")])
+
+
+def _after_equals(span: Span) -> Span:
+    """Where the value of an enum constant stands in a text, given where its name does."""
+    if span.source is None:
+        return span
+    match = _VALUE.match(span.source.data, span.end)
+    return Span(span.source, match.start(1), match.end(1)) if match else span
+
+
+def acyclic(types: Types, report: Report) -> bool:
+    """Whether no type contains itself, and none nests too deep; faults are reported."""
+    depth: dict[str, int] = {}
+    sound = True
+    for start in types:
+        stack: list[tuple[str, list[str]]] = [(start, _uses(types[start], types))] if start not in depth else []
+        path = {start} if stack else set()
+        while stack:
+            current, uses = stack[-1]
+            if uses:
+                following = uses.pop()
+                if following in path:
+                    if following != current:  # direct recursion was reported by `resolve`, at the use
+                        span = types[following].span
+                        report.error("circular-type", f"type `{following}` cannot contain itself", span)
+                    sound = False
+                elif following not in depth:
+                    path.add(following)
+                    stack.append((following, _uses(types[following], types)))
+                continue
+            stack.pop()
+            path.discard(current)
+            depth[current] = 1 + max((depth.get(use, 0) for use in _uses(types[current], types)), default=0)
+            if depth[current] > MAX_DEPTH:
+                report.error("too-deep-nesting", f"types nest deeper than {MAX_DEPTH}", types[current].span)
+                sound = False
+    return sound
+
+
+def _uses(declared: UserType, types: Types) -> list[str]:
+    if isinstance(declared, VlenType):
+        used = [declared.base]
+    elif isinstance(declared, CompoundType):
+        used = [field.type for field in declared.fields]
+    else:
+        used = []
+    return [name for name in used if name in types]
+
+
+def _attributes(
+    attributes: tuple[Attribute, ...],
+    owner: str,
+    variable: Variable | None,
+    types: Types,
+    work: Unchecked,
+    report: Report,
+) -> None:
+    for attribute in attributes:
+        pending = (owner, attribute.name) in work.attribute_lists
+        constant = attribute.value
+        if not pending and constant.type not in ATOMIC:
+            problem = _problem(constant, types)
+            if problem:
+                report.error("bad-constant", f"attribute `{attribute.name}`: {problem}", attribute.span)
+        if attribute.name == "_FillValue" and variable is not None and not pending:
+            if constant.type != variable.type:
+                message = f"`_FillValue` of `{variable.name}` has type {constant.type}, the variable {variable.type}"
+                report.error("type-mismatch", message, attribute.span)
+            elif constant.count != 1:
+                report.error("fill-value-count", "_FillValue is a single value", attribute.span)
+
+
+def _problem(constant: Constant, types: Types) -> str | None:
+    """What is wrong with a constant's data, or None."""
+    declared = types.get(constant.type)
+    if declared is None:
+        return None if constant.type in ATOMIC else f"type `{constant.type}` is not defined"
+    data = constant.data
+    if is_fixed(constant.type, types):
+        wanted = constant.count * size(constant.type, types)
+        if not isinstance(data, bytes) or len(data) != wanted:
+            return f"{constant.count} values of type `{constant.type}` take {wanted} bytes"
+        return None
+    if not isinstance(data, tuple) or not all(isinstance(item, Constant) for item in data):
+        return f"values of type `{constant.type}` are made of constants"
+    items = [item for item in data if isinstance(item, Constant)]
+    wanted_types: list[tuple[str, int | None]]
+    if isinstance(declared, VlenType):
+        wanted_types = [(declared.base, None)] * constant.count
+    elif isinstance(declared, CompoundType):
+        fields: list[tuple[str, int | None]] = [(field.type, _count(field.shape)) for field in declared.fields]
+        wanted_types = fields * constant.count
+    else:
+        return f"type `{constant.type}` has fixed size"
+    if len(items) != len(wanted_types):
+        return f"{len(wanted_types)} constants are needed for type `{constant.type}`, {len(items)} are given"
+    for item, (type_name, count) in zip(items, wanted_types, strict=True):
+        if item.type != type_name or (count is not None and item.count != count):
+            return f"a value of type `{type_name}` is needed, {item.count} of `{item.type}` are given"
+        problem = _problem(item, types)
+        if problem:
+            return problem
+    return None
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    total = 1
+    for length in shape:
+        total *= length
+    return total

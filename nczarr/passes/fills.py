@@ -1,0 +1,81 @@
+"""Fill values: what stands where nothing was written (cdl-language §7.3, the netCDF library's defaults)."""
+
+from __future__ import annotations
+
+import struct
+from typing import assert_never
+
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, VlenType
+from nczarr.data.parts import Types, is_fixed, size
+
+DEFAULT: dict[str, int | float] = {
+    "byte": -127,
+    "ubyte": 255,
+    "short": -32767,
+    "ushort": 65535,
+    "int": -2147483647,
+    "uint": 4294967295,
+    "int64": -9223372036854775806,
+    "uint64": 18446744073709551614,
+    "float": 9.969209968386869e36,
+    "double": 9.969209968386869e36,
+}
+"""Default fill values of the numeric types (NC_FILL_*); char is NUL, string is empty."""
+
+
+def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
+    """`count` default fill values of a type; None if it has none (an enum without a constant of value 0).
+
+    Opaque: zeros; enum: the constant with value 0; compound: field by field; vlen: empty sequences.
+    """
+    declared = types.get(type_name)
+    data: bytes | tuple[Constant, ...]
+    match declared:
+        case None if type_name == "string":
+            return Constant.strings([b""] * count)
+        case None if type_name == "char":
+            return Constant.text(b"\0" * count)
+        case None:
+            one = struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
+            return Constant(type=type_name, count=count, data=one * count)
+        case OpaqueType():
+            return Constant(type=type_name, count=count, data=bytes(declared.size * count))
+        case EnumType():
+            if not any(constant.value == 0 for constant in declared.constants):
+                return None
+            return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
+        case VlenType():
+            empty = _empty(declared.base, types)
+            return Constant(type=type_name, count=count, data=(empty,) * count)
+        case CompoundType():
+            fields = [default_fill(field.type, types, _product(field.shape)) for field in declared.fields]
+            known = [field for field in fields if field is not None]
+            if len(known) < len(fields):
+                return None
+            if is_fixed(type_name, types):
+                data = b"".join(field.data for field in known if isinstance(field.data, bytes)) * count
+            else:
+                data = tuple(known) * count
+            return Constant(type=type_name, count=count, data=data)
+        case _:
+            assert_never(declared)
+
+
+def stored_fill(type_name: TypeName, types: Types) -> Constant:
+    """One value for storage to show where nothing is: the default fill, zeros for an enum that has none."""
+    found = default_fill(type_name, types)
+    if found is not None:
+        return found
+    return Constant(type=type_name, count=1, data=bytes(size(type_name, types)))
+
+
+def _empty(type_name: TypeName, types: Types) -> Constant:
+    """No values of a type."""
+    return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())
+
+
+def _product(lengths: tuple[int, ...]) -> int:
+    total = 1
+    for length in lengths:
+        total *= length
+    return total

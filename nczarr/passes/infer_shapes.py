@@ -1,0 +1,119 @@
+"""Shapes: the length of every unlimited dimension, the shape of every variable, and values in their places.
+
+Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as the longest data along it (or as
+the front end said, if that is longer); `shapes` has the current shape of every variable; every column has become
+arrays. Reports: rank-limit, and bad-chunk-size and bad-storage where storage does not suit the shape.
+"""
+
+from __future__ import annotations
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Constant, Dataset, Dimension, Group, UserType, Variable
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Label, Report
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.columns import arrays
+from nczarr.passes.tables import tables
+
+MAX_RANK = 1024
+"""The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
+    """Give unlimited dimensions their lengths."""
+    known = tables(work.dataset)
+    lengths: dict[str, int] = {}
+    for path, columns in work.columns.items():
+        for reference, extent in zip(known.variables[path].dimensions, columns.extents, strict=True):
+            if isinstance(reference, str) and known.dimensions[reference].unlimited:
+                lengths[reference] = max(lengths.get(reference, 0), extent)
+    if lengths:
+        sized = _sized(work.dataset, "/", lengths)
+        members = {field: getattr(sized, field) for field in Group.model_fields if field != "name"}
+        dataset = work.dataset
+        work.dataset = Dataset(**members, name=dataset.name, version=dataset.version, kind=dataset.kind)
+    return work
+
+
+def _sized(group: Group, path: str, lengths: dict[str, int]) -> Group:
+    dimensions = []
+    for dimension in group.dimensions:
+        length = lengths.get(names.join(path, dimension.name), 0)
+        if length > dimension.size and dimension.unlimited:
+            dimension = Dimension(name=dimension.name, size=length, unlimited=True, span=dimension.span)
+        dimensions.append(dimension)
+    return Group(
+        name=group.name or "_",
+        types=group.types,
+        dimensions=tuple(dimensions),
+        variables=group.variables,
+        attributes=group.attributes,
+        groups=tuple(_sized(child, names.join(path, child.name), lengths) for child in group.groups),
+        span=group.span,
+    )
+
+
+def shapes_of(work: Unchecked, report: Report) -> Shapes:
+    """The shape of every variable by FQN, its storage checked against it."""
+    known = tables(work.dataset)
+    found: Shapes = {}
+    for path, variable in known.variables.items():
+        if len(variable.dimensions) > MAX_RANK:
+            message = f"`{variable.name}` has {len(variable.dimensions)} dimensions; the limit is {MAX_RANK}"
+            report.error("rank-limit", message, variable.span)
+            continue
+        dimensions = [
+            known.dimensions.get(item) if isinstance(item, str) else Dimension(name="_", size=item)
+            for item in variable.dimensions
+        ]
+        present = [dimension for dimension in dimensions if dimension is not None]
+        if len(present) < len(dimensions):
+            continue
+        found[path] = tuple(dimension.size for dimension in present)
+        _storage(variable, present, report)
+    return found
+
+
+def _storage(variable: Variable, dimensions: list[Dimension], report: Report) -> None:
+    """Check chunks, layout and codecs of a variable against its dimensions."""
+    storage = variable.storage
+    place = storage.span if storage.span.source is not None else variable.span
+    if storage.chunks is not None and len(storage.chunks) != len(dimensions):
+        message = f"`{variable.name}` has rank {len(dimensions)}, {len(storage.chunks)} chunk sizes are given"
+        report.error("bad-chunk-size", message, place)
+    elif storage.chunks is not None:
+        for length, dimension in zip(storage.chunks, dimensions, strict=True):
+            if not dimension.unlimited and length > max(dimension.size, 1):
+                message = f"chunk size {length} is larger than the dimension `{dimension.name}` ({dimension.size})"
+                others = [Label(dimension.span, "declared here")] if dimension.span.source is not None else []
+                report.error("bad-chunk-size", message, place, others=others)
+    if not dimensions and storage.codecs:
+        message = f"the scalar variable `{variable.name}` cannot be compressed or filtered"
+        report.error("filter-on-scalar", message, variable.span)
+    if storage.endian is not None and variable.type in ("char", "string"):
+        message = f"`{variable.name}` of type {variable.type} has no byte order"
+        report.error("bad-storage", message, variable.span)
+    if storage.layout in ("contiguous", "compact"):
+        growing = next((dimension for dimension in dimensions if dimension.unlimited), None)
+        if growing is not None:
+            message = f"`{variable.name}` cannot be {storage.layout}: its dimension `{growing.name}` is unlimited"
+            report.error("bad-storage", message, variable.span, helps=["store it chunked"])
+        elif storage.codecs:
+            message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
+            report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
+
+
+def place_values(
+    work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType]
+) -> dict[str, Parts]:
+    """The arrays of every variable that has data: those of the front end, and the columns in their places."""
+    found = dict(work.parts)
+    known = tables(work.dataset).variables
+    for path, columns in work.columns.items():
+        variable = known.get(path)
+        if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
+            continue
+        found[path] = arrays(columns, variable.type, shapes[path], types, fills.get(path))
+    return found

@@ -1,0 +1,87 @@
+"""Whether a dataset fits a kind of netCDF file, construct by construct.
+
+Expects: resolved names. Reports: format-conflict, once for each construct that the kind cannot hold, at its place.
+ncgen narrows types and drops attributes in silence here (cdl-language §7.5).
+"""
+
+from __future__ import annotations
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Kind, Variable
+from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
+from nczarr.diagnostics import Label, Report
+from nczarr.kinds import KIND_NAMES
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.tables import Tables, tables
+from nczarr.source import Span
+
+_ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
+
+
+def check_kind(work: Unchecked, kind: Kind, report: Report) -> None:
+    """Report everything in a dataset that a file of this kind cannot hold."""
+    if kind != "nc4":
+        _KindChecker(work, kind, report).run()
+
+
+class _KindChecker:
+    def __init__(self, work: Unchecked, kind: Kind, report: Report) -> None:
+        self.work = work
+        self.kind = kind
+        self.report = report
+        self.known: Tables = tables(work.dataset)
+        self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
+        self.first: tuple[str, Span] | None = None
+
+    def run(self) -> None:
+        for path, declared in self.known.types.items():
+            place = self.work.use(path + "=", 0, self.work.use(path, 0, declared.span))
+            self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place)
+        for path, group in self.known.groups.items():
+            if path != "/":
+                self._conflict(f"group `{path}` needs netCDF-4", group.span)
+            for attribute in group.attributes:
+                self._attribute(path, attribute)
+        for path, dimension in self.known.dimensions.items():
+            if dimension.unlimited:
+                self._unlimited(path, self.work.use(path + "=", 0, dimension.span), dimension.name)
+        for path, variable in self.known.variables.items():
+            self._variable(path, variable)
+
+    def _conflict(self, message: str, place: Span, others: tuple[Label, ...] = ()) -> None:
+        text = f"{message}; the output format is {KIND_NAMES[self.kind]}"
+        help_ = "use --kind nc4, or another type" if "type" in message else "use --kind nc4"
+        self.report.error("format-conflict", text, place, others=others, helps=[help_])
+
+    def _type(self, type_name: str, place: Span) -> None:
+        if type_name in self.atomic or type_name in self.known.types:
+            return  # a user type is reported where it is defined
+        if type_name in ATOMIC:
+            wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
+            self._conflict(f"type {type_name} needs {wider}", place)
+
+    def _attribute(self, owner: str, attribute: Attribute) -> None:
+        place = self.work.use(f"{owner}:{attribute.name}", 0, attribute.span)
+        self._type(attribute.value.type, place)
+
+    def _unlimited(self, path: str, place: Span, name: str) -> None:
+        if self.first is None:
+            self.first = (name, place)
+            return
+        first, where = self.first
+        message = f"the {KIND_NAMES[self.kind]} format has one unlimited dimension (`{first}`)"
+        others = (Label(where, "this is the first"),) if where.source is not None else ()
+        self._conflict(message, place, others)
+
+    def _variable(self, path: str, variable: Variable) -> None:
+        self._type(variable.type, self.work.use(path, 0, variable.span))
+        for axis, reference in enumerate(variable.dimensions):
+            if not isinstance(reference, str) or axis == 0:
+                continue
+            dimension = self.known.dimensions.get(reference)
+            if dimension is not None and dimension.unlimited:
+                message = f"the unlimited dimension `{names.last(reference)}` comes first"
+                self._conflict(message, self.work.use(path, axis + 1, variable.span))
+        for attribute in variable.attributes:
+            if attribute.name != "_FillValue":
+                self._attribute(path, attribute)
