@@ -5,4 +5,53 @@ The public names live here and are loaded on first use, so that `import nczarr` 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nczarr.builder import DatasetBuilder
+    from nczarr.diagnostics import CompileError, Diagnostic
+    from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation, write
+    from nczarr.handle import open_dataset as open  # noqa: A004
+
+_PUBLIC = {
+    "CompileError": ("nczarr.diagnostics", "CompileError"),
+    "DatasetBuilder": ("nczarr.builder", "DatasetBuilder"),
+    "DatasetHandle": ("nczarr.handle", "DatasetHandle"),
+    "Diagnostic": ("nczarr.diagnostics", "Diagnostic"),
+    "VariableHandle": ("nczarr.handle", "VariableHandle"),
+    "from_cdl": ("nczarr.handle", "from_cdl"),
+    "from_notation": ("nczarr.handle", "from_notation"),
+    "open": ("nczarr.handle", "open_dataset"),
+    "write": ("nczarr.handle", "write"),
+}
+
+__all__ = [
+    "CompileError",
+    "DatasetBuilder",
+    "DatasetHandle",
+    "Diagnostic",
+    "VariableHandle",
+    "from_cdl",
+    "from_notation",
+    "open",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _PUBLIC[name]
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names, loaded or not."""
+    return sorted([*globals(), *_PUBLIC])

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 ALL_ATOMIC = frozenset(
@@ -18,11 +18,26 @@ USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 
 
 @dataclass(frozen=True, slots=True)
+class Arrays:
+    """How a chunked store lays down the arrays that `data.parts` makes of a variable.
+
+    `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
+    that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key.
+    """
+
+    codecs: frozenset[int] = frozenset()
+    fixed_strings: bool = False
+    separator: str = "."
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a target keeps. The defaults hold the whole model; a format says where it holds less.
 
     `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
-    `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise.
+    `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise;
+    `names`: the dataset's own name and the homes of dimensions;
+    `arrays`: for chunked stores, how arrays lie there; None for texts and single files.
     """
 
     atomic: frozenset[str] = ALL_ATOMIC
@@ -38,6 +53,35 @@ class Capabilities:
     storage: bool = True
     kind: bool = True
     data: bool = True
+    names: bool = True
+    arrays: Arrays | None = None
+
+
+NETCDF_KINDS: dict[str, Capabilities] = {
+    "nc3": Capabilities(
+        atomic=CLASSIC_ATOMIC,
+        user_types=frozenset(),
+        attribute_user_types=False,
+        groups=False,
+        unlimited="first",
+        anonymous_dimensions=False,
+        storage=False,
+    ),
+    "nc5": Capabilities(
+        atomic=CDF5_ATOMIC,
+        user_types=frozenset(),
+        attribute_user_types=False,
+        groups=False,
+        unlimited="first",
+        anonymous_dimensions=False,
+        storage=False,
+    ),
+    "nc4": Capabilities(anonymous_dimensions=False),
+}
+"""What each kind of netCDF file holds (cdl-language §7.5). nc7 is the classic model inside an HDF5 file."""
+
+NETCDF_KINDS["nc6"] = NETCDF_KINDS["nc3"]
+NETCDF_KINDS["nc7"] = replace(NETCDF_KINDS["nc3"], storage=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ want one exception that carries everything that was found.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from nczarr.source import NOWHERE, Span
@@ -55,18 +55,22 @@ class Report:
     """Collects diagnostics of one run; `sorted()` gives them once each, in order of place.
 
     `limit` bounds the number kept, so that a file of a million mistakes costs no memory; `dropped` counts the rest.
+    Under `strict` every warning is an error.
     """
 
-    __slots__ = ("_errors", "_kept", "dropped", "limit")
+    __slots__ = ("_errors", "_kept", "dropped", "limit", "strict")
 
-    def __init__(self, limit: int = 1000) -> None:
+    def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
+        self.strict = strict
         self.dropped = 0
         self._errors = 0
         self._kept: dict[tuple[object, ...], Diagnostic] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Take one diagnostic; the same code at the same place with the same message is taken once."""
+        if self.strict and diagnostic.severity is Severity.WARNING:
+            diagnostic = replace(diagnostic, severity=Severity.ERROR)
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:
             return

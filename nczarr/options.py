@@ -8,25 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING
 
-Kind = Literal["nc3", "nc6", "nc5", "nc4", "nc7"]
-
-KINDS: dict[str, Kind] = {
-    spelling.lower(): kind
-    for kind, spellings in {
-        "nc3": ("1", "nc3", "classic"),
-        "nc6": ("2", "nc6", "64-bit offset", "64-bit-offset"),
-        "nc4": ("3", "nc4", "netCDF-4", "netCDF4", "hdf5", "enhanced"),
-        "nc7": (
-            "4", "nc7", "netCDF-4 classic model", "netCDF-4-classic", "netCDF-4_classic", "netCDF4_classic",
-            "hdf5-nc3", "enhanced-nc3",
-        ),
-        "nc5": ("5", "nc5", "64-bit-data", "64-bit data", "cdf5", "cdf-5"),
-    }.items()
-    for spelling in spellings
-}  # fmt: skip
-"""Every spelling that ncgen takes after `-k`, in lower case, and the kind of file it means (cdl-language §7.5)."""
+if TYPE_CHECKING:
+    from nczarr.ast.dataset import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +25,7 @@ class Options:
 
     The last members concern texts: `header_only`, `coordinates_only`, `special` (virtual attributes too), data of
     certain `variables` and `groups` only, and the `name` that the dataset gets: the flags of `ncdump`.
+    `verbose`: list every annotation loss instead of one summary.
     """
 
     kind: Kind | None = None
@@ -55,3 +41,4 @@ class Options:
     variables: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     name: str | None = None
+    verbose: bool = False

@@ -35,7 +35,7 @@ class Atomic:
     @property
     def is_float(self) -> bool:
         """Whether the values are IEEE floats."""
-        return self.code in "fd"
+        return self.code in ("f", "d")
 
 
 ATOMIC: dict[str, Atomic] = {

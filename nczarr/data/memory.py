@@ -47,7 +47,7 @@ class ArrayInMemory:
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A view of the region."""
-        region: NDArray[Any] = self.values[(*selection, ...)]  # the ellipsis keeps a scalar an array
+        region: NDArray[Any] = self.values[selection] if selection else self.values
         return region
 
     def encoded(self, chunk: Index) -> bytes | None:

@@ -58,7 +58,9 @@ def _type(declared: UserType) -> str:
         case VlenType():
             what = f"vlen of {_shown(declared.base)}"
         case CompoundType():
-            fields = (_shown(field.type) + "".join(f"[{length}]" for length in field.shape) for field in declared.fields)
+            fields = (
+                _shown(field.type) + "".join(f"[{length}]" for length in field.shape) for field in declared.fields
+            )
             what = f"compound of {', '.join(fields)}"
     return f"type {_shown(declared.name)}: {what}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nczarr.ast.walk import building
 from nczarr.diagnostics import Report
 from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
@@ -35,6 +36,11 @@ def check(
 
     `kind`: also report what a netCDF file of this kind cannot hold.
     """
+    with building():
+        return _check(work, report, observer, kind)
+
+
+def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None) -> Checked | None:
     before = report.errors
     for step in PASSES:
         if step is read_lists and report.errors > before and _hopeless(work):

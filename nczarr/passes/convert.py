@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
@@ -17,6 +18,9 @@ from nczarr.diagnostics import Report
 from nczarr.passes.literals import Literal, single
 from nczarr.source import Source, Span
 
+if TYPE_CHECKING:
+    from nczarr.passes.dates import TimeUnits
+
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
 
@@ -24,9 +28,12 @@ NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf
 class Converter:
     """Converts literals of one source; `what` in its methods is what a message calls the target (`an int variable`)."""
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, units: Callable[[], TimeUnits | None] | None = None) -> None:
+        """`units`: given for the data of a variable, where dates and other-sign integers are understood."""
         self.source = source
         self.report = report
+        self.units = units
+        self.dates_told = False
 
     def error(self, code: str, message: str, literal: Literal, help_: str = "") -> None:
         """Report an error at a literal."""
@@ -77,6 +84,12 @@ class Converter:
             return single(float(value)) if atomic.name == "float" else float(value)
         if atomic.low <= value <= atomic.high:
             return value
+        span = atomic.high - atomic.low + 1
+        if self.units is not None and -(span // 2) <= value < span:
+            meant = value - span if value > atomic.high else value + span
+            message = f"{value} is the other sign's spelling of {meant} in {what} of type {atomic.name}"
+            self.warning("sign-wrap", message, literal, f"write {meant}")
+            return meant
         help_ = "`long` has 32 bits in CDL; use int64" if atomic.name == "int" else ""
         message = f"{value} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
         self.error("value-range", message, literal, help_)
@@ -111,10 +124,29 @@ class Converter:
         except (UnicodeDecodeError, ValueError):
             value = None
         if value is None or "_" in text:
+            date = self._from_date(literal, atomic, what)
+            if date is not None:
+                return date
             message = f"a string cannot be stored in {what}"
             self.error("type-mismatch", message, literal, f"{what} takes values of type {atomic.name}")
             return None
         self.warning("converted-value", f'the text "{text}" is converted to a number of type {atomic.name}', literal)
+        if isinstance(value, int):
+            return self._from_integer(literal, value, atomic, what)
+        return self._from_float(literal, value, atomic, what)
+
+    def _from_date(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:
+        """A date in the list of a time variable, as `ncdump -t` prints them (`dates.py`)."""
+        units = self.units() if self.units is not None else None
+        text = literal.value.decode("ascii", "replace")
+        number = units.number(text) if units is not None else None
+        if units is None or number is None:
+            return None
+        value = int(number) if number.denominator == 1 else float(number)
+        message = f'the date "{text}" is stored as {value} ({units.text})'
+        if not self.dates_told:
+            self.warning("converted-value", f"{message}, and the other dates of this list likewise", literal)
+            self.dates_told = True
         if isinstance(value, int):
             return self._from_integer(literal, value, atomic, what)
         return self._from_float(literal, value, atomic, what)

@@ -145,7 +145,7 @@ class Encoder:
             return None
         if len(data) < declared.size or len(digits) % 2:
             message = f"{len(digits)} digits are given for opaque({declared.size}): zeros are added behind them"
-            self.convert.warning("opaque-length", message, literal, f"write {2 * declared.size} digits")
+            self.convert.warning("short-opaque", message, literal, f"write {2 * declared.size} digits")
         return Constant(type=type_name, count=1, data=data.ljust(declared.size, b"\0"))
 
     def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: Place) -> Constant | None:

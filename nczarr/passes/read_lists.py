@@ -13,6 +13,7 @@ compound and vlen value, and each array field (cdl-language §7.3).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
@@ -27,6 +28,9 @@ from nczarr.passes.literals import ListReader, Literal
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
 
+if TYPE_CHECKING:
+    from nczarr.passes.dates import TimeUnits
+
 
 def read_lists(work: Unchecked, report: Report) -> Unchecked:
     """Read all value lists of a CDL text; other front ends have none."""
@@ -39,7 +43,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
             continue
         if variable.type not in ATOMIC and variable.type not in known.types:
             continue  # an undefined type, reported by `resolve`
-        columns = _VariableReader(variable, span, span.source, known, report).read()
+        columns = _VariableReader(path, variable, span, span.source, known, report).read()
         if columns is not None:
             work.columns[path] = columns
     return work
@@ -133,6 +137,20 @@ def variable_fill(variable: Variable, known: Tables) -> Constant | None:
     return default_fill(variable.type, known.types)
 
 
+def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | None:
+    """The units of time of a variable, or of the one whose bounds it holds (CF `bounds`)."""
+    from nczarr.passes.dates import time_units
+
+    group = known.groups[names.parent(path)]
+    for candidate in (variable, *group.variables):
+        bounds = next((item.value for item in candidate.attributes if item.name == "bounds"), None)
+        if candidate is variable or (bounds is not None and bounds.data == variable.name.encode()):
+            units = time_units(candidate)
+            if units is not None:
+                return units
+    return None
+
+
 class _Fault(Exception):  # noqa: N818
     """A list that makes no sense from here on; it has been reported."""
 
@@ -140,13 +158,15 @@ class _Fault(Exception):  # noqa: N818
 class _VariableReader:
     """Reads the list of one variable."""
 
-    def __init__(self, variable: Variable, span: Span, source: Source, known: Tables, report: Report) -> None:
+    def __init__(
+        self, path: str, variable: Variable, span: Span, source: Source, known: Tables, report: Report
+    ) -> None:
         self.variable = variable
         self.span = span
         self.source = source
         self.known = known
         self.report = report
-        self.convert = Converter(source, report)
+        self.convert = Converter(source, report, lambda: _time_units(path, variable, known))
         self.encoder = Encoder(self.convert, known.types)
         self.fill = variable_fill(variable, known)
         self.dimensions = [_dimension(reference, known) for reference in variable.dimensions]

@@ -7,12 +7,12 @@ become constants here; value lists of `data:` and of attributes of user-defined 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
 from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Kind
+from nczarr.ast.walk import building
 from nczarr.diagnostics import Label, Report
 from nczarr.formats.cdl import statements
 from nczarr.formats.cdl.faults import Explainer
@@ -42,18 +42,12 @@ def parse(source: Source, tokens: list[Token], report: Report, sound: int | None
     """The tree of a list of tokens, whichever source made them; `sound` as in `Recovery`."""
     if not tokens or tokens[0].type != P.NETCDF:
         return None
-    collecting = gc.isenabled()
-    gc.disable()  # a tree is built: nothing dies, and the collector would walk it again and again
-    try:
+    with building():
         parser = P(ListStream(tokens))
         parser.removeErrorListeners()
         parser._errHandler = Recovery(source, report, Explainer(source, tokens[2].start), sound)
         context = parser.ncdesc()
-        assembler = Assembler(source, report)
-        return assembler.dataset(context, tokens)
-    finally:
-        if collecting:
-            gc.enable()
+        return Assembler(source, report).dataset(context, tokens)
 
 
 class Assembler:
@@ -85,7 +79,7 @@ class Assembler:
             for variable in scope.variables:
                 variable.storage = self.specials.storage(variable)
         return Unchecked(
-            self.root.freeze_dataset(self.kind),
+            self.root.freeze_dataset(self.kind, self.report),
             forward=False,
             lists=self.value_lists,
             attribute_lists=self.attribute_lists,

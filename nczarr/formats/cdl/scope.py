@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.diagnostics import Label, Report
 from nczarr.source import Span
 from nczarr.syntax.tokens import Token
 
@@ -29,13 +30,13 @@ class VariableDraft:
     specials: dict[str, tuple[object, Span]] = field(default_factory=dict)
     storage: Storage = DEFAULT_STORAGE
 
-    def freeze(self) -> Variable:
+    def freeze(self, report: Report) -> Variable:
         """The finished node."""
         return Variable(
             name=self.name,
             type=self.type,
             dimensions=self.dimensions,
-            attributes=tuple(self.attributes),
+            attributes=merged(self.attributes, self.name, report),
             storage=self.storage,
             span=self.span,
         )
@@ -82,23 +83,24 @@ class Scope:
         for group in self.groups:
             yield from group.walk()
 
-    def freeze(self) -> Group:
+    def freeze(self, report: Report) -> Group:
         """The finished group."""
         return Group(
             name=self.name,
             types=tuple(self.types),
             dimensions=tuple(self.dimensions),
-            variables=tuple(variable.freeze() for variable in self.variables),
-            attributes=tuple(self.attributes),
-            groups=tuple(group.freeze() for group in self.groups),
+            variables=tuple(variable.freeze(report) for variable in self.variables),
+            attributes=merged(self.attributes, "", report),
+            groups=tuple(group.freeze(report) for group in self.groups),
             span=self.span,
         )
 
-    def freeze_dataset(self, kind: Kind | None) -> Dataset:
-        """The finished dataset; this scope is the root."""
-        group = self.freeze()
+    def freeze_dataset(self, kind: Kind | None, report: Report) -> Dataset:
+        """The finished dataset; this scope is the root, whose name may be empty."""
+        name, self.name = self.name, self.name or "_"
+        group = self.freeze(report)
         return Dataset(
-            name=self.name,
+            name=name,
             types=group.types,
             dimensions=group.dimensions,
             variables=group.variables,
@@ -111,3 +113,23 @@ class Scope:
     def variable_path(self, name: str) -> str:
         """FQN of a variable of this group."""
         return names.join(self.path, name)
+
+
+def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Attribute, ...]:
+    """The attributes of one owner; a text given twice replaces the first in its place, as in ncgen, with a warning.
+
+    Any other attribute given twice stays twice, for the pass that refuses it (check_names).
+    """
+    if len({attribute.name for attribute in attributes}) == len(attributes):
+        return tuple(attributes)
+    kept: list[Attribute] = []
+    for attribute in attributes:
+        at = next((i for i, item in enumerate(kept) if item.name == attribute.name), None)
+        if at is None or not attribute.value.type == kept[at].value.type == "char":
+            kept.append(attribute)
+            continue
+        message = f"attribute `{owner}:{attribute.name}` is given again; this text replaces the first one"
+        first = Label(kept[at].span, "first given here")
+        report.warning("repeated-attribute", message, attribute.span, others=[first], helps=["remove one of them"])
+        kept[at] = attribute
+    return tuple(kept)

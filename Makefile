@@ -1,0 +1,70 @@
+# Every task of the project. A fresh clone needs python3 >= 3.11 and nothing else:
+# the first task that needs the environment makes .venv from requirements-lock.txt.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test proof check grammar grammar-check format lint types docs docs-check lock bench clean
+
+help: ## list the tasks
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(READY): requirements-lock.txt pyproject.toml
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-lock.txt
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+demo: $(READY) ## compile a sample to a store, and show errors that teach
+	@$(RUN) samples/demo.py
+
+test: $(READY) ## the quick tests (under two minutes)
+	@$(RUN) -m pytest -m "not slow" -n auto
+
+proof: $(READY) ## everything: exactness, fuzzing, peers, load
+	@$(RUN) -m pytest -n auto
+
+check: format-check lint types grammar-check docs-check test ## everything that must be green before a commit
+
+.PHONY: format-check
+format-check: $(READY)
+	@$(RUN) -m ruff format --check .
+
+grammar: $(READY) ## regenerate the parsers from grammar/*.g4 (needs Java)
+	@$(RUN) grammar/generate.py
+
+grammar-check: $(READY) ## are the committed parsers current? (needs Java)
+	@$(RUN) grammar/generate.py --check
+
+format: $(READY) ## format the code
+	@$(RUN) -m ruff format .
+
+lint: $(READY) ## ruff
+	@$(RUN) -m ruff check .
+
+types: $(READY) ## mypy --strict
+	@$(RUN) -m mypy
+
+docs: $(READY) ## regenerate the tables and pages that the code makes
+	@$(RUN) docs/generate.py
+
+docs-check: $(READY) ## are the generated pages current?
+	@$(RUN) docs/generate.py --check
+
+bench: $(READY) ## the rows of benchmarks/, small sizes
+	@benchmarks/run --quick
+
+lock: ## write requirements-lock.txt anew from a clean environment
+	@rm -rf .venv-lock
+	@$(PYTHON) -m venv .venv-lock
+	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,peers]'
+	@{ echo '# Made by `make lock`: what a clean environment of .[dev,peers] holds.'; \
+	   .venv-lock/bin/python -m pip freeze --exclude-editable; } > requirements-lock.txt
+	@rm -rf .venv-lock
+
+clean: ## remove the environment and caches
+	@rm -rf $(VENV) .venv-lock .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

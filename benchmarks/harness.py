@@ -1,0 +1,115 @@
+"""How a row of PERFORMANCE is measured: whole processes, interleaved, outputs compared, one JSON line.
+
+One round runs the peer and us once each, in turn; the first round is not counted. A ratio is the median of the
+ratios of the rounds, never a quotient of two medians: other work on the machine then hits both sides of a ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = [sys.executable, "-m", "nczarr"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process took: seconds of wall clock and the peak of its memory in bytes."""
+
+    seconds: float
+    peak: int
+
+
+def execute(command: Sequence[str], folder: Path) -> Run:
+    """Run one process in a folder. Exits with its messages if it fails."""
+    log = folder / "log.txt"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
+    with log.open("wb") as out:
+        start = time.perf_counter()
+        actions = [(os.POSIX_SPAWN_DUP2, out.fileno(), 1), (os.POSIX_SPAWN_DUP2, out.fileno(), 2)]
+        old = os.getcwd()
+        os.chdir(folder)
+        try:
+            pid = os.posix_spawnp(command[0], list(command), environment, file_actions=actions)
+        finally:
+            os.chdir(old)
+        _, status, usage = os.wait4(pid, 0)
+        seconds = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"{' '.join(command)}: status {status}\n{log.read_text(errors='replace')[-2000:]}")
+    return Run(seconds, usage.ru_maxrss * 1024)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A command, and the outputs that are removed before each of its runs."""
+
+    command: Sequence[str]
+    outputs: Sequence[str] = ()
+
+    def run(self, folder: Path) -> Run:
+        """One run, with nothing left of the one before."""
+        for name in self.outputs:
+            path = folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        return execute(self.command, folder)
+
+
+def measure(
+    row: str,
+    goal: float,
+    peer: Side,
+    ours: Side,
+    folder: Path,
+    compare: Callable[[], str],
+    rounds: int = 5,
+    memory_goal: float | None = None,
+) -> bool:
+    """Run the rounds, compare the outputs, print the line. True if the outputs agree and the goal is met."""
+    pairs = [(peer.run(folder), ours.run(folder)) for _ in range(rounds + 1)][1:]
+    ratio = statistics.median(mine.seconds / theirs.seconds for theirs, mine in pairs)
+    memory = statistics.median(mine.peak / theirs.peak for theirs, mine in pairs)
+    compared = compare()
+    met = ratio <= goal and (memory_goal is None or memory <= memory_goal)
+    line = {
+        "row": row,
+        "ratio": round(ratio, 3),
+        "goal": goal,
+        "met": met,
+        "peer_seconds": round(statistics.median(theirs.seconds for theirs, _ in pairs), 4),
+        "our_seconds": round(statistics.median(mine.seconds for _, mine in pairs), 4),
+        "memory_ratio": round(memory, 3),
+        "memory_goal": memory_goal,
+        "our_peak_mb": round(statistics.median(mine.peak for _, mine in pairs) / 1e6, 1),
+        "rounds": rounds,
+        "compared": compared,
+    }
+    print(json.dumps(line), flush=True)
+    return met
+
+
+def need(*tools: str) -> None:
+    """Exit, saying so, if a peer's command is not installed."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        raise SystemExit(f"benchmark: the peer {', '.join(missing)} is not installed")
+
+
+def main(work: Callable[[Path, bool], bool]) -> None:
+    """Run one row in a temporary folder; `--quick` asks for a small size. Status 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(description=work.__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small input")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        met = work(Path(name), options.quick)
+    sys.exit(0 if met else 1)

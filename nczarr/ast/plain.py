@@ -1,0 +1,83 @@
+"""Constants in plain JSON, as an attribute of a Zarr store shows them, and whether that form says everything.
+
+Numbers are numbers (shortest digits that read back), NaN and the infinities the texts `NaN`, `Infinity` and
+`-Infinity`, char and string values texts; one value stands alone, several make a list. What JSON or the netCDF
+library's parser cannot carry (NUL, control bytes, invalid UTF-8) is left out of the text: its readable part stands,
+and `exact` is False (nczarr-storage §3, §17).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from nczarr.ast.types import ATOMIC
+from nczarr.ast.values import SPECIAL_FLOATS, Constant, shortest
+
+HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_nczarr_attr", "_nczarr_group",
+                    "_nczarr_superblock"})  # fmt: skip
+"""Attribute names that a Zarr store needs for itself."""
+
+_UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
+"""Control characters for which JSON has no short escape; the netCDF library does not decode `\\uXXXX`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """`value`: the JSON value, None where nothing readable can stand; `exact`: it and the type say everything."""
+
+    value: Any
+    exact: bool
+
+
+def plain(constant: Constant) -> Plain:
+    """The plain form of a constant. Values of user-defined types and empty lists have none."""
+    data = constant.data
+    atomic = ATOMIC.get(constant.type)
+    if atomic is None or (constant.count == 0 and constant.type != "char"):
+        return Plain(None, False)
+    if constant.type == "char":
+        assert isinstance(data, bytes)
+        text, exact = _readable(data)
+        return Plain(text, exact and constant.count > 0)
+    if constant.type == "string":
+        texts = [_readable(item if isinstance(item, bytes) else None) for item in data]
+        return Plain(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
+    values = [number(item, constant.type) for item in constant.as_numbers()]
+    return Plain(_alone(values), _packs_to(values, atomic.code, data))
+
+
+def number(value: int | float, type_name: str) -> int | float | str:
+    """One number as JSON writes it: floats in the shortest digits of their own width."""
+    if isinstance(value, int):
+        return value
+    if math.isfinite(value):
+        return float(shortest(value, type_name))
+    return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
+
+
+def is_finite(constant: Constant) -> bool:
+    """Whether a constant holds no NaN or infinity, which plain JSON shows as texts."""
+    atomic = ATOMIC.get(constant.type)
+    return atomic is None or not atomic.is_float or all(map(math.isfinite, constant.as_numbers()))
+
+
+def _alone(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _readable(data: bytes | None) -> tuple[str, bool]:
+    """The text that JSON can carry, and whether it is all there is. NIL reads as an empty text."""
+    if data is None:
+        return "", False
+    text = data.decode("utf-8", "ignore")
+    spoken = _UNSPEAKABLE.sub("", text) if _UNSPEAKABLE.search(text) else text
+    return spoken, spoken.encode("utf-8") == data
+
+
+def _packs_to(values: list[Any], code: str, data: object) -> bool:
+    plain_numbers = [SPECIAL_FLOATS[value] if isinstance(value, str) else value for value in values]
+    return struct.pack(f"<{len(values)}{code}", *plain_numbers) == data

@@ -1,0 +1,76 @@
+"""The command line: one module a command, loaded only when it is called.
+
+Product on stdout, diagnostics on stderr. Exit status (DESIGN §4): 0 done, 1 the input is in error, 2 wrong
+usage, 3 a file cannot be reached, 130 interrupted. A crash is a diagnostic too, `internal-error`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "compile": ("nczarr.cli.compile", "compile CDL, the notation or an AST to a store or file"),
+    "dump": ("nczarr.cli.dump", "print a dataset as text"),
+    "check": ("nczarr.cli.check", "print what is wrong with datasets, and nothing else"),
+    "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
+    "formats": ("nczarr.cli.formats", "list what can be read and written"),
+}
+"""Module and one line of help of each command."""
+
+DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit status; never raises for input, files or Ctrl-C."""
+    try:
+        status = _dispatch(list(arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return status
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in COMMANDS:
+        module = import_module(COMMANDS[arguments[0]][0])
+        try:
+            options = module.parser().parse_args(arguments[1:])
+        except SystemExit as done:
+            return int(done.code or 0)
+        status: int = module.run(options)
+        return status
+    try:
+        _top().parse_args(arguments)
+    except SystemExit as done:
+        return int(done.code or 0)
+    return MISUSED
+
+
+def _top() -> argparse.ArgumentParser:
+    """The parser of everything that is no command: help, version, and complaints."""
+    import argparse
+
+    from nczarr import __version__
+
+    listing = "\n".join(f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="nczarr",
+        usage="nczarr COMMAND …",
+        description="A compiler for array data models: CDL, the NCZarr notation and Zarr through one typed tree.",
+        epilog=f"commands:\n{listing}\n\n`nczarr COMMAND --help` shows the options of one command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"nczarr {__version__}")
+    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
+    return parser

@@ -1,0 +1,33 @@
+"""`nczarr check SRC…`: what is wrong with datasets, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+from nczarr.cli.inputs import open_input
+from nczarr.cli.shared import Messages, command, kind
+from nczarr.options import Options
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `check`."""
+    made = command("check", "Print diagnostics only. Status 1 if a source is in error.")
+    made.add_argument("sources", metavar="SRC", nargs="+", help="what to check; - is standard input")
+    made.add_argument("-k", "--kind", type=kind, metavar="KIND", help="as if compiled to this kind of netCDF file")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check each source on its own; the status is the worst of all."""
+    options = Options(kind=arguments.kind)
+    status = 0
+    for path in arguments.sources:
+        messages = Messages(arguments)
+
+        def check(path: str = path, messages: Messages = messages) -> None:
+            from nczarr import pipeline
+
+            pipeline.read(open_input(path), messages.report, options)
+
+        status = max(status, messages.guard(check))
+    return status

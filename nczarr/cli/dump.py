@@ -1,0 +1,53 @@
+"""`nczarr dump SRC`: a dataset as text; the short flags mean what they mean in `ncdump`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from nczarr.cli.inputs import open_input
+from nczarr.cli.shared import Messages, command
+from nczarr.options import Options
+
+FORMS = ("cdl", "notation", "ast", "keys", "tree")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `dump`; `-h` is the header, so help is `--help` alone."""
+    made = command("dump", "Print a dataset as text.", short_help=False)
+    made.add_argument("source", metavar="SRC", help="what to print; - is standard input")
+    made.add_argument("--as", dest="form", choices=FORMS, default="cdl", help="form of the text (default: cdl)")
+    made.add_argument("-h", dest="header", action="store_true", help="header only, no data")
+    made.add_argument("-c", dest="coordinates", action="store_true", help="data of coordinate variables only")
+    made.add_argument("-s", dest="special", action="store_true", help="show special (virtual) attributes")
+    made.add_argument(
+        "-v", dest="variables", action="append", default=[], metavar="VAR,…", help="data of these variables"
+    )
+    made.add_argument("-g", dest="groups", action="append", default=[], metavar="GRP,…", help="data of these groups")
+    made.add_argument("-n", dest="name", metavar="NAME", help="name of the dataset in the text")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one dataset."""
+    options = Options(
+        header_only=arguments.header,
+        coordinates_only=arguments.coordinates,
+        special=arguments.special,
+        variables=tuple(name for names in arguments.variables for name in names.split(",")),
+        groups=tuple(name for names in arguments.groups for name in names.split(",")),
+        name=arguments.name,
+        verbose=arguments.verbose,
+    )
+    messages = Messages(arguments)
+    return messages.guard(lambda: _dump(arguments, options, messages))
+
+
+def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    from nczarr import pipeline
+
+    checked = pipeline.read(open_input(arguments.source), messages.report, options)
+    if checked is None or messages.report.errors:
+        return
+    for piece in pipeline.dump(checked, arguments.form, messages.report, options) or ():
+        sys.stdout.buffer.write(piece)

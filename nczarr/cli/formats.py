@@ -1,0 +1,78 @@
+"""`nczarr formats`: what can be read and written, from the code's own tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from nczarr.capabilities import ALL_ATOMIC, USER_TYPES, Capabilities, Format
+from nczarr.cli.shared import command
+
+HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `formats`."""
+    made = command("formats", "List the formats that can be read and written, and what each keeps.")
+    made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the table")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table."""
+    from nczarr import registry
+
+    rows = [row(form) for form in registry.formats()]
+    sys.stdout.writelines(markdown(rows) if options.form == "markdown" else plain(rows))
+    return 0
+
+
+def row(form: Format) -> tuple[str, ...]:
+    """One format as the cells of the table."""
+    yes = {True: "yes", False: "–"}
+    writes = yes[bool(form.emit or form.write)]
+    return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, keeps(form.capabilities)
+
+
+def keeps(held: Capabilities) -> str:
+    """What a format holds of the model, in words: `all`, or all but what is named."""
+    missing = [*_types("type", ALL_ATOMIC - held.atomic), *_types("type", USER_TYPES - held.user_types)]
+    if held.unlimited != "any":
+        missing.append("unlimited dimensions" if held.unlimited == "none" else "more than one unlimited dimension")
+    for member, words in (
+        ("attribute_user_types", "attributes of user types"),
+        ("groups", "groups"),
+        ("anonymous_dimensions", "anonymous dimensions"),
+        ("shared_dimensions", "shared dimensions"),
+        ("unused_dimensions", "unused dimensions"),
+        ("typed_attributes", "types of attributes"),
+        ("definition_order", "order of definition"),
+        ("storage", "storage"),
+        ("kind", "kind of file"),
+        ("data", "data"),
+    ):
+        if not getattr(held, member):
+            missing.append(words)
+    return "all but " + ", ".join(missing) if missing else "all"
+
+
+def _types(word: str, names: frozenset[str]) -> list[str]:
+    return [f"{word}{'s' if len(names) > 1 else ''} {' '.join(sorted(names))}"] if names else []
+
+
+def markdown(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """The table as Markdown, for README.md and docs/FORMATS.md."""
+    yield "| " + " | ".join(HEADINGS) + " |\n"
+    yield "|" + "---|" * len(HEADINGS) + "\n"
+    for name, title, suffixes, *rest in rows:
+        marked = " ".join(f"`{suffix}`" for suffix in suffixes.split())
+        yield "| " + " | ".join((f"`{name}`", title, marked, *rest)) + " |\n"
+
+
+def plain(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """The table for a terminal: columns as wide as their longest cell."""
+    table = [HEADINGS, *rows]
+    widths = [max(len(cells[column]) for cells in table) for column in range(len(HEADINGS))]
+    for cells in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip() + "\n"

@@ -1,0 +1,27 @@
+"""Every diagnostic code: meaning, failing example, remedy. One small file a subject.
+
+Invariants, all tested: names are adjective-noun in lower case, never reused and never renamed; each example
+is reported with exactly its code; the source uses no code that is not declared here, and declares none in vain.
+"""
+
+from __future__ import annotations
+
+from nczarr.codes import files, lexical, losses, names, storage, syntax, targets, values
+from nczarr.codes.code import Code
+
+PARTS = {
+    "Characters and constants": lexical,
+    "Grammar": syntax,
+    "Names and types": names,
+    "Values": values,
+    "Storage and special attributes": storage,
+    "Kinds of file and targets": targets,
+    "Losses": losses,
+    "Files and runs": files,
+}
+"""The subjects in the order of the documentation."""
+
+CODES: dict[str, Code] = {code.name: code for part in PARTS.values() for code in part.CODES}
+"""Every code by name."""
+
+__all__ = ["CODES", "PARTS", "Code"]

@@ -1,0 +1,22 @@
+"""Codes of files and of runs as a whole (DESIGN §4, exit status)."""
+
+from __future__ import annotations
+
+from nczarr.codes.code import ERROR, Code
+
+CODES = (
+    Code(
+        "unreachable-file",
+        ERROR,
+        "A file or store cannot be read or written; the message has the system's reason. Exit status 3.",
+        "$ nczarr check missing.cdl\n",
+        "Check the path, its permissions and the space left.",
+    ),
+    Code(
+        "internal-error",
+        ERROR,
+        "The compiler itself failed: the message names the phase. No target was left behind.",
+        "",
+        "Report it with the input, or the smallest part of it that fails, and with what `--verbose` prints.",
+    ),
+)

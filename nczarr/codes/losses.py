@@ -1,0 +1,98 @@
+"""Codes of losses: what a target cannot hold (DESIGN §4). Value losses are errors, annotation losses warnings."""
+
+from __future__ import annotations
+
+from nczarr.codes.code import ERROR, WARNING, Code
+
+_ALLOW = "Write `nczarr`, which keeps it, or accept the loss with `--allow-loss {}`."
+
+CODES = (
+    Code(
+        "lost-type",
+        ERROR,
+        "The target has no such type, and what it shows instead changes what a reader computes: the integers of an "
+        "enum without their names, the counts and content of a ragged variable as arrays of their own.",
+        "$ nczarr compile - --to zarr2\n"
+        "netcdf t {\ntypes:\n  byte enum e { off = 0, on = 1 } ;\nvariables:\n  e v ;\ndata:\n  v = on ;\n}\n",
+        _ALLOW.format("lost-type"),
+    ),
+    Code(
+        "lost-attribute",
+        ERROR,
+        "An attribute would be left out: its type is user-defined, it has no value, or its name is one that the "
+        "store needs for itself.",
+        "$ nczarr compile - --to zarr2\nnetcdf t {\ntypes:\n  opaque(2) key ;\n  key :k = 0XABCD ;\n}\n",
+        _ALLOW.format("lost-attribute"),
+    ),
+    Code(
+        "altered-attribute",
+        ERROR,
+        "An attribute would read otherwise: it is NaN or infinite, which plain JSON shows as a text, or has bytes "
+        "that no JSON text holds.",
+        "$ nczarr compile - --to zarr2\nnetcdf t {\n  :missing = NaN ;\n}\n",
+        _ALLOW.format("altered-attribute"),
+    ),
+    Code(
+        "lost-nil",
+        ERROR,
+        "A NIL string would become an empty text.",
+        "$ nczarr compile - --to zarr2\nnetcdf t {\nvariables:\n  string s ;\ndata:\n  s = NIL ;\n}\n",
+        _ALLOW.format("lost-nil"),
+    ),
+    Code(
+        "renamed-dimension",
+        ERROR,
+        "Arrays of one group use two dimensions of one name and different length. Pure Zarr knows dimensions by their "
+        "simple names only, so one of them would get another.",
+        "$ nczarr compile - --to zarr2\n"
+        "netcdf t {\ndimensions:\n  x = 2 ;\ngroup: g {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(/x, x) ;\n}\n}\n",
+        _ALLOW.format("renamed-dimension"),
+    ),
+    Code(
+        "lost-annotations",
+        WARNING,
+        "The target does not keep some things that change no computed value: types of attributes, unlimited "
+        "dimensions, storage hints and the like. `--verbose` lists them one by one.",
+        "$ nczarr compile - --to zarr2\nnetcdf t {\n  :level = 5s ;\n}\n",
+        "Write `nczarr` if they matter.",
+    ),
+    Code(
+        "unreadable-char",
+        WARNING,
+        "`--char netcdf` writes char arrays as `>S1`, which only the netCDF library reads; to zarr-python and xarray "
+        "the whole group becomes unreadable.",
+        "$ nczarr compile - --char netcdf\nnetcdf t {\nvariables:\n  char c ;\n}\n",
+        "Leave the option out: char arrays are `|S1` then, which all read.",
+    ),
+    Code(
+        "unsafe-name",
+        ERROR,
+        "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, or a group "
+        "and a variable beside it share it.",
+        "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
+        "Rename it, or write a text format, which holds any name.",
+    ),
+    Code(
+        "unmatched-chunks",
+        ERROR,
+        "`--chunks` names no dimension or variable of the dataset, or has another number of lengths than the variable "
+        "has dimensions.",
+        "$ nczarr compile - --chunks long=4\nnetcdf t {\ndimensions:\n  lon = 8 ;\nvariables:\n  int v(lon) ;\n}\n",
+        "Correct the name, or give one length a dimension.",
+    ),
+    Code(
+        "bad-codec",
+        ERROR,
+        "A codec specification is none, or is meant for a variable that is not there.",
+        "$ nczarr compile - --codec zlib:12\nnetcdf t {\n}\n",
+        "Write `none`, or steps joined by `+`: `zlib:5`, `shuffle+zstd:3`, `bz2:9`, `blosc:lz4:5`, `fletcher32`.",
+    ),
+    Code(
+        "oversized-fill",
+        ERROR,
+        "The fill value of a ragged variable is a list that would stand in so many cells that no store should hold it.",
+        "$ nczarr compile -\nnetcdf t {\ntypes:\n  int(*) row ;\ndimensions:\n  x = 1000000000 ;\nvariables:\n"
+        "  row r(x) ;\n  row r:_FillValue = {1, 2} ;\n}\n",
+        "Use an empty list as the fill value.",
+    ),
+)

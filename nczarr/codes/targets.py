@@ -1,0 +1,36 @@
+"""Codes of kinds of netCDF file and of targets (cdl-language §7.5; DESIGN §4)."""
+
+from __future__ import annotations
+
+from nczarr.codes.code import ERROR, Code
+
+CODES = (
+    Code(
+        "format-conflict",
+        ERROR,
+        "The dataset uses something that the kind of netCDF file asked for cannot hold.",
+        "$ nczarr check - --kind nc3\nnetcdf t {\nvariables:\n  string s ;\n}\n",
+        "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
+    ),
+    Code(
+        "target-exists",
+        ERROR,
+        "The target is there already. Nothing was touched. Exit status 2.",
+        "$ nczarr compile - -o t.zarr\n$ nczarr compile - -o t.zarr\nnetcdf t {\n}\n",
+        "Choose another name, or give `--overwrite`.",
+    ),
+    Code(
+        "unknown-format",
+        ERROR,
+        "The format of a source can be told neither from its content nor from its suffix.",
+        "$ nczarr check -\nonce upon a time\n",
+        "A CDL text starts with `netcdf`, the notation with `dataset`, an AST with `{`; `nczarr formats` lists all.",
+    ),
+    Code(
+        "unknown-target",
+        ERROR,
+        "The format named for a target, or that of its suffix, is none that can be written. Exit status 2.",
+        "$ nczarr compile - -o ocean.docx\nnetcdf t {\n}\n",
+        "Name the format with `--to`; `nczarr formats` lists all.",
+    ),
+)

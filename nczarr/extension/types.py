@@ -1,0 +1,72 @@
+"""Type definitions in the extension: one JSON object a type, without members that say nothing.
+
+::
+
+    {"name": "colour", "kind": "enum", "base": "byte", "constants": [["red", 0], ["green", 1]]}
+    {"name": "key", "kind": "opaque", "size": 16}          {"name": "seq", "kind": "vlen", "base": "int"}
+    {"name": "obs", "kind": "compound", "fields": [{"name": "t", "type": "int64"},
+                                                   {"name": "v", "type": "float", "shape": [3], "offset": 8}]}
+
+`offset` and `size` are those of a file's own layout, given only where it is not the usual one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
+
+Json = dict[str, Any]
+
+
+def type_to_json(declared: UserType) -> Json:
+    """A type as a JSON object."""
+    head = {"name": declared.name, "kind": declared.kind}
+    match declared:
+        case EnumType():
+            return {
+                **head,
+                "base": declared.base,
+                "constants": [[item.name, item.value] for item in declared.constants],
+            }
+        case OpaqueType():
+            return {**head, "size": declared.size}
+        case VlenType():
+            return {**head, "base": declared.base}
+        case CompoundType():
+            size = {} if declared.size is None else {"size": declared.size}
+            return {**head, "fields": [_field_to_json(field) for field in declared.fields], **size}
+        case _:
+            assert_never(declared)
+
+
+def _field_to_json(field: Field) -> Json:
+    document: Json = {"name": field.name, "type": field.type}
+    if field.shape:
+        document["shape"] = list(field.shape)
+    if field.offset is not None:
+        document["offset"] = field.offset
+    return document
+
+
+def type_from_json(document: Json) -> UserType:
+    """The inverse of `type_to_json`. Raises KeyError, ValueError or ValidationError for anything else."""
+    name = document["name"]
+    match document["kind"]:
+        case "enum":
+            constants = tuple(EnumConstant(name=key, value=value) for key, value in document["constants"])
+            return EnumType(name=name, base=document["base"], constants=constants)
+        case "opaque":
+            return OpaqueType(name=name, size=document["size"])
+        case "vlen":
+            return VlenType(name=name, base=document["base"])
+        case "compound":
+            fields = tuple(
+                Field(
+                    name=item["name"], type=item["type"], shape=tuple(item.get("shape", ())), offset=item.get("offset")
+                )
+                for item in document["fields"]
+            )
+            return CompoundType(name=name, fields=fields, size=document.get("size"))
+        case other:
+            raise ValueError(f"no kind of type: {other!r}")

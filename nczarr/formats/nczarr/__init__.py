@@ -1,0 +1,15 @@
+"""NCZarr as the netCDF library 4.9.3 and later reads it, with an extension for all that it cannot hold."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Arrays, Capabilities, Format
+from nczarr.formats.zarr2 import CODECS
+
+FORMAT = Format(
+    name="nczarr",
+    title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
+    suffixes=(".zarr",),
+    spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
+    capabilities=Capabilities(arrays=Arrays(codecs=CODECS, fixed_strings=True)),
+    emit="nczarr.formats.nczarr.backend:emit",
+)

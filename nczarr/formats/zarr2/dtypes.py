@@ -1,0 +1,84 @@
+"""Element types and fill values of Zarr v2, two ways: `Descr` (numpy's words) ↔ the JSON of `.zarray`.
+
+Records are lists of [name, dtype]. A field that is an array or a record itself is legal Zarr v2, but
+zarr-python knows none, and one array that it does not know costs it the whole group: such a field is written
+as its raw bytes, `|Vn`, and the extension has its type.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from typing import Any
+
+from nczarr.data.source import Descr
+
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def dtype(descr: Descr) -> str | list[list[str]]:
+    """The `dtype` member."""
+    if isinstance(descr, str):
+        return descr
+    return [[name, _field(field, shape)] for name, field, shape in descr]
+
+
+def _field(descr: Descr, shape: tuple[int, ...]) -> str:
+    if isinstance(descr, str) and not shape:
+        return descr
+    return f"|V{itemsize(descr) * math.prod(shape)}"
+
+
+def descr(written: Any) -> Descr:
+    """The inverse of `dtype`, as far as it goes: nested fields come back as raw bytes. Raises ValueError."""
+    if isinstance(written, str):
+        return written
+    if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
+        raise ValueError(f"no dtype of Zarr v2: {written!r}")
+    return tuple((field[0], descr(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
+
+
+def fill_value(descr: Descr, fill: bytes | None) -> Any:
+    """The `fill_value` member: number, `NaN` and so on, text, base64 of anything else, null if there is none."""
+    if fill is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(fill).decode()
+    if descr == "|O":
+        return fill.decode("utf-8")
+    if descr[1] == "S":
+        if descr[0] == ">":  # netCDF's char, for the netCDF library alone, which does not decode base64
+            return fill.rstrip(b"\0").decode("ascii")
+        return base64.b64encode(fill).decode() if fill.strip(b"\0") else ""
+    return _number(descr, fill)
+
+
+def _number(descr: str, fill: bytes) -> int | float | str:
+    from nczarr.ast.plain import number
+
+    order = ">" if descr[0] == ">" else "<"
+    value = struct.unpack(order + _CODES[descr[1:]], fill)[0]
+    return number(value, "float" if descr[1:] == "f4" else "double")
+
+
+def fill_bytes(descr: Descr, written: Any) -> bytes | None:
+    """The inverse of `fill_value`. Raises ValueError, TypeError or struct.error for what is no fill value."""
+    if written is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64decode(written, validate=True)
+    if descr == "|O":
+        return str(written).encode("utf-8")
+    if descr[1] == "S":
+        return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
+    order = ">" if descr[0] == ">" else "<"
+    value = float(written) if isinstance(written, str) else written
+    return struct.pack(order + _CODES[descr[1:]], value)

@@ -1,0 +1,265 @@
+"""What `nczarr.open`, `from_cdl` and the builder return: a checked dataset and its lazy arrays; and how to write one.
+
+Nothing is read before it is indexed. A dataset is immutable; faults of input are raised as one `CompileError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.ast import Attribute, Dataset, Variable
+from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.options import Options
+from nczarr.source import Source
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nczarr.passes.checked import Checked
+
+
+class DatasetHandle:
+    """A dataset: the tree, its variables by path, and its texts. A context manager, as open files are."""
+
+    def __init__(self, checked: Checked, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.checked = checked
+        self.diagnostics = tuple(diagnostics)
+        """Warnings of the way here; a dataset with errors never becomes a handle."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The tree: frozen nodes, which compare as values."""
+        return self.checked.dataset
+
+    def __getitem__(self, path: str) -> VariableHandle:
+        """The variable at a path (`/g1/temp`; a bare name is of the root group). Raises KeyError."""
+        wanted = path if path.startswith("/") else "/" + path
+        try:
+            key = names.fqn(map(names.normal, names.split(wanted)))
+        except ValueError:
+            key = wanted
+        variable = self.checked.variables.get(key)
+        if variable is None:
+            meant = names.closest(key, self.checked.variables)
+            raise KeyError(f"no variable {path!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+        return VariableHandle(self.checked, key, variable)
+
+    def __contains__(self, path: object) -> bool:
+        try:
+            return isinstance(path, str) and self[path] is not None
+        except KeyError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths of all variables, in the order of definition."""
+        return iter(self.checked.variables)
+
+    def __len__(self) -> int:
+        return len(self.checked.variables)
+
+    def __enter__(self) -> DatasetHandle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to close: sources are opened where they are read."""
+
+    def __repr__(self) -> str:
+        return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
+
+    def to_cdl(self) -> str:
+        """The dataset as CDL, values included, that reads back equal."""
+        return self._text("cdl")
+
+    def to_notation(self) -> str:
+        """The model as the NCZarr notation, that reads back equal."""
+        return self._text("notation")
+
+    def to_ast(self) -> str:
+        """The model as AST JSON, that reads back equal."""
+        return self._text("ast")
+
+    def to_keys(self, format: str = "nczarr", **options: Any) -> Mapping[str, bytes]:  # noqa: A002
+        """Every key of the store that `write` would make, chunks included. Raises CompileError for losses."""
+        from nczarr import pipeline
+
+        report = Report()
+        form = pipeline.target("", format, report)
+        made = form and pipeline.keys(self.checked, form, report, options_from(**options))
+        if made is None or report.errors:
+            raise CompileError(report.sorted())
+        return made
+
+    def _text(self, form_name: str) -> str:
+        from nczarr import pipeline
+
+        report = Report()
+        form = pipeline.target("", form_name, report)
+        pieces = form and pipeline.text(self.checked, form, report, Options(special=True))
+        if pieces is None:
+            raise CompileError(report.sorted())
+        return b"".join(pieces).decode("utf-8")
+
+
+class VariableHandle:
+    """One variable: what the tree says of it, and its values by index."""
+
+    def __init__(self, checked: Checked, path: str, variable: Variable) -> None:
+        self._checked = checked
+        self.path = path
+        self.variable = variable
+
+    @property
+    def name(self) -> str:
+        """The simple name."""
+        return self.variable.name
+
+    @property
+    def type(self) -> str:
+        """The name of an atomic type, or the FQN of a declared one."""
+        return self.variable.type
+
+    @property
+    def dimensions(self) -> tuple[str | int, ...]:
+        """FQNs of dimensions; a number is an anonymous one."""
+        return self.variable.dimensions
+
+    @property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """Attributes by name, `_FillValue` among them."""
+        return {attribute.name: attribute for attribute in self.variable.attributes}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The current lengths of the dimensions."""
+        return self._checked.shapes[self.path]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that indexing gives: object where values have no fixed size."""
+        from nczarr.reading import dtype_of
+
+        return dtype_of(self.type, self._checked.types)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Values by integers, slices (negative steps too) and `...`, as numpy does it. Raises IndexError or TypeError.
+
+        char is `S1`, an enum its integers, opaque `V`, a record a structured array; strings are `str` or
+        None (NIL) and the values of a vlen arrays, both in arrays of objects.
+        """
+        from nczarr.reading import read
+
+        return read(self._checked, self.path, key)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        import numpy as np
+
+        return np.asarray(self[...], dtype=dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a scalar variable has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<variable {self.path} {self.type} {self.shape}>"
+
+
+def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
+    """Compile a CDL text. Raises CompileError with everything that is wrong with it."""
+    return _compiled("cdl", text, name, kind)
+
+
+def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
+    """Compile a text in the NCZarr notation. Raises CompileError with everything that is wrong with it."""
+    return _compiled("notation", text, name, kind)
+
+
+def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
+    from nczarr import registry
+
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    return _read(Source(name, data), kind, registry.named(format_name))
+
+
+def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> DatasetHandle:
+    """Open a source in any format that can be read, detected by content. Raises OSError or CompileError."""
+    from nczarr.stores.single import open_source
+
+    return _read(open_source(os.fspath(path)), kind, None)
+
+
+def _read(source: Source, kind: str | None, form: Any) -> DatasetHandle:
+    from nczarr import pipeline
+
+    report = Report()
+    checked = pipeline.read(source, report, options_from(kind=kind), form)
+    if checked is None or report.errors:
+        raise CompileError(report.sorted())
+    return DatasetHandle(checked, report.sorted())
+
+
+def write(
+    dataset: DatasetHandle,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    chunks: Mapping[str, Sequence[int] | int] | None = None,
+    codecs: Mapping[str, str] | str | None = None,
+    consolidated: bool = False,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
+) -> tuple[Diagnostic, ...]:
+    """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
+
+    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
+    be lost that `allow_loss` does not name, OSError if the target is out of reach.
+    """
+    from nczarr import pipeline
+
+    report = Report()
+    options = options_from(
+        chunks=chunks, codecs=codecs, consolidated=consolidated, overwrite=overwrite, allow_loss=allow_loss
+    )
+    target = os.fspath(path)
+    form = pipeline.target(target, format, report)
+    if form is not None:
+        pipeline.write(dataset.checked, target, form, report, options)
+    found = report.sorted()
+    if any(each.code == "target-exists" for each in found):
+        raise FileExistsError(target)
+    if any(each.severity is Severity.ERROR for each in found):
+        raise CompileError(found)
+    return tuple(found)
+
+
+def options_from(
+    *,
+    kind: str | None = None,
+    chunks: Mapping[str, Sequence[int] | int] | None = None,
+    codecs: Mapping[str, str] | str | None = None,
+    consolidated: bool = False,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
+) -> Options:
+    """Options as Python callers give them. Raises ValueError for a kind that there is not."""
+    if kind is not None and str(kind) not in KIND_SPELLINGS:
+        raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+    lengths = {name: (each,) if isinstance(each, int) else tuple(each) for name, each in (chunks or {}).items()}
+    return Options(
+        kind=None if kind is None else KIND_SPELLINGS[str(kind)],
+        chunks=lengths,
+        codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
+        consolidated=consolidated,
+        overwrite=overwrite,
+        allow_loss=frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss),
+        special=True,  # a text target loses nothing of the storage
+    )

@@ -1,0 +1,67 @@
+"""The linker: moves the data of a plan into a store, and puts the metadata on top.
+
+`store` makes a target on disk, `content` and `shown` make one in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nczarr.capabilities import Format
+    from nczarr.diagnostics import Report
+    from nczarr.options import Options
+    from nczarr.passes.checked import Checked
+
+
+def store(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
+    """Write a dataset to a new folder, whole or not at all. False: an error stands in the report, and no target.
+
+    Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
+    """
+    from nczarr.link.run import fill
+    from nczarr.passes.plan import plan
+    from nczarr.stores.directory import DirectoryTarget
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return False
+    target = DirectoryTarget(path, overwrite=options.overwrite)
+    try:
+        fill(planned, target, report)
+        if report.errors:
+            return False
+        target.finish()
+    finally:
+        target.abort()
+    return True
+
+
+def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
+    """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
+    from nczarr.link.run import fill
+    from nczarr.passes.plan import plan
+    from nczarr.stores.memory import MemoryStore
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return None
+    target = MemoryStore()
+    fill(planned, target, report)
+    return target.content if not report.errors else None
+
+
+def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
+    from nczarr.link.run import fill
+    from nczarr.passes.plan import plan
+    from nczarr.stores.blocks import blocks
+    from nczarr.stores.memory import MeasuringStore
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return None
+    target = MeasuringStore()
+    fill(planned, target, report)
+    return blocks(target.content, target.sizes) if not report.errors else None

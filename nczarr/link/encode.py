@@ -1,0 +1,96 @@
+"""From values to the bytes of one chunk: padding, the target's dtype, the codec chain.
+
+A chunk is always full: what lies beyond the array's edge holds the fill value (nczarr-storage §7).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from nczarr.data.codecs import encode
+from nczarr.data.source import Index, numpy_dtype
+from nczarr.link.tasks import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def chunk_bytes(array: Array, index: Index) -> bytes | None:
+    """The encoded bytes of one chunk; None if it holds nothing but fill and need not exist."""
+    if array.source is None:
+        return fill_chunk(array)
+    values = array.source.read(array.region(index))
+    if values.dtype.hasobject:
+        return _texts(array, values)
+    full = _padded(array, values)
+    data = full.tobytes()
+    if array.target.sparse and _all_fill(data, array.target.pad):
+        return None
+    target = array.target.layout.dtype
+    if isinstance(target, str) and target[0] == ">" and full.itemsize > 1:
+        data = full.byteswap().tobytes()
+    return encode(array.target.layout.codecs, data, full.itemsize)
+
+
+def _padded(array: Array, values: NDArray[Any]) -> NDArray[Any]:
+    """The values as a whole chunk in C order."""
+    import numpy as np
+
+    chunks = array.target.layout.chunks
+    if values.shape == chunks:
+        return values
+    full = np.empty(chunks, values.dtype)
+    if array.target.pad.strip(b"\0"):
+        full[...] = np.frombuffer(array.target.pad, values.dtype)[0]
+    else:
+        full.reshape(-1).view(np.uint8)[...] = 0
+    full[tuple(map(slice, values.shape))] = values
+    return full
+
+
+def _all_fill(data: bytes, pad: bytes) -> bool:
+    """Whether a chunk is the pad over and over, bit by bit. The first element decides for most chunks."""
+    if not data.startswith(pad):
+        return False
+    return data.count(pad[:1]) == len(data) if len(pad) == 1 else data == pad * (len(data) // len(pad))
+
+
+def fill_chunk(array: Array) -> bytes:
+    """A chunk of nothing but the pad, for arrays that declare no fill value."""
+    layout = array.target.layout
+    pad = array.target.pad
+    if layout.dtype == "|O":
+        return encode(layout.codecs, vlen_texts([pad] * array.chunk_size), 0)
+    if isinstance(layout.dtype, str) and layout.dtype[0] == ">" and len(pad) > 1:
+        pad = pad[::-1]
+    if isinstance(layout.dtype, str) and layout.dtype[1] == "S":
+        pad = pad.ljust(int(layout.dtype[2:]), b"\0")
+    return encode(layout.codecs, pad * array.chunk_size, len(pad))
+
+
+def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
+    """Strings as a fixed-length array, or each behind its length. NIL is written as an empty text."""
+    import numpy as np
+
+    layout, pad = array.target.layout, array.target.pad
+    full = values
+    if values.shape != layout.chunks:
+        full = np.empty(layout.chunks, dtype=object)
+        full.fill(pad)
+        full[tuple(map(slice, values.shape))] = values
+    texts = [text or b"" for text in full.reshape(-1).tolist()]
+    if array.target.sparse and all(text == pad for text in texts):
+        return None
+    if layout.dtype == "|O":
+        return encode(layout.codecs, vlen_texts(texts), 0)
+    dtype = numpy_dtype(layout.dtype)
+    return encode(layout.codecs, np.array(texts, dtype).tobytes(), dtype.itemsize)
+
+
+def vlen_texts(texts: list[bytes]) -> bytes:
+    """The encoding of numcodecs' `vlen-utf8` and `vlen-bytes`: the count, then each text behind its length (uint32)."""
+    pieces = [struct.pack("<I", len(texts))]
+    for text in texts:
+        pieces += (struct.pack("<I", len(text)), text)
+    return b"".join(pieces)

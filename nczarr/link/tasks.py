@@ -1,0 +1,68 @@
+"""Tasks: the chunks of one part, cut into independent pieces of work, each a plain description.
+
+Invariant: enumerating tasks takes time in proportion to what is stored, never to the declared shape: a sparse
+array's chunks come from the source's own `occupied`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nczarr.data.source import ArraySource, Index, Selection
+from nczarr.link.route import route
+from nczarr.passes.planned import Planned, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill."""
+
+    prefix: str
+    target: Target
+    source: ArraySource | None
+    separator: str = "."
+
+    def key(self, index: Index) -> str:
+        """The key of a chunk; a scalar's is `0`."""
+        return self.prefix + (self.separator.join(map(str, index)) or "0")
+
+    def indices(self) -> Iterator[Index]:
+        """The chunks to make, in C order."""
+        layout = self.target.layout
+        if self.target.sparse and self.source is not None:
+            return self.source.occupied(layout.chunks)
+        counts = (range(-(-length // chunk)) for length, chunk in zip(layout.shape, layout.chunks, strict=True))
+        return itertools.product(*counts)
+
+    def region(self, index: Index) -> Selection:
+        """The part of the array that a chunk covers; an edge chunk's is shorter than the chunk."""
+        layout = self.target.layout
+        return tuple(
+            slice(number * chunk, min((number + 1) * chunk, length))
+            for number, chunk, length in zip(index, layout.chunks, layout.shape, strict=True)
+        )
+
+    @property
+    def chunk_size(self) -> int:
+        """Elements of one chunk."""
+        return math.prod(self.target.layout.chunks)
+
+
+def arrays(planned: Planned) -> Iterator[Array]:
+    """Every part that has chunks to be made, in the order of the plan."""
+    from nczarr import names
+
+    capabilities = planned.form.capabilities
+    separator = capabilities.arrays.separator if capabilities.arrays is not None else "."
+    for path, targets in planned.targets.items():
+        sources = planned.parts.get(path, {})
+        folder = ""
+        for part, target in targets.items():
+            source = sources.get(part)
+            if route(source, target) == "nothing":
+                continue
+            folder = folder or "/".join(names.split(path)) + "/"
+            yield Array(folder + (part + "/" if part else ""), target, source, separator)

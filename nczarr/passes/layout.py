@@ -1,0 +1,169 @@
+"""The target layout of every part of every variable, for stores of chunked arrays.
+
+Comes in: a checked dataset, the target's `Arrays`, the run's options. Goes out: each variable's storage with the
+options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fill`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nczarr import names
+from nczarr.ast import Codec, Storage, Variable
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.capabilities import Arrays
+from nczarr.data.codecs import expressible
+from nczarr.data.fills import fill_parts, patterns
+from nczarr.data.parts import Part, descr, parts, size
+from nczarr.data.source import ArraySource, Descr, Layout, Parts
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.passes.chunks import default_chunks, fits
+from nczarr.passes.planned import Target
+from nczarr.passes.strings import Strings, survey
+
+WHOLE = 16 << 20
+"""Arrays without a fill value are written whole up to this size; beyond it, only what is occupied."""
+
+FIXED_STRING = 256
+"""The longest strings that lie in a fixed-length array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the run's options ask for: chunk lengths by variable or dimension, codecs by variable (`""`: all)."""
+
+    chunks: Mapping[str, tuple[int, ...]]
+    codecs: Mapping[str, tuple[Codec, ...]]
+
+
+def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int) -> Storage:
+    """The variable's storage with the options worked in: the plan's own wish, before what the target can do."""
+    storage = variable.storage
+    chunks = _wished_chunks(path, variable, shape, wishes, itemsize)
+    codecs = wishes.codecs.get(path, wishes.codecs.get("") if shape else None)
+    if chunks is None and codecs is None:
+        return storage
+    return Storage(
+        layout="chunked" if shape else storage.layout,
+        chunks=storage.chunks if chunks is None else chunks,
+        codecs=storage.codecs if codecs is None else codecs,
+        endian=storage.endian,
+        no_fill=storage.no_fill,
+        quantize=storage.quantize,
+    )
+
+
+def _wished_chunks(
+    path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int
+) -> tuple[int, ...] | None:
+    if not wishes.chunks or not shape:
+        return None
+    own = wishes.chunks.get(path)
+    if own is None:
+        simple = [names.last(ref) if isinstance(ref, str) else "" for ref in variable.dimensions]
+        asked = [
+            wishes.chunks.get(str(ref)) or wishes.chunks.get(name)
+            for ref, name in zip(variable.dimensions, simple, strict=True)
+        ]
+        if not any(asked):
+            return None
+        otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
+        own = tuple(wish[0] if wish else length for wish, length in zip(asked, otherwise, strict=True))
+    return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
+
+
+def lay(
+    path: str, variable: Variable, checked: Checked, arrays: Arrays, options: Options, storage: Storage
+) -> tuple[dict[str, Target], Parts]:
+    """The targets of a variable's parts in the order of `parts`, and their sources."""
+    shape = checked.shapes[path]
+    fill = checked.fills[path]
+    sources = checked.parts.get(path)
+    if sources is None:
+        sources = fill_parts(fill, variable.type, shape, checked.types)
+    elements = dict(patterns(fill, variable.type, checked.types))
+    targets: dict[str, Target] = {}
+    for part in parts(variable.type, shape, checked.types):
+        source = sources.get(part.path)
+        pad = elements[part.path][0]
+        if source is not None and source.layout.fill is not None:
+            pad = source.layout.fill
+        known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
+        has_fill = (fill is not None or part.path != "") and not (storage.no_fill and source is not None)
+        one = _One(part, source, known, pad, has_fill)
+        targets[part.path] = _target(one, checked, arrays, options, storage, shape)
+    return targets, sources
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """One part with what is known of it: its source, shape, the element that stands in unwritten cells."""
+
+    part: Part
+    source: ArraySource | None
+    shape: tuple[int, ...]
+    pad: bytes
+    has_fill: bool
+
+
+def _target(
+    one: _One, checked: Checked, arrays: Arrays, options: Options, storage: Storage, shape: tuple[int, ...]
+) -> Target:
+    type_name = one.part.type
+    strings = Strings()
+    dtype: Descr
+    if type_name == "string":
+        strings = survey(one.source) if one.source is not None else Strings(len(one.pad), b"\0" in one.pad)
+        fixed = arrays.fixed_strings and strings.longest <= FIXED_STRING and strings.utf8
+        exact = fixed and not strings.nul and not strings.nil
+        dtype = f"|S{max(1, strings.longest)}" if exact else "|O"
+        itemsize = max(1, strings.longest) if exact else 16
+    else:
+        dtype = descr(type_name, checked.types)
+        itemsize = size(type_name, checked.types)
+        if type_name == "char" and options.char_netcdf:
+            dtype = ">S1"
+        elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
+            dtype = dtype.replace("<", ">")
+    chunks = storage.chunks if one.shape == shape and one.part.shape == shape else None
+    if chunks is None or not fits(chunks, itemsize):
+        chunks = default_chunks(one.shape, itemsize)
+    codecs = storage.codecs if expressible(storage.codecs, arrays.codecs) else ()
+    if dtype == "|O":
+        codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
+    fill, sparse = _fill(one, dtype, itemsize, strings)
+    layout = Layout(dtype, one.shape, chunks, codecs, fill)
+    return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+
+
+def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
+    """The fill value that the target declares, in its dtype's bytes, and whether chunks of fill may be missing.
+
+    A missing chunk of an array without fill value reads as zeros or empty texts everywhere, so a fill value of
+    zeros is declared only for numbers of the dataset's own: xarray would mask the zeros of `counts` and empty
+    texts, and cannot open a group in which a record has one; and of fixed texts tensorstore wants base64 where the
+    netCDF library wants the text. Any other fill of texts, opaques and records is written out, or, where the array is
+    too large for that, declared in base64: such a text the library does not get to see.
+    """
+    small = math.prod(one.shape) * itemsize <= WHOLE
+    zero = not one.pad.strip(b"\0")
+    if dtype == "|O" and not zero and strings.utf8:
+        return one.pad, True
+    if dtype == ">S1":  # for the netCDF library alone
+        return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
+    number = isinstance(dtype, str) and dtype[1] in "iuf"
+    if zero and not (number and one.part.path == ""):
+        # DESIGN §7: all chunks of char arrays are written. So are those of records, because zarr-python cannot make up
+        # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
+        whole = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
+        return None, not (whole and small)
+    if not number:
+        if small or dtype == "|O":
+            return None, not small
+        return one.pad.ljust(itemsize, b"\0"), True
+    if not one.has_fill and small:
+        return None, one.source is None and zero
+    return one.pad[::-1] if str(dtype)[0] == ">" else one.pad, True

@@ -1,0 +1,189 @@
+"""`plan`: from `Checked` to `Planned`, for one target.
+
+Every lost thing is found here, once, before a byte is written: value losses are errors unless the run allows
+them, annotation losses one summarising warning (DESIGN §4). For stores of arrays the layout of every part is fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.ast import Codec, Storage
+from nczarr.ast.walk import groups
+from nczarr.capabilities import Format
+from nczarr.data import codecs
+from nczarr.data.fills import Repeated
+from nczarr.data.parts import is_fixed, size
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.options import Options
+from nczarr.passes.axes import axes
+from nczarr.passes.checked import Checked
+from nczarr.passes.chunks import fits
+from nczarr.passes.layout import Wishes, lay, storage_of
+from nczarr.passes.losses import ANNOTATIONS, losses
+from nczarr.passes.planned import Loss, Planned, Target
+
+LONGEST_KEY = 255
+"""Bytes that one segment of a key may have: the limit of file systems, one less than that of netCDF names."""
+
+LARGEST_FILL = 1 << 27
+"""Elements of ragged content that a fill value may make; see `fill_parts`."""
+
+
+def plan(checked: Checked, form: Format, options: Options, report: Report) -> Planned | None:
+    """Decide how the dataset will lie in the target, and say what it loses there.
+
+    Expects a checked dataset. Ensures that whatever the target cannot hold is reported, that every variable of a
+    store has a layout for each part, and that every name can be a key. Returns None if an error was found.
+    """
+    before = report.errors
+    found = list(losses(checked, form))
+    if form.capabilities.arrays is None:
+        _tell(found, form, options, report)
+        return Planned(checked, form, options, tuple(found)) if report.errors == before else None
+    _check_keys(checked, report)
+    wishes = _wishes(checked, options, report)
+    if report.errors > before:
+        return None
+    axis_names, renamed = axes(checked)
+    if not form.capabilities.names:
+        found += _renamed(checked, renamed)
+    storage: dict[str, Storage] = {}
+    targets: dict[str, dict[str, Target]] = {}
+    parts: dict[str, Parts] = {}
+    arrays = form.capabilities.arrays
+    for path, variable in checked.variables.items():
+        fixed = is_fixed(variable.type, checked.types)
+        itemsize = size(variable.type, checked.types) if fixed else 8
+        storage[path] = storage_of(path, variable, checked.shapes[path], wishes, itemsize)
+        targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path])
+        found += _unmet(path, storage[path], checked, form, itemsize)
+        found += _nil(path, targets[path], checked, form)
+        _check_fill(path, parts[path], checked, report)
+    _tell(found, form, options, report)
+    if options.char_netcdf and any(variable.type == "char" for variable in checked.variables.values()):
+        text = "char arrays are written as `>S1`, which only the netCDF library reads"
+        report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
+    if report.errors > before:
+        return None
+    return Planned(checked, form, options, tuple(found), storage, targets, parts, axis_names)
+
+
+def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> None:
+    """Report value losses one by one, annotation losses in one warning."""
+    allowed = options.allow_loss
+    for loss in found:
+        if loss.weight == "value":
+            accepted = "all" in allowed or loss.kind in allowed
+            severity = Severity.WARNING if accepted else Severity.ERROR
+            helps: tuple[str, ...] = (
+                () if accepted else (f"`--allow-loss {loss.kind}` writes the rest; format `nczarr` keeps it",)
+            )
+            report.add(Diagnostic(loss.kind, severity, loss.message, Label(loss.span), helps=helps))
+    annotations = [loss for loss in found if loss.weight == "annotation"]
+    if not annotations:
+        return
+    phrases = []
+    for kind, phrase in ANNOTATIONS.items():
+        count = sum(loss.kind == kind for loss in annotations)
+        if count:
+            phrases.append(f"{phrase} ({count})")
+    notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
+    hints = [] if options.verbose else ["`--verbose` lists them one by one"]
+    report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
+
+
+def _check_keys(checked: Checked, report: Report) -> None:
+    """Report names that cannot be a segment of a key, or that two children of one group share."""
+    for path, group in groups(checked.dataset):
+        taken: dict[str, str] = {}
+        children = [(variable.name, "variable", variable.span) for variable in group.variables]
+        children += [(child.name, "group", child.span) for child in group.groups]
+        for name, what, span in children:
+            problem = _key_problem(name)
+            if problem is None and name in taken:
+                problem = f"is also the name of a {taken[name]}"
+            taken[name] = what
+            if problem is not None:
+                helps = ["rename it, or write `cdl`, `notation` or `ast`"]
+                report.error(
+                    "unsafe-name", f"the name of {what} `{names.join(path, name)}` {problem}", span, helps=helps
+                )
+        for dimension in group.dimensions:
+            if "/" in dimension.name:
+                text = f"the name of dimension `{names.join(path, dimension.name)}` holds a slash"
+                report.error("unsafe-name", text, dimension.span, helps=["rename it"])
+
+
+def _key_problem(name: str) -> str | None:
+    """Why a name cannot be one segment of a store's keys; None if it can."""
+    if "/" in name or "\0" in name:
+        return "has a character that no key can have"
+    if name.startswith("."):
+        return "starts with a dot, as the store's own keys do"
+    length = len(name.encode("utf-8", "surrogatepass"))
+    return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
+
+
+def _wishes(checked: Checked, options: Options, report: Report) -> Wishes:
+    """The options' chunks and codecs, each checked against the dataset."""
+    simple = {names.last(fqn) for fqn in checked.dimensions}
+    for name, lengths in options.chunks.items():
+        variable = checked.variables.get(name)
+        if variable is not None and len(lengths) != len(variable.dimensions):
+            text = (
+                f"`--chunks` gives {len(lengths)} lengths for `{name}`, which has {len(variable.dimensions)} dimensions"
+            )
+            report.error("unmatched-chunks", text, variable.span)
+        elif variable is None and (len(lengths) != 1 or not (name in simple or name in checked.dimensions)):
+            known = [*sorted(simple), *checked.variables]
+            closest = names.closest(name, known)
+            helps = [f"did you mean `{closest}`?"] if closest else []
+            report.error(
+                "unmatched-chunks", f"`--chunks` names `{name}`, which is no dimension or variable", helps=helps
+            )
+    chains: dict[str, tuple[Codec, ...]] = {}
+    for name, text in options.codecs.items():
+        if name and name not in checked.variables:
+            closest = names.closest(name, checked.variables)
+            helps = [f"did you mean `{closest}`?"] if closest else []
+            report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
+        try:
+            chains[name] = codecs.parse(text)
+        except ValueError as error:
+            report.error("bad-codec", f"`{text}` is no codec: {error}")
+    return Wishes(options.chunks, chains)
+
+
+def _renamed(checked: Checked, renamed: dict[str, str]) -> Iterator[Loss]:
+    for fqn, what in renamed.items():
+        text = f"variable `{fqn}` uses two dimensions of one name in its group: {what}"
+        yield Loss("renamed-dimension", "value", fqn, text, checked.variables[fqn].span)
+
+
+def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize: int) -> Iterator[Loss]:
+    """Storage that even a chunked store cannot follow: filters without a name, chunks beyond measure."""
+    span = checked.variables[path].span
+    arrays = form.capabilities.arrays
+    if arrays is not None and not codecs.expressible(storage.codecs, arrays.codecs):
+        yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
+    if storage.chunks is not None and not fits(storage.chunks, itemsize):
+        text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
+        yield Loss("storage", "annotation", path, text, span)
+
+
+def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) -> Iterator[Loss]:
+    count = sum(number for target in targets.values() for _, number in target.nil)
+    if count and not form.capabilities.typed_attributes:
+        text = f"variable `{path}` has {count} NIL strings, which would become empty texts"
+        yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
+
+
+def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:
+    for source in parts.values():
+        if isinstance(source, Repeated) and math.prod(source.layout.shape) > LARGEST_FILL:
+            text = f"the fill value of `{path}` is a list that stands in {math.prod(checked.shapes[path])} cells"
+            report.error("oversized-fill", text, checked.variables[path].span, helps=["use an empty fill value"])

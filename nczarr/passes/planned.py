@@ -1,0 +1,72 @@
+"""What a plan holds: `Planned`, the only thing that back ends accept.
+
+`Planned` = a checked dataset + what the target loses of it + how every array will lie in the target. It is made by
+`plan` alone, so a back end never meets a loss that nobody was told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nczarr.ast import Storage
+from nczarr.capabilities import Format
+from nczarr.data.source import Layout, Parts
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.source import NOWHERE, Span
+
+Weight = Literal["value", "annotation"]
+"""A value loss changes what a reader computes; an annotation loss does not (DESIGN §4)."""
+
+Runs = tuple[tuple[int, int], ...]
+"""Run-length coded linear indices, C order: (first, count), ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that the target cannot hold: `kind` is a diagnostic code, `path` the FQN of what loses it."""
+
+    kind: str
+    weight: Weight
+    path: str
+    message: str
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How one part of a variable will lie in the target.
+
+    `layout.fill` is None where the target declares no fill value; then every chunk is written, unless `sparse`.
+    `pad` is one element in the source's bytes (for strings the text), which stands in every cell that was never
+    written, the rest of edge chunks included. `sparse`: chunks that hold nothing but `pad` need not exist.
+    `nil`: which strings are NIL. `utf8`: whether all strings are UTF-8.
+    """
+
+    layout: Layout
+    pad: bytes
+    sparse: bool = True
+    nil: Runs = ()
+    utf8: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A dataset ready for one target. The mappings are by FQN of the variable, those of parts by path within.
+
+    For chunked stores: `storage` is each variable's with the run's options worked in, `targets` has the layout of
+    every part, `parts` the sources (none for a part that is all `pad`), `axes` the simple names of the dimensions as
+    they stand in the variable's group: unique where two dimensions of different length would share one.
+    For texts and single files these are empty.
+    """
+
+    checked: Checked
+    form: Format
+    options: Options
+    losses: tuple[Loss, ...] = ()
+    storage: Mapping[str, Storage] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, Target]] = field(default_factory=dict)
+    parts: Mapping[str, Parts] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,0 +1,109 @@
+"""The whole path, from any source to any target: read → check → plan → link → emit.
+
+The only module that sees both ends; the command line and the Python interface are thin over it. Nothing here
+raises for bad input: findings go to the report, and what comes back is None. OSError means that a file is out of reach.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from nczarr import registry
+from nczarr.capabilities import Format
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes import check
+from nczarr.passes.checked import Checked, Observer
+from nczarr.source import Source
+
+
+def read(
+    source: Source, report: Report, options: Options, form: Format | None = None, observe: Observer | None = None
+) -> Checked | None:
+    """The checked dataset behind a source of a format, which is detected by content unless it is named."""
+    form = form or registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    if form is None or form.read is None:
+        readable = ", ".join(row.name for row in registry.formats() if row.read)
+        report.error(
+            "unknown-format",
+            f"`{source.name}` is in no format that can be read",
+            helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
+        )
+        return None
+    unchecked = registry.load(form.read)(source, report, options)
+    if unchecked is None:
+        return None
+    return check(unchecked, report, observe, options.kind)
+
+
+def target(path: str, name: str | None, report: Report) -> Format | None:
+    """The format of a target: the one named, else the one that its suffix tells."""
+    form = registry.named(name) if name else registry.for_target(path)
+    if form is not None and (form.emit or form.write):
+        return form
+    what = f"format `{name}`" if name else f"the suffix of `{path}`"
+    writable = ", ".join(row.name for row in registry.formats() if row.emit or row.write)
+    text = f"{what} names no format that can be written"
+    report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+    return None
+
+
+def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
+    """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target."""
+    if not options.overwrite and os.path.lexists(path):
+        report.error("target-exists", f"`{path}` exists", helps=["`--overwrite` replaces it"])
+        return False
+    if form.emit:
+        from nczarr.link import store
+
+        return store(checked, path, form, report, options)
+    from nczarr.stores.single import replacing
+
+    pieces = text(checked, form, report, options)
+    if pieces is None:
+        return False
+    with replacing(path) as file:
+        for piece in pieces:
+            file.write(piece)
+    return True
+
+
+def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
+    from nczarr.passes.plan import plan
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors or form.write is None:
+        return None
+    pieces: Iterator[bytes] = registry.load(form.write)(planned, report, options)
+    return pieces
+
+
+def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """What `write` would make, as sorted `== key` blocks; None if an error stands in the report."""
+    if not form.emit:
+        return text(checked, form, report, options)
+    from nczarr.link import shown
+
+    return shown(checked, form, report, options)
+
+
+def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
+    """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
+    if not form.emit:
+        report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
+        return None
+    from nczarr.link import content
+
+    return content(checked, form, report, options)
+
+
+def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
+    """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
+    if form_name == "tree":
+        from nczarr.formats.tree import lines
+
+        return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
+    form = target("", "nczarr" if form_name == "keys" else form_name, report)
+    return None if form is None else blocks(checked, form, report, options)

@@ -1,0 +1,109 @@
+"""The table of formats: which there are, and which one a source or a target is.
+
+Rows are lazy strings: naming a format imports nothing but its own few lines of `FORMAT`, and reading or writing
+loads only the one that is used. Others join by the entry-point group `nczarr.formats`, whose entries name a
+`Format`; two formats of one name are an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from nczarr.capabilities import Format
+
+ROWS: dict[str, str] = {
+    "cdl": "nczarr.formats.cdl:FORMAT",
+    "notation": "nczarr.formats.notation:FORMAT",
+    "ast": "nczarr.formats.ast_json:FORMAT",
+    "nczarr": "nczarr.formats.nczarr:FORMAT",
+    "zarr2": "nczarr.formats.zarr2:FORMAT",
+}
+"""Our own formats by name, in the order of documentation and of detection."""
+
+GROUP = "nczarr.formats"
+HEAD = 1 << 16
+"""Bytes of a source that detection looks at."""
+
+_joined: dict[str, str] | None = None
+
+
+class DuplicateFormatError(ValueError):
+    """An installed package offers a format under a name that is taken."""
+
+
+def load(row: str) -> Any:
+    """What a lazy string `module:name` stands for. Raises ImportError or AttributeError if there is no such thing."""
+    module, _, name = row.partition(":")
+    return getattr(import_module(module), name)
+
+
+def rows() -> dict[str, str]:
+    """Our rows and those of installed packages. Raises DuplicateFormatError if a name stands twice."""
+    global _joined
+    if _joined is None:
+        from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
+
+        _joined = join(ROWS, ((entry.name, entry.value) for entry in entry_points(group=GROUP)))
+    return _joined
+
+
+def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, str]:
+    """One table of both. Raises DuplicateFormatError if a name stands twice."""
+    table = dict(own)
+    for name, row in sorted(others):
+        if name in table:
+            raise DuplicateFormatError(f"format {name!r} is offered twice: by {table[name]} and by {row}")
+        table[name] = row
+    return table
+
+
+def named(name: str) -> Format | None:
+    """The format of this name, or None."""
+    row = ROWS.get(name) or rows().get(name)
+    found: Format | None = None if row is None else load(row)
+    return found
+
+
+def formats() -> Iterator[Format]:
+    """Every format, ours first."""
+    for row in rows().values():
+        yield load(row)
+
+
+def for_target(path: str) -> Format | None:
+    """The format of a target by its suffix (the longest that matches), or None."""
+    return next((found for table in _tables() if (found := _by_suffix(path, table, writing=True))), None)
+
+
+def detect(name: str, head: bytes) -> Format | None:
+    """The format of a source by its first bytes; only where they tell nothing, by the suffix of its name."""
+    for table in _tables():
+        for row in table.values():
+            candidate: Format = load(row)
+            if candidate.read and candidate.detects and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL):
+                return candidate
+        found = _by_suffix(name, table, writing=False)
+        if found is not None:
+            return found
+    return None
+
+
+def _tables() -> Iterator[dict[str, str]]:
+    """Our own rows, and only for those who go on, the rows of others."""
+    yield ROWS
+    yield {name: row for name, row in rows().items() if name not in ROWS}
+
+
+def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | None:
+    found: tuple[int, Format] | None = None
+    for row in table.values():
+        candidate: Format = load(row)
+        if not (candidate.emit or candidate.write if writing else candidate.read):
+            continue
+        length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
+        if length and (found is None or length > found[0]):
+            found = length, candidate
+    return found[1] if found else None

@@ -1,0 +1,40 @@
+"""Stores: bytes by key. What a store promises, and which keys there are.
+
+A key is a path of segments joined by `/`, relative to the store. Invariant: no key leaves its store; `safe_key` is the
+one rule of what a key may look like, and every store that touches files obeys it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Store(Protocol):
+    """Bytes by key. Methods raise OSError where the medium fails, UnsafeKeyError for a key that is none."""
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Set a key that was not set before. May be called from several threads, for different keys."""
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, sorted."""
+
+    def finish(self) -> None:
+        """All is written: make it visible, whole."""
+
+    def abort(self) -> None:
+        """Nothing will come of it: remove every trace. Does nothing after `finish`."""
+
+
+class UnsafeKeyError(ValueError):
+    """A key that is no relative path, or would leave the store."""
+
+
+def safe_key(key: str) -> str:
+    """The key itself. Raises UnsafeKeyError if it is empty, absolute, has an empty, `.` or `..` segment, or a NUL."""
+    if "\0" in key or not all(segment not in ("", ".", "..") for segment in key.split("/")):
+        raise UnsafeKeyError(f"not a key of a store: {key!r}")
+    return key

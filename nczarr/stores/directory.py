@@ -1,0 +1,115 @@
+"""A folder of files as a store, and a new one that appears whole or not at all.
+
+A target grows under `<name>.partial-<id>` beside its final place and is renamed once, at the end; with
+`overwrite` the old one steps aside under `<name>.replaced-<id>` first and is removed when the new one stands.
+Writing ten thousand small files is the work of the file system, so nothing here adds a call to it: a folder
+is made once, no file is looked at before it is written, and nothing is synced one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+
+from nczarr.stores.base import safe_key
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class DirectoryStore:
+    """The files of an existing folder by their relative paths. Read-only; symbolic links out of it are not followed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._real = os.path.realpath(path)
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if there is no such file. Raises OSError, UnsafeKeyError."""
+        path = os.path.join(self._real, safe_key(key))
+        real = os.path.realpath(path)
+        if os.path.commonpath((self._real, real)) != self._real:
+            return None
+        try:
+            with open(real, "rb") as file:
+                return file.read()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, sorted."""
+        found = []
+        for folder, _, files in os.walk(self._real):
+            relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
+            found += [name if relative == "." else f"{relative}/{name}" for name in files]
+        return iter(sorted(key for key in found if key.startswith(prefix)))
+
+
+class DirectoryTarget(DirectoryStore):
+    """A folder in the making. Raises FileExistsError if the target is there already and may not be overwritten."""
+
+    def __init__(self, path: str, *, overwrite: bool = False) -> None:
+        path = os.path.normpath(path)
+        if not overwrite and os.path.lexists(path):
+            raise FileExistsError(f"{path} exists")
+        identity = secrets.token_hex(4)
+        super().__init__(f"{path}.partial-{identity}")
+        self.target = path
+        self.overwrite = overwrite
+        self._aside = f"{path}.replaced-{identity}"
+        self._made: set[str] = {""}
+        self._open = True
+        os.mkdir(self.path)
+        self._real = os.path.realpath(self.path)
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write a new file. Raises OSError, UnsafeKeyError."""
+        folder = safe_key(key).rpartition("/")[0]
+        if folder not in self._made:
+            self._make(folder)
+        file = os.open(f"{self._real}/{key}", _NEW, 0o666)
+        try:
+            written = os.write(file, data)
+            while written < len(data):  # the kernel takes at most 2 GiB at a time
+                written += os.write(file, memoryview(data)[written:])
+        finally:
+            os.close(file)
+
+    def _make(self, folder: str) -> None:
+        parent = folder.rpartition("/")[0]
+        if parent not in self._made:
+            self._make(parent)
+        with suppress(FileExistsError):  # another thread was faster
+            os.mkdir(f"{self._real}/{folder}")
+        self._made.add(folder)
+
+    def finish(self) -> None:
+        """Put the folder in its place, in one rename. Raises OSError, and leaves an old target as it was."""
+        if os.path.lexists(self.target):
+            if not self.overwrite:
+                raise FileExistsError(f"{self.target} exists")
+            os.rename(self.target, self._aside)
+            try:
+                os.rename(self.path, self.target)
+            except OSError:
+                os.rename(self._aside, self.target)
+                raise
+            _remove(self._aside)
+        else:
+            os.rename(self.path, self.target)
+        self._open = False
+
+    def abort(self) -> None:
+        """Remove what was written, unless it is finished."""
+        if self._open:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._open = False
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)

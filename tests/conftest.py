@@ -1,0 +1,120 @@
+"""Fixtures that every test may use: the shared data beside the clone, peers, and running a command line."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder() -> Path | None:
+    """The folder of shared data: NCZARR_SHARED, or `shared` beside the clone."""
+    named = os.environ.get("NCZARR_SHARED")
+    for folder in [Path(named)] if named else [ROOT.parent / "shared"]:
+        if (folder / "data").is_dir():
+            return folder
+    return None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The shared data; without them a visible skip."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("shared data are not beside the clone (NCZARR_SHARED names another place)")
+    return folder
+
+
+def missing_peer(name: str) -> None:
+    """Skip visibly because a peer is missing; fail where peers are required."""
+    if os.environ.get("NCZARR_REQUIRE_PEERS") == "1":
+        pytest.fail(f"peer {name} is missing, and NCZARR_REQUIRE_PEERS=1 requires it")
+    pytest.skip(f"peer {name} is not installed")
+
+
+@pytest.fixture(scope="session")
+def peer() -> Callable[[str], ModuleType]:
+    """Import a peer library, or skip visibly: `peer("netCDF4")`."""
+
+    def load(name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            missing_peer(name)
+            raise AssertionError from None
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def tool() -> Callable[[str], str]:
+    """The path of a peer's command, or a visible skip: `tool("ncgen")`."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is None:
+            missing_peer(name)
+            raise AssertionError
+        return path
+
+    return find
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line did."""
+
+    status: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8")
+
+
+class _Stream(io.TextIOWrapper):
+    """A text stream in memory with a `buffer`, as the real ones have."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline="")
+
+    def taken(self) -> bytes:
+        self.flush()
+        return self.buffer.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def run_command(*arguments: str, stdin: bytes = b"") -> Ran:
+    """One command line in this process, with its own standard streams."""
+    from nczarr.__main__ import main
+
+    out, err, old = _Stream(), _Stream(), sys.stdin
+    sys.stdin = _Stream(stdin)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            status = main(list(arguments))
+    finally:
+        sys.stdin = old
+    return Ran(status, out.taken(), err.taken().decode("utf-8", "surrogateescape"))
+
+
+@pytest.fixture
+def nczarr_command() -> Callable[..., Ran]:
+    """Run `nczarr …` in this process: `nczarr_command("check", "-", stdin=b"…")`."""
+    return run_command
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
+    parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")

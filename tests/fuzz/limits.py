@@ -1,0 +1,72 @@
+"""Compile hostile bytes in this process, with limits on time and memory; judge what came back."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from nczarr import pipeline, registry
+from nczarr.diagnostics import Diagnostic, Report
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.source import Source
+
+SECONDS = 10
+MEMORY = 1 << 30
+
+
+class TooSlowError(AssertionError):
+    """An input took longer than ten seconds."""
+
+
+@contextmanager
+def limits() -> Iterator[None]:
+    """Ten seconds and one more GiB of address space; over either, the test fails."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TooSlowError(f"more than {SECONDS} s")
+
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    now = _address_space()
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, old[1]))
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def compiled(data: bytes, name: str = "fuzz.cdl") -> tuple[Checked | None, list[Diagnostic]]:
+    """What the passes make of these bytes; any exception is a finding, whatever the bytes."""
+    report = Report()
+    form = registry.named("cdl")
+    with limits():
+        checked = pipeline.read(Source(name, data), report, Options(), form)
+        found = report.sorted()
+    return checked, found
+
+
+def judge(data: bytes) -> bool:
+    """Whether the bytes were accepted. Fails if the result and the diagnostics contradict each other."""
+    from nczarr import render
+
+    checked, found = compiled(data)
+    errors = [each for each in found if each.severity == "error"]
+    assert (checked is None) == bool(errors), "refused without a reason, or accepted in spite of one"
+    text = "".join(render.human(found))
+    assert all(character.isprintable() or character == "\n" for character in text if ord(character) < 0x300)
+    for each in errors:
+        assert each.primary.span.source is not None, f"{each.code} has no place"
+        assert 0 <= each.primary.span.start <= len(data), each
+    return checked is not None

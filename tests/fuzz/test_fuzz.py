@@ -1,0 +1,114 @@
+"""Hostile CDL: cut off at every byte, mutated at random, huge declarations. Diagnostics, never a traceback, never a hang."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, run_command, shared_folder
+from tests.fuzz.limits import judge
+
+PART, PARTS = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
+"""The part of the slow cases that is run: `1/10` is a fixed tenth."""
+
+
+def own() -> list[Path]:
+    return sorted((ROOT / "samples").glob("*.cdl"))
+
+
+def corpus() -> list[Path]:
+    """Small real CDL files, ours first."""
+    folder = shared_folder()
+    shared = [] if folder is None else sorted((folder / "data" / "netcdf-c" / "cdl").rglob("*.cdl"))
+    return [*own(), *(path for path in shared if path.stat().st_size < 4000)]
+
+
+def short(paths: list[Path], count: int) -> list[Path]:
+    """A spread of files that are small enough to be cut at every byte."""
+    fitting = [path for path in paths if 200 < path.stat().st_size < 1500]
+    return fitting[:: max(1, len(fitting) // count)][:count]
+
+
+@pytest.mark.parametrize("path", short(corpus(), 10), ids=lambda path: path.name)
+def test_cut_off_at_every_byte(path: Path) -> None:
+    data = path.read_bytes()
+    whole = judge(data)
+    end = len(data.rstrip())
+    for length in range(len(data)):
+        accepted = judge(data[:length])
+        assert not (accepted and length < end and data[end - 1 : end] == b"}"), f"accepted without its end, at {length}"
+    assert isinstance(whole, bool)
+
+
+def mutate(data: bytes, pick: random.Random) -> bytes:
+    """One to four random changes: a byte, a deletion, a repetition, a swap, a token of the language."""
+    out = bytearray(data)
+    for _ in range(pick.randint(1, 4)):
+        at = pick.randrange(len(out) + 1)
+        match pick.randrange(6):
+            case 0 if at < len(out):
+                out[at] = pick.randrange(256)
+            case 1:
+                del out[at : at + pick.randint(1, 20)]
+            case 2:
+                out[at:at] = out[at : at + pick.randint(1, 40)]
+            case 3:
+                other = pick.randrange(len(out) + 1)
+                out[at:at] = out[other : other + pick.randint(1, 40)]
+            case 4:
+                out[at:at] = pick.choice(TOKENS)
+            case _:
+                out[at:at] = bytes(pick.randrange(256) for _ in range(pick.randint(1, 4)))
+    return bytes(out)
+
+
+TOKENS = [
+    *(word.encode() for word in "{ } ( ) ; : = , _ \" ' \\ / /* */ // 0x NaN NIL * netcdf group: data: types:".split()),
+    *(word.encode() for word in "UNLIMITED compound enum opaque string char :_FillValue= :_ChunkSizes=".split()),
+    b"9" * 400, b"-1", b"1e999", b"99999999999", b"\xff", b"\x00", b"\xed\xa0\x80", b"(" * 300, b"{" * 3000, b"\\", b"\xef\xbb\xbf",
+]  # fmt: skip
+
+
+def run_mutants(seed: int, count: int) -> None:
+    files = corpus()
+    pick = random.Random(seed)
+    for number in range(count):
+        path = pick.choice(files)
+        data = mutate(path.read_bytes(), pick)
+        try:
+            judge(data)
+        except Exception as error:
+            pytest.fail(f"mutant {number} of seed {seed}, from {path.name}: {error!r}\n{data[:2000]!r}")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mutants(seed: int) -> None:
+    run_mutants(seed, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100 + PART - 1, 140, PARTS))
+def test_more_mutants(seed: int) -> None:
+    run_mutants(seed, 200)
+
+
+@pytest.mark.parametrize("data", [b"", b"netcdf", b"\x00" * 1000, b"{" * 100_000, b'"' * 100_001, b"netcdf t {" + b"group: g {" * 5000,
+                                  b"netcdf t { types: " + b"compound c { " * 5000, b"netcdf t { :a = " + b"{" * 20_000 + b" ; }",
+                                  b"netcdf t { :a = " + b"1," * 50_000 + b"1 ; }", b"/" * 50_000, b"/*" * 50_000,
+                                  b"netcdf t { variables: int v(" + b"x," * 30_000 + b"x) ; }", b"netcdf " + b"a" * 10**6])  # fmt: skip
+def test_pathological(data: bytes) -> None:
+    judge(data)
+
+
+def test_a_huge_declaration_costs_nothing(tmp_path: Path) -> None:
+    """10^12 bytes declared in 70: a store of a few keys, in under a second."""
+    text = b"netcdf t {dimensions: x = 1000000000000; variables: byte v(x); data: v = 1;}"
+    start = time.perf_counter()
+    done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), stdin=text)
+    assert time.perf_counter() - start < 1
+    assert (done.status, done.err) == (0, "")
+    assert len([path for path in (tmp_path / "t.zarr").rglob("*") if path.is_file()]) <= 6

@@ -1,0 +1,127 @@
+"""Every code: its name, its example, and that the source uses what is declared and declares what it uses."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from nczarr.codes import CODES, PARTS, Code
+from nczarr.diagnostics import Diagnostic, Report, Severity
+from nczarr.options import Options
+from nczarr.source import Source
+from tests.conftest import ROOT, run_command
+
+PACKAGE = ROOT / "nczarr"
+PROVOKED = {"internal-error"}
+"""Codes that no input provokes; tests/unit/test_cli.py provokes them by a fault put into a pass."""
+
+
+def sources() -> list[Path]:
+    return [
+        path for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts and "codes" not in path.parts
+    ]
+
+
+def texts_of(path: Path) -> set[str]:
+    """Every string constant of a module that could be a code."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+REPORTING = {"error", "warning", "Diagnostic", "RefusedError", "_LiteralError", "_error", "_stop"}
+"""Functions of ours whose first argument is a code."""
+
+
+def reported(path: Path) -> set[tuple[str, str]]:
+    """Codes that a module hands to a report as a literal first argument, and the function that took each."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in REPORTING and isinstance(node.args[0].value, str):
+            found.add((name, node.args[0].value))
+    return found
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
+def test_name_and_page(code: Code) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+){0,3}", code.name)
+    for text in (code.meaning, code.remedy):
+        assert text[0].isupper() or text[0] in "`-"
+        assert text.endswith(".")
+    assert bool(code.example) != (code.name in PROVOKED)
+
+
+def test_no_code_is_declared_twice() -> None:
+    assert sum(len(part.CODES) for part in PARTS.values()) == len(CODES)
+
+
+def test_codes_that_the_source_uses_are_declared() -> None:
+    used = {(str(path.relative_to(ROOT)), code) for path in sources() for _, code in reported(path)}
+    assert not {(path, code) for path, code in used if code not in CODES}
+
+
+def test_severities_are_those_declared() -> None:
+    wrong = []
+    for path in sources():
+        for function, code in reported(path):
+            if function in ("error", "warning") and str(CODES[code].severity) != function:
+                wrong.append(f"{path.name} reports {code} as {function}")
+    assert not wrong
+
+
+def test_declared_codes_are_used() -> None:
+    used = set().union(*map(texts_of, sources()))
+    assert not set(CODES) - used
+
+
+@pytest.mark.parametrize("code", [code for code in CODES.values() if code.example], ids=lambda code: code.name)
+def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example is reported with this code and severity, and with no other."""
+    monkeypatch.chdir(tmp_path)
+    found = provoke(code.example)
+    if code.name != "lost-annotations":  # which every pure target has, beside whatever else it loses
+        found.discard(("lost-annotations", Severity.WARNING))
+    assert found == {(code.name, code.severity)}
+
+
+def provoke(example: str) -> set[tuple[str, Severity]]:
+    if example.startswith("$ "):
+        return commands(example)
+    if example.startswith(">>> "):
+        return script(example)
+    from nczarr import pipeline, registry
+
+    data = example.encode("utf-8", "surrogateescape")
+    report = Report()
+    form = registry.detect("example.cdl", data)
+    pipeline.read(Source("example", data), report, Options(), form)
+    return {(each.code, each.severity) for each in report.sorted()}
+
+
+def commands(example: str) -> set[tuple[str, Severity]]:
+    lines = example.split("\n")
+    calls = [line[2:] for line in lines if line.startswith("$ ")]
+    stdin = "\n".join(line for line in lines if not line.startswith("$ "))
+    found = set()
+    for call in calls:
+        ran = run_command(*shlex.split(call)[1:], stdin=stdin.encode("utf-8", "surrogateescape"))
+        for severity, code in re.findall(r"^(error|warning|note)\[([a-z0-9-]+)\]", ran.err, re.MULTILINE):
+            found.add((code, Severity(severity)))
+    return found
+
+
+def script(example: str) -> set[tuple[str, Severity]]:
+    text = "\n".join(line.removeprefix(">>> ").removeprefix("... ") for line in example.split("\n"))
+    found: list[Diagnostic] = []
+    try:
+        exec(text, {"nczarr": nczarr})
+    except nczarr.CompileError as error:
+        found = error.diagnostics
+    return {(each.code, each.severity) for each in found}

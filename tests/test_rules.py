@@ -1,0 +1,201 @@
+"""Rules of the house, read from the source: layers, laziness, words, sizes, and pages that the code generates."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "nczarr"
+
+LAYERS: dict[str, int] = {
+    "nczarr": 0,
+    "nczarr.source": 0,
+    "nczarr.diagnostics": 0,
+    "nczarr.codes": 0,
+    "nczarr.names": 0,
+    "nczarr.render": 0,
+    "nczarr.ast": 1,
+    "nczarr.capabilities": 1,
+    "nczarr.options": 1,
+    "nczarr.kinds": 1,
+    "nczarr.syntax": 2,
+    "nczarr.passes": 2,
+    "nczarr.data": 2,
+    "nczarr.stores": 2,
+    "nczarr.extension": 2,
+    "nczarr.formats": 3,
+    "nczarr.link": 3,
+    "nczarr.registry": 3,
+    "nczarr.pipeline": 4,
+    "nczarr.builder": 4,
+    "nczarr.handle": 4,
+    "nczarr.reading": 4,
+    "nczarr.testing": 4,
+    "nczarr.cli": 5,
+    "nczarr.__main__": 5,
+}
+"""Layer by module or folder; the longest name that fits counts (STYLE §3)."""
+
+SIBLINGS = {("nczarr.formats.nczarr", "nczarr.formats.zarr2")}
+"""Formats that may import another: (who, whom)."""
+
+LAZY = {"numpy", "numcodecs", "rich", "netCDF4", "h5py", "zarr", "xarray", "tensorstore", "hypothesis", "fsspec"}
+"""Packages that cost too much to be imported at the top of a module (PERFORMANCE, start-up)."""
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts]
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer(name: str) -> int:
+    while name not in LAYERS:
+        assert "." in name, f"no layer is declared for {name}"
+        name = name.rpartition(".")[0]
+    return LAYERS[name]
+
+
+def imports(path: Path, *, top: bool = False) -> Iterator[str]:
+    """Modules that a file imports (not those for the type checker alone); `top`: only when it is loaded."""
+    yield from _imports(ast.parse(path.read_text(encoding="utf-8")), name_of(path), top=top)
+
+
+def _imports(node: ast.AST, module: str, *, top: bool) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.module:
+            assert not child.level, f"{module} has a relative import"
+            for alias in child.names:
+                below = PACKAGE.parent.joinpath(*child.module.split("."), alias.name)
+                is_module = below.with_suffix(".py").exists() or (below / "__init__.py").exists()
+                yield f"{child.module}.{alias.name}" if is_module else child.module
+        elif not (top and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)):
+            yield from _imports(child, module, top=top)
+
+
+def folder_of_format(name: str) -> str | None:
+    parts = name.split(".")
+    return ".".join(parts[:3]) if parts[:2] == ["nczarr", "formats"] and len(parts) > 2 else None
+
+
+def test_imports_point_down() -> None:
+    wrong = []
+    for path in modules():
+        name = name_of(path)
+        if name == "nczarr":
+            continue  # the public names, loaded lazily from every layer
+        ours = [used for used in imports(path) if used.split(".")[0] == "nczarr"]
+        wrong += [
+            f"{name} ({layer(name)}) imports {used} ({layer(used)})" for used in ours if layer(used) > layer(name)
+        ]
+    assert not wrong
+
+
+def test_formats_do_not_import_each_other() -> None:
+    wrong = []
+    for path in modules():
+        name = name_of(path)
+        home = folder_of_format(name)
+        for used in imports(path):
+            other = folder_of_format(used)
+            if other is None or other == home or (home, other) in SIBLINGS:
+                continue
+            wrong.append(f"{name} imports {used}")
+    assert not wrong, "formats are reached through the registry alone"
+
+
+def test_syntax_and_passes_are_strangers() -> None:
+    for path in modules():
+        if name_of(path).startswith("nczarr.syntax"):
+            assert not [used for used in imports(path) if used.startswith("nczarr.passes")]
+        if name_of(path).startswith("nczarr.passes"):
+            assert not [used for used in imports(path) if used.startswith("nczarr.syntax")]
+
+
+def test_the_bottom_needs_the_standard_library_alone() -> None:
+    for path in modules():
+        name = name_of(path)
+        if layer(name) == 0:
+            foreign = {used.split(".")[0] for used in imports(path)} - {"nczarr"} - set(sys.stdlib_module_names)
+            assert not foreign, name
+
+
+def test_heavy_packages_are_imported_inside_functions() -> None:
+    wrong = []
+    for path in modules():
+        if name_of(path).startswith("nczarr.testing"):
+            continue
+        heavy = LAZY & {used.split(".")[0] for used in imports(path, top=True)}
+        wrong += [f"{name_of(path)} imports {each} at its top" for each in sorted(heavy)]
+    assert not wrong
+
+
+def test_a_schema_without_data_loads_no_numpy(tmp_path: Path) -> None:
+    schema = tmp_path / "s.cdl"
+    schema.write_text("netcdf s {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n}\n")
+    code = "import sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
+    code += "print(sorted({'numpy', 'numcodecs', 'rich', 'zarr'} & set(sys.modules))); sys.exit(status)"
+    call = [sys.executable, "-c", code, "compile", str(schema), "-o", str(tmp_path / "s.zarr")]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_versions_and_help_import_next_to_nothing() -> None:
+    code = "import sys; from nczarr.__main__ import main; main(['--version']); "
+    code += "print(sorted(name for name in sys.modules if name.startswith('nczarr')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[1] == "['nczarr', 'nczarr.__main__']"
+
+
+def test_files_and_functions_stay_small() -> None:
+    for path in modules():
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") <= 400, f"{name_of(path)} has two subjects: look for the second"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < 80, f"{name_of(path)}.{node.name} is longer than a screen"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"/(?:home|work|root|Users)/\w",  # paths of a machine
+        r"https?://(?!www\.apache\.org|github\.com/zarr|docs\.unidata|zarr)\S*(?:pypi|index|simple)",  # package hosts
+        r"\b(?:TODO|FIXME|XXX)\b",
+    ],
+)
+def test_words_that_stay_out(pattern: str) -> None:
+    wrong = []
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    for name in listed:
+        path = ROOT / name
+        if not name or not path.is_file() or name.startswith("tests/") or "_generated" in name:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+            if re.search(pattern, line):
+                wrong.append(f"{name}:{number}: {line.strip()[:80]}")
+    assert not wrong
+
+
+def test_generated_pages_are_current() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,64 @@
+"""The table of formats: detection, targets, others that join."""
+
+from __future__ import annotations
+
+import pytest
+
+from nczarr import registry
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "wanted"),
+    [
+        ("-", b"netcdf t {}", "cdl"),
+        ("-", b"\xef\xbb\xbf // comment\n/* and\n another */ netcdf t {}", "cdl"),
+        ("wrong.ncz", b"netcdf t {}", "cdl"),
+        ("x.cdl", b"", "cdl"),
+        ("x.cdl", b"netdcf typing error", "cdl"),
+        ("x.CDL", b"", "cdl"),
+        ("-", b"dataset t 2.0.0 {}", "notation"),
+        ("wrong.cdl", b" // c\ndataset t 2.0.0 {}", "notation"),
+        ("x.ncz", b"", "notation"),
+        ("x.ast.json", b"", "ast"),
+        ("-", b"", None),
+        ("-", b"netcdfs are no dataset", None),
+        ("x.txt", b"once upon a time", None),
+    ],
+)
+def test_detection(name: str, head: bytes, wanted: str | None) -> None:
+    found = registry.detect(name, head)
+    assert (found.name if found else None) == wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("a/x.zarr", "nczarr"),
+        ("x.cdl", "cdl"),
+        ("x.ncz", "notation"),
+        ("x.ast.json", "ast"),
+        ("x.json", None),
+        ("x", None),
+        ("zarr", None),
+    ],
+)
+def test_targets(path: str, wanted: str | None) -> None:
+    found = registry.for_target(path)
+    assert (found.name if found else None) == wanted
+
+
+def test_rows_have_the_names_of_their_formats() -> None:
+    for name in registry.ROWS:
+        found = registry.named(name)
+        assert found is not None
+        assert found.name == name
+        assert found.read or found.emit or found.write
+        for function in (found.read, found.emit, found.write):
+            assert function is None or callable(registry.load(function))
+    assert registry.named("no such format") is None
+
+
+def test_a_name_that_is_taken_is_an_error() -> None:
+    with pytest.raises(registry.DuplicateFormatError, match="offered twice"):
+        registry.join(registry.ROWS, iter([("cdl", "other:FORMAT")]))
+    assert registry.join({"a": "x"}, iter([("b", "y")])) == {"a": "x", "b": "y"}
