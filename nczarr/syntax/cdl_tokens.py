@@ -83,7 +83,7 @@ _KIND = {
     "char": P.CHAR,
 }
 _CAREFUL_CUT = re.compile(
-    rb"""(?:[^;"'/]++|"(?:[^"\\]|\\(?s:.))*+"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*+"""
+    rb"""(?:[^;"'/\\]++|\\(?s:.)|"(?:[^"\\]|\\(?s:.))*+"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*+"""
 )
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
@@ -279,10 +279,10 @@ class FastTokens:
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
     def _strange(self, at: int, end: int) -> int | None:
-        """The offset of the first character that no name holds, if there is one; reported."""
+        """The offset of the first character that no name holds bare, if there is one; reported."""
         offset = at
         for character in self.source.text(at, end):
-            if names.is_strange(character):
+            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
                 size = len(character.encode("utf-8", "surrogateescape"))
                 self._bad_character(character, offset, offset + size)
                 return offset
@@ -346,7 +346,7 @@ def cut(data: Buffer, at: int) -> int:
     """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
     end = data.find(b";", at)
     end = len(data) if end < 0 else end
-    if all(data.find(special, at, end) < 0 for special in (b'"', b"'", b"/")):
+    if all(data.find(special, at, end) < 0 for special in (b'"', b"'", b"/", b"\\")):
         return end
     match = _CAREFUL_CUT.match(data, at)
     return match.end() if match else at
