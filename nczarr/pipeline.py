@@ -17,9 +17,6 @@ from nczarr.passes import check
 from nczarr.passes.checked import Checked, Observer
 from nczarr.source import Source
 
-TREE = "nczarr.formats.tree:lines"
-"""The tree for people, lazy as the rows of the registry are."""
-
 
 def read(
     source: Source, report: Report, options: Options, form: Format | None = None, observe: Observer | None = None
@@ -105,6 +102,8 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
     if form_name == "tree":
-        return (f"{line}\n".encode("utf-8", "surrogateescape") for line in registry.load(TREE)(checked))
+        from nczarr.tree import lines
+
+        return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = target("", "nczarr" if form_name == "keys" else form_name, report)
     return None if form is None else blocks(checked, form, report, options)

@@ -39,6 +39,7 @@ LAYERS: dict[str, int] = {
     "nczarr.handle": 4,
     "nczarr.reading": 4,
     "nczarr.testing": 4,
+    "nczarr.tree": 4,
     "nczarr.cli": 5,
     "nczarr.__main__": 5,
 }

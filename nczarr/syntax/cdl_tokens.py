@@ -69,8 +69,8 @@ _PLAIN = re.compile(
     rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]++)?[fFdDlL]?|[+-]?[0-9]++[eE][+-]?[0-9]++[fFdDlL]?)"
     rb"|(?P<int>[+-]?[0-9]++[A-Za-z_]*+)"
     rb"|(?P<special>-(?:Infinityf?|Inff))"
-    rb'|(?P<string>"(?:[^"\\]|\\(?s:.))*")'
-    rb"|(?P<char>'(?:[^'\\]|\\(?s:.))*')"
+    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
+    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
     rb"|(?P<punctuation>[{}():;,=*])" % {b"start": _START, b"part": _PART}
 )
 _KIND = {
@@ -83,7 +83,8 @@ _KIND = {
     "char": P.CHAR,
 }
 _CAREFUL_CUT = re.compile(
-    rb"""(?:[^;"'/]++|"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
+    rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
+    rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
@@ -292,10 +293,10 @@ class FastTokens:
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
     def _strange(self, at: int, end: int) -> int | None:
-        """The offset of the first character that no name holds, if there is one; reported."""
+        """The offset of the first character that no name holds bare, if there is one; reported."""
         offset = at
         for character in self.source.text(at, end):
-            if names.is_strange(character):
+            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
                 size = len(character.encode("utf-8", "surrogateescape"))
                 self._bad_character(character, offset, offset + size)
                 return offset
@@ -362,7 +363,7 @@ def cut(data: Buffer, at: int) -> int:
     while True:  # lists of numbers, however long: hop from comment to comment
         slash = data.find(b"/", here, end)
         plain = end if slash < 0 else slash
-        if data.find(b'"', here, plain) >= 0 or data.find(b"'", here, plain) >= 0:
+        if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
             match = _CAREFUL_CUT.match(data, here)
             return match.end() if match else here
         if slash < 0:

@@ -80,6 +80,8 @@ def scan(source: Source, report: Report) -> list[Token]:
             continue
         tokens.append(Token(kind, first, end - 1))
     tokens.append(Token(P.EOF, len(data), len(data) - 1))
+    for index, token in enumerate(tokens):
+        token.tokenIndex = index
     return tokens
 
 
