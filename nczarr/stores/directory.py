@@ -9,7 +9,6 @@ is made once, no file is looked at before it is written, and nothing is synced o
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -103,12 +102,16 @@ class DirectoryTarget(DirectoryStore):
     def abort(self) -> None:
         """Remove what was written, unless it is finished."""
         if self._open:
+            import shutil  # only where something went wrong
+
             shutil.rmtree(self.path, ignore_errors=True)
             self._open = False
 
 
 def _remove(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
         shutil.rmtree(path)
     else:
         os.unlink(path)

@@ -357,12 +357,33 @@ class FastTokens:
 
 def cut(data: Buffer, at: int) -> int:
     """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
-    end = data.find(b";", at)
-    end = len(data) if end < 0 else end
-    if all(data.find(special, at, end) < 0 for special in (b'"', b"'", b"/")):
-        return end
-    match = _CAREFUL_CUT.match(data, at)
-    return match.end() if match else at
+    end = _find(data, b";", at, len(data))
+    here = at
+    while True:  # lists of numbers, however long: hop from comment to comment
+        slash = data.find(b"/", here, end)
+        plain = end if slash < 0 else slash
+        if data.find(b'"', here, plain) >= 0 or data.find(b"'", here, plain) >= 0:
+            match = _CAREFUL_CUT.match(data, here)
+            return match.end() if match else here
+        if slash < 0:
+            return end
+        opener = data[slash : slash + 2]
+        if opener == b"/*":
+            closed = data.find(b"*/", slash + 2)
+            if closed < 0:
+                return slash
+            here = closed + 2
+        elif opener == b"//":
+            here = min(_find(data, b"\n", slash, len(data)), _find(data, b"\r", slash, len(data)))
+        else:
+            here = slash + 1
+        if here > end:
+            end = _find(data, b";", here, len(data))
+
+
+def _find(data: Buffer, what: bytes, start: int, end: int) -> int:
+    found = data.find(what, start, end)
+    return end if found < 0 else found
 
 
 def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
