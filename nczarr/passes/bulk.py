@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics import Report
-from nczarr.passes.literals import single
+from nczarr.passes.numerals import single
 from nczarr.source import Buffer, Source
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant
 from nczarr.diagnostics import Report
-from nczarr.passes.literals import Literal, single
+from nczarr.passes.numerals import Literal, single
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueTy
 from nczarr.data.parts import Types, is_fixed
 from nczarr.passes.convert import Converter, pack
 from nczarr.passes.fills import default_fill
-from nczarr.passes.literals import Literal
+from nczarr.passes.numerals import Literal
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 

@@ -8,31 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal as Choice
 
 from nczarr import names
-from nczarr.ast.types import ATOMIC
-from nczarr.diagnostics import Report
-from nczarr.source import Buffer, Source, Span
-
-Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
-
-
-@dataclass(slots=True)
-class Literal:
-    """One literal: `value` is an int, a float, bytes (char, string; hex: its digits), a name, or a list of literals.
-
-    `type` is the type that the constant has by itself (suffix, size, form); empty where it has none.
-    """
-
-    kind: Kind
-    value: Any
-    type: str
-    start: int
-    end: int
-
+from nczarr.passes.numerals import Literal, Numerals, Stop, show
+from nczarr.source import Buffer, Span
 
 _ITEM = re.compile(
     rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
@@ -51,11 +30,6 @@ _SIMPLE_ESCAPES = {
     b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
     b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",
 }  # fmt: skip
-_SUFFIXES = {
-    b"b": "byte", b"s": "short", b"l": "int", b"ll": "int64",
-    b"ub": "ubyte", b"us": "ushort", b"u": "uint", b"ul": "uint", b"ull": "uint64",
-    b"bu": "ubyte", b"su": "ushort", b"lu": "uint", b"llu": "uint64",
-}  # fmt: skip
 SPECIAL_WORDS: dict[bytes, tuple[float, str]] = {
     b"NaN": (math.nan, "double"), b"nan": (math.nan, "double"),
     b"NaNf": (math.nan, "float"), b"nanf": (math.nan, "float"),
@@ -67,31 +41,15 @@ _NIL = frozenset((b"NIL", b"nil", b"Nil"))
 _NUMBER_HELP = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity", "inff": "Infinityf", "infinityf": "Infinityf"}
 
 
-class _Stop(Exception):  # noqa: N818
-    """A fault after which the rest of a list makes no sense; it has been reported."""
-
-
-class ListReader:
+class ListReader(Numerals):
     """Reads one value list of a source."""
-
-    def __init__(self, source: Source, report: Report) -> None:
-        self.source = source
-        self.report = report
 
     def read(self, start: int, end: int) -> list[Literal] | None:
         """The literals between two offsets, braces as nested lists; None after a fault (which is reported)."""
         try:
             return self._read(start, end)
-        except _Stop:
+        except Stop:
             return None
-
-    def error(self, code: str, message: str, start: int, end: int, help_: str = "") -> None:
-        """Report an error at a byte range."""
-        self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
-
-    def _stop(self, code: str, message: str, start: int, end: int, help_: str = "") -> _Stop:
-        self.error(code, message, start, end, help_)
-        return _Stop()
 
     def _read(self, start: int, end: int) -> list[Literal]:
         data: Buffer = self.source.data
@@ -114,9 +72,9 @@ class ListReader:
                 expect_value = True
             elif kind == "close":
                 if not stack:
-                    raise self._stop("expected-token", "expected `;` before `}`", previous, previous)
+                    raise self.stop("expected-token", "expected `;` before `}`", previous, previous)
                 if expect_value and here:
-                    raise self._stop("expected-value", "a value is missing after `,`", at, at + 1)
+                    raise self.stop("expected-value", "a value is missing after `,`", at, at + 1)
                 inner, opened = here, stack[-1][1]
                 here = stack.pop()[0]
                 here.append(Literal("list", inner, "", opened, at_end))
@@ -133,42 +91,42 @@ class ListReader:
             previous = at = at_end
         if stack:
             opened = stack[-1][1]
-            raise self._stop("expected-token", "expected `}`: this brace is not closed", opened, opened + 1)
+            raise self.stop("expected-token", "expected `}`: this brace is not closed", opened, opened + 1)
         if expect_value and top:
-            raise self._stop("expected-value", "a value is missing after `,`", end, end + 1)
+            raise self.stop("expected-value", "a value is missing after `,`", end, end + 1)
         return top
 
     def _no_value(
         self, here: list[Literal], start: int, end: int, top: list[Literal], stack: list[tuple[list[Literal], int]]
-    ) -> _Stop:
+    ) -> Stop:
         if not here:
-            return self._stop("expected-value", "a value is missing before `,`", start, end)
+            return self.stop("expected-value", "a value is missing before `,`", start, end)
         help_ = "use `_` for the fill value"
-        return self._stop("expected-value", "a value is missing between two commas", start, end, help_)
+        return self.stop("expected-value", "a value is missing between two commas", start, end, help_)
 
-    def _adjacent(self, kind: str, start: int, end: int, previous: int) -> _Stop:
+    def _adjacent(self, kind: str, start: int, end: int, previous: int) -> Stop:
         """Two values without a comma: a missing comma, or a missing semicolon before the next statement."""
         between = bytes(self.source.data[previous:start])
         if kind in ("word", "strange") and (b"\n" in between or b"\r" in between):
-            return self._stop("expected-token", "expected `;` after the last value", previous, previous)
+            return self.stop("expected-token", "expected `;` after the last value", previous, previous)
         if kind == "string":
             message = "adjacent strings are not joined; put a comma between them"
-            return self._stop("expected-token", message, start, end)
-        return self._stop("expected-token", "expected `,` or `;` after the value", start, end)
+            return self.stop("expected-token", message, start, end)
+        return self.stop("expected-token", "expected `,` or `;` after the value", start, end)
 
-    def _bad(self, at: int, end: int) -> _Stop:
+    def _bad(self, at: int, end: int) -> Stop:
         data = self.source.data
         first = bytes(data[at : at + 1])
         if first in (b"+", b"-"):
-            return self._stop("bad-number", "a sign must stand directly before its number", at, at + 1)
+            return self.stop("bad-number", "a sign must stand directly before its number", at, at + 1)
         if first == b"'":
-            return self._stop("bad-char-constant", "character constant is not closed", at, at + 1)
+            return self.stop("bad-char-constant", "character constant is not closed", at, at + 1)
         if first == b":":
-            return self._stop("expected-token", "expected `;` before this attribute", at, at + 1)
+            return self.stop("expected-token", "expected `;` before this attribute", at, at + 1)
         stop = at + 1
         while stop < end and first[0] >= 0xC0 and 0x80 <= data[stop] < 0xC0:
             stop += 1
-        return self._stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop)
+        return self.stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop)
 
     def _call(self, here: list[Literal], at: int, end: int) -> int:
         """If a `(` follows a word, the only function there is: `time("2000-01-01")`. Returns where to go on."""
@@ -179,32 +137,32 @@ class ListReader:
             return at
         close = bytes(self.source.data[opens:end]).find(b")") + opens
         if close < opens:
-            raise self._stop("expected-token", "expected `)`: this parenthesis is not closed", opens, opens + 1)
+            raise self.stop("expected-token", "expected `)`: this parenthesis is not closed", opens, opens + 1)
         if word.value.lower() != "time":
             message = f'unknown function `{word.value}`; the only one is `time("2000-01-01")`'
-            raise self._stop("bad-function", message, word.start, word.end)
+            raise self.stop("bad-function", message, word.start, word.end)
         arguments = self._read(opens + 1, close)
         if len(arguments) != 1 or arguments[0].kind != "string":
-            raise self._stop("bad-function", "`time` takes one string, a date", opens, close + 1)
+            raise self.stop("bad-function", "`time` takes one string, a date", opens, close + 1)
         hours = _hours(arguments[0].value)
         if hours is None:
             message = "`time` takes a date such as `2000-01-01` or `2000-01-01 12:30`"
-            raise self._stop("bad-function", message, arguments[0].start, arguments[0].end)
+            raise self.stop("bad-function", message, arguments[0].start, arguments[0].end)
         here[-1] = Literal("float", hours, "double", word.start, close + 1)
         return close + 1
 
     def _literal(self, kind: str, text: bytes, start: int, end: int) -> Literal:
         match kind:
             case "int":
-                return self._integer(text, start, end)
+                return self.integer(text, start, end)
             case "float":
-                return self._float(text, start, end)
+                return self.real(text, start, end)
             case "string":
                 return Literal("string", self.unescape(text[1:-1], start + 1), "char", start, end)
             case "char":
                 return self._char(text, start, end)
             case "hex":
-                return self._hex(text, start, end)
+                return self.hexadecimal(text, start, end)
             case "word":
                 return self._word(text, start, end)
             case "signed":
@@ -212,111 +170,25 @@ class ListReader:
                     return Literal("float", *SPECIAL_WORDS[text], start, end)
                 meant = _NUMBER_HELP.get(text[1:].decode("ascii", "replace").lower())
                 help_ = f"did you mean `{'-' if text[:1] == b'-' and meant != 'NaN' else ''}{meant}`?" if meant else ""
-                raise self._stop("bad-number", f"`{text.decode()}` is not a number", start, end, help_)
+                raise self.stop("bad-number", f"`{text.decode()}` is not a number", start, end, help_)
             case _:
-                raise self._stop("bad-number", f"`{_show(text)}` is not a number", start, end)
-
-    def _integer(self, text: bytes, start: int, end: int) -> Literal:
-        digits = text.rstrip(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-        suffix = text[len(digits) :]
-        declared = _SUFFIXES.get(suffix.lower()) if suffix else ""
-        if declared is None:
-            raise self._bad_suffix(digits, suffix, start, end)
-        bare = digits.lstrip(b"+-")
-        if len(bare) > 1 and bare[:1] == b"0":
-            value = self._octal(digits, bare, start, end)
-        elif len(bare) > 40:
-            raise self._stop("integer-overflow", "integer constant does not fit 64 bits", start, end)
-        else:
-            value = int(digits)
-        if declared:
-            return self._suffixed(value, declared, digits, start, end)
-        for candidate in ("int", "uint", "int64", "uint64") if value >= 0 else ("int", "int64"):
-            if ATOMIC[candidate].low <= value <= ATOMIC[candidate].high:
-                return Literal("int", value, candidate, start, end)
-        if value < 0:
-            raise self._stop("integer-overflow", f"{value} does not fit int64", start, end)
-        raise self._stop("integer-overflow", f"integer constant {value} does not fit 64 bits", start, end)
-
-    def _octal(self, digits: bytes, bare: bytes, start: int, end: int) -> int:
-        for bad in b"89":
-            if bad in bare:
-                message = f"{bare.decode()} starts with 0, so it is octal, and {chr(bad)} is not an octal digit"
-                help_ = f"write {bare.lstrip(b'0').decode() or '0'} for a decimal number"
-                raise self._stop("bad-number", message, start, end, help_)
-        if len(bare) > 60:
-            raise self._stop("integer-overflow", "integer constant does not fit 64 bits", start, end)
-        return int(bare, 8) * (-1 if digits[:1] == b"-" else 1)
-
-    def _suffixed(self, value: int, declared: str, digits: bytes, start: int, end: int) -> Literal:
-        atomic = ATOMIC[declared]
-        if atomic.low == 0:
-            if digits[:1] == b"-":
-                raise self._stop("bad-number", "an unsigned constant cannot be negative", start, end)
-            top = atomic.high
-        else:
-            top = 2 * atomic.high + 1  # the unsigned spelling of a signed value is intended (255b is -1)
-        if not atomic.low <= value <= top:
-            message = f"{value} does not fit a {declared} constant ({atomic.low} .. {top})"
-            code = "integer-overflow" if declared in ("int64", "uint64") else "suffix-range"
-            raise self._stop(code, message, start, end, "use a wider suffix, or none")
-        if value > atomic.high:
-            value -= 2 * (atomic.high + 1)
-        return Literal("int", value, declared, start, end)
-
-    def _bad_suffix(self, digits: bytes, suffix: bytes, start: int, end: int) -> _Stop:
-        if suffix.lower() == b"e":
-            return self._stop("bad-number", "exponent has no digits", start, end)
-        if suffix.lower() in (b"f", b"d"):
-            help_ = f"write `{_show(digits)}.{_show(suffix)}`"
-            return self._stop("bad-number", f"`{_show(suffix)}` is a suffix of numbers with a point", start, end, help_)
-        help_ = "the suffixes are b, s, l, ll, each also with u before or after it"
-        return self._stop("bad-number", f"unknown number suffix `{_show(suffix)}`", start + len(digits), end, help_)
-
-    def _float(self, text: bytes, start: int, end: int) -> Literal:
-        body, suffix = text, text[-1:].lower()
-        if suffix in (b"f", b"d", b"l"):
-            body = text[:-1]
-        if not any(48 <= code <= 57 for code in body):
-            raise self._stop("bad-number", f"`{_show(text)}` is not a number", start, end)
-        try:
-            value = float(body)
-        except ValueError:
-            if re.search(rb"[eE][+-]?$", body):
-                raise self._stop("bad-number", "exponent has no digits", start, end) from None
-            raise self._stop("bad-number", f"`{_show(text)}` is not a number", start, end) from None
-        if b"_" in body:
-            raise self._stop("bad-number", f"`{_show(text)}` is not a number", start, end)
-        declared = "float" if suffix == b"f" else "double"
-        if declared == "float":
-            value = single(value)
-        if math.isinf(value):
-            span = Span(self.source, start, end)
-            self.report.warning("float-overflow", f"`{_show(text)}` is too large for {declared}: infinity", span)
-        return Literal("float", value, declared, start, end)
+                raise self.stop("bad-number", f"`{show(text)}` is not a number", start, end)
 
     def _char(self, text: bytes, start: int, end: int) -> Literal:
         body = text[1:-1]
         if not body:
-            raise self._stop("bad-char-constant", "empty character constant", start, end)
+            raise self.stop("bad-char-constant", "empty character constant", start, end)
         short = re.fullmatch(rb"\\([0-7]{1,2})", body)  # `'\0'` is common; in a string it would be ambiguous
         value = bytes([int(short.group(1), 8)]) if short else self.unescape(body, start + 1)
         if len(value) != 1:
-            shown = _show(body)
+            shown = show(body)
             if len(shown) == 1:
                 message = f"`{shown}` needs {len(value)} bytes in UTF-8 and does not fit a char"
                 help_ = f"use a string, or an escape such as \\{body[0]:03o}"
             else:
                 message, help_ = "a character constant holds one character", f'use "{shown}" for a text'
-            raise self._stop("bad-char-constant", message, start, end, help_)
+            raise self.stop("bad-char-constant", message, start, end, help_)
         return Literal("char", value, "byte", start, end)
-
-    def _hex(self, text: bytes, start: int, end: int) -> Literal:
-        digits = text[2:]
-        match = re.fullmatch(rb"([0-9a-fA-F]+)(?:[sS]|[lL]{1,2})?", digits)
-        if match is None:
-            raise self._stop("bad-number", f"`{_show(text)}` is not a hexadecimal constant", start, end)
-        return Literal("hex", match.group(1), "", start, end)
 
     def _word(self, text: bytes, start: int, end: int) -> Literal:
         if text == b"_":
@@ -334,7 +206,7 @@ class ListReader:
         for character in self.source.text(start, end):
             width = len(character.encode("utf-8", "surrogateescape"))
             if names.is_strange(character):
-                raise self._stop("bad-character", names.bad_character(character), offset, offset + width)
+                raise self.stop("bad-character", names.bad_character(character), offset, offset + width)
             offset += width
 
     def unescape(self, raw: bytes, start: int) -> bytes:
@@ -357,7 +229,7 @@ class ListReader:
                 self.error("bad-escape", "a backslash cannot end a line", at, at + 1, "write \\n, or close the string")
             else:
                 span = Span(self.source, at, at + 1 + len(body))
-                message = f"unknown escape `{_show(match.group())}` stands for `{_show(body)}`"
+                message = f"unknown escape `{show(match.group())}` stands for `{show(body)}`"
                 self.report.warning("unknown-escape", message, span, helps=["remove the backslash"])
             return body
 
@@ -374,17 +246,6 @@ class ListReader:
         return bytes([value])
 
 
-def single(value: float) -> float:
-    """The float (32 bit) nearest to a double; infinity if it is too large."""
-    import struct
-
-    try:
-        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return rounded
-
-
 def _hours(text: bytes) -> float | None:
     """Hours since 1970-01-01 UTC of an ISO date, as ncgen's undocumented `time` gives them."""
     from datetime import UTC, datetime
@@ -396,8 +257,3 @@ def _hours(text: bytes) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 3600
-
-
-def _show(text: bytes) -> str:
-    shown = text.decode("utf-8", "replace")
-    return shown if len(shown) <= 40 else shown[:40] + "…"

@@ -24,7 +24,8 @@ from nczarr.passes.columns import Columns
 from nczarr.passes.convert import Converter
 from nczarr.passes.encode import Encoder, Place, strings
 from nczarr.passes.fills import default_fill
-from nczarr.passes.literals import ListReader, Literal
+from nczarr.passes.literals import ListReader
+from nczarr.passes.numerals import Literal
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
 

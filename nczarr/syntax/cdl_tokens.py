@@ -16,107 +16,24 @@ from nczarr import names
 from nczarr.diagnostics import Report
 from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.cdl_header import check_bytes, line_end, opens_comment, scan_header, skip_character
+from nczarr.syntax.cdl_patterns import (
+    CAREFUL_CUT,
+    HAND_TYPED,
+    HEADER,
+    KIND,
+    MAX_GROUPS,
+    NAME,
+    NEXT_DATA,
+    NEXT_STATEMENT,
+    PLAIN,
+    PUNCTUATION,
+    SECTIONS,
+    SIMPLE,
+    SPACE,
+    WORDS,
+)
 from nczarr.syntax.tokens import Token
-
-MAX_GROUPS = 64
-"""Groups nest this deep at most (ast.walk.MAX_DEPTH): the parser and the tree recurse."""
-
-SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")
-
-_HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")
-_SECTION_LINE = re.compile(rb"^[ \t]*(?:types|dimensions|variables|data|group):", re.MULTILINE)
-_SECTIONS = {
-    b"types": P.TYPES,
-    b"dimensions": P.DIMENSIONS,
-    b"variables": P.VARIABLES,
-    b"data": P.DATA,
-    b"group": P.GROUP,
-}
-_PUNCTUATION = {
-    0x7B: P.LBRACE, 0x7D: P.RBRACE, 0x28: P.LPAREN, 0x29: P.RPAREN,
-    0x3A: P.COLON, 0x3B: P.SEMICOLON, 0x2C: P.COMMA, 0x3D: P.EQUALS, 0x2A: P.STAR,
-}  # fmt: skip
-
-PRIMITIVES: dict[bytes, str] = {
-    b"byte": "byte", b"char": "char", b"short": "short", b"int": "int", b"long": "int", b"integer": "int",
-    b"float": "float", b"real": "float", b"double": "double", b"ubyte": "ubyte", b"ushort": "ushort",
-    b"uint": "uint", b"ulong": "uint", b"uinteger": "uint", b"int64": "int64", b"uint64": "uint64",
-    b"string": "string",
-}  # fmt: skip
-"""Spellings of the atomic types (cdl-language §4: `long` and `ulong` have 32 bits)."""
-
-_WORDS: dict[bytes, int] = {
-    **dict.fromkeys(PRIMITIVES, P.PRIMITIVE),
-    **dict.fromkeys((b"netcdf", b"NETCDF", b"netCDF"), P.NETCDF),
-    **dict.fromkeys((b"compound", b"struct", b"structure"), P.COMPOUND),
-    **dict.fromkeys((b"unlimited", b"UNLIMITED"), P.UNLIMITED),
-    **dict.fromkeys((b"NIL", b"nil", b"Nil"), P.NIL),
-    **dict.fromkeys(
-        (b"NaN", b"nan", b"NaNf", b"nanf", b"Infinity", b"Infinityf", b"Inff", b"DoubleInf", b"FloatInf"),
-        P.SPECIAL_FLOAT,
-    ),
-    b"enum": P.ENUM,
-    b"opaque": P.OPAQUE,
-    b"_": P.FILL,
-}
-
-_START = rb"(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])"
-_PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"
-_PLAIN = re.compile(
-    rb"(?P<word>%(start)s%(part)s*+)"
-    rb"|(?P<path>(?:/%(start)s%(part)s*+)+|/)"
-    rb"|(?P<hex>0[xX][0-9a-fA-F]++(?:[sS]|[lL][lL]?)?)"
-    rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]++)?[fFdDlL]?|[+-]?[0-9]++[eE][+-]?[0-9]++[fFdDlL]?)"
-    rb"|(?P<int>[+-]?[0-9]++[A-Za-z_]*+)"
-    rb"|(?P<special>-(?:Infinityf?|Inff))"
-    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
-    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
-    rb"|(?P<punctuation>[{}():;,=*])" % {b"start": _START, b"part": _PART}
-)
-_KIND = {
-    "path": P.PATH,
-    "hex": P.HEX,
-    "float": P.FLOAT,
-    "int": P.INT,
-    "special": P.SPECIAL_FLOAT,
-    "string": P.STRING,
-    "char": P.CHAR,
-}
-_CAREFUL_CUT = re.compile(
-    rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
-    rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
-)
-
-# ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
-NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
-_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*"
-_NO_SECTION = rb"(?!(?i:types|dimensions|variables|data|group)[ \t]*+:)"
-_ATTRIBUTE = (
-    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?[ \t]*+)?:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
-    rb"(?:\"(?P<text>[^\"\\\r\n]*+)\"[ \t]*+|(?P<other>[^;\"'/{}\\:\x80-\xff]*+));" % {b"name": NAME}
-)
-_VARIABLE = (
-    rb"(?P<type>%(name)s)[ \t]++(?P<variable>%(name)s)[ \t]*+"
-    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*)\)[ \t]*+)?;" % {b"name": NAME}
-)
-_DIMENSION = rb"(?P<dimension>%s)[ \t]*+=[ \t]*+(?P<size>0|[1-9][0-9]{0,18}|UNLIMITED|unlimited)[ \t]*+;" % NAME
-
-STATEMENT = re.compile(rb"(?:%s|%s|%s)%s" % (_ATTRIBUTE, _VARIABLE, _DIMENSION, _BLANK))
-"""One simple statement and the blanks behind it, taken apart; a SIMPLE token is a run of them."""
-
-
-def _run(*statements: bytes) -> re.Pattern[bytes]:
-    """Runs of simple statements of the given kinds, without groups: a repeated group would cost a capture a turn."""
-    either = b"|".join(re.sub(rb"\?P<\w+>", b"?:", statement) for statement in statements)
-    return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
-
-
-_SIMPLE = {
-    0: _run(_ATTRIBUTE),
-    P.TYPES: _run(_ATTRIBUTE),
-    P.DIMENSIONS: _run(_ATTRIBUTE, _DIMENSION),
-    P.VARIABLES: _run(_ATTRIBUTE, _VARIABLE),
-}
 
 
 class FastTokens:
@@ -152,14 +69,14 @@ class FastTokens:
         self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
 
     def _body(self, at: int) -> None:
-        data, plain = self.source.data, _PLAIN.match
+        data, plain = self.source.data, PLAIN.match
         fresh = True  # a statement may begin here
         while True:
             space = SPACE.match(data, at)
             at = space.end() if space else at
             if at >= self.length:
                 return
-            if fresh and not self.inner and (run := _SIMPLE.get(self.section)) is not None:
+            if fresh and not self.inner and (run := SIMPLE.get(self.section)) is not None:
                 match = run.match(data, at)
                 if match is not None:
                     self._add(P.SIMPLE, at, match.end())
@@ -180,11 +97,11 @@ class FastTokens:
                 continue
             fresh = False
             if kind != "punctuation":
-                self._add(_KIND[kind or ""], at, end)
+                self._add(KIND[kind or ""], at, end)
                 at = end
                 continue
             code = data[at]
-            self._add(_PUNCTUATION[code], at, end)
+            self._add(PUNCTUATION[code], at, end)
             at = end
             if code == 0x3D:  # =
                 at = self._values(end)
@@ -232,9 +149,9 @@ class FastTokens:
         """The dataset is closed: only white space and comments may follow."""
         space = SPACE.match(self.source.data, at)
         at = space.end() if space else at
-        if at < self.length and not _opens_comment(self.source, self.report, at):
+        if at < self.length and not opens_comment(self.source, self.report, at):
             line = bytes(self.source.data[at : at + 40])
-            if _HEADER.match(line):
+            if HEADER.match(line):
                 message = "a second dataset begins here; only one dataset per file"
             else:
                 message = "text after the end of the dataset"
@@ -242,7 +159,7 @@ class FastTokens:
 
     def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
         """A section, keyword or name. Returns where to go on (negative: stop) and whether a statement may begin."""
-        section = _SECTIONS.get(text.lower())
+        section = SECTIONS.get(text.lower())
         if section is not None:
             colon = self._section(section, text, at, end, fresh=fresh)
             if colon:
@@ -255,20 +172,22 @@ class FastTokens:
             if bad is not None:
                 end = bad
                 if end == at:
-                    return _skip_character(self.source.data, at), False
-        self._add(_WORDS.get(text, P.NAME), at, end)
+                    return skip_character(self.source.data, at), False
+        self._add(WORDS.get(text, P.NAME), at, end)
         return end, False
 
     def _section(self, section: int, text: bytes, at: int, end: int, *, fresh: bool) -> int:
         """Offset behind the colon if a section begins here, else 0; near misses (`DATA:`, `data :`) are reported."""
         data = self.source.data
-        if text in _SECTIONS and end < self.length and data[end] == 0x3A:
+        if text in SECTIONS and end < self.length and data[end] == 0x3A:
             return 0 if self._is_variable(text, end) else end + 1
         blank = re.compile(rb"[ \t]*+:").match(data, end)
-        if not fresh or blank is None or self._declared(text) or blank.end() == end:
+        if not fresh or blank is None or self._declared(text):
             return 0
+        if text in SECTIONS and not data[blank.end() : blank.end() + 1].isspace():
+            return 0  # `data :a = 1` is an attribute of a type or variable of this name
         right = text.decode().lower() + ":"
-        if text in _SECTIONS:
+        if text in SECTIONS:
             message, code = f"no space is allowed between `{right[:-1]}` and its colon", "keyword-space"
         else:
             message, code = f"section keywords are lower case: `{right}`", "keyword-case"
@@ -315,12 +234,12 @@ class FastTokens:
             return -1
         if first == 0x27:
             self._error("bad-char-constant", "character constant is not closed", at, at + 1)
-            return _line_end(data, at)
+            return line_end(data, at)
         if self._unclosed_comment(at):
             return -1
         if first == 0:
             return at + 1  # reported by check_bytes
-        end = _skip_character(data, at)
+        end = skip_character(data, at)
         character = self.source.text(at, end)
         self._bad_character(character, at, end)
         return end
@@ -331,7 +250,7 @@ class FastTokens:
         self.sound = at
 
     def _unclosed_comment(self, at: int) -> bool:
-        opens = _opens_comment(self.source, self.report, at)
+        opens = opens_comment(self.source, self.report, at)
         if opens:
             self.sound = at
         return opens
@@ -352,7 +271,22 @@ class FastTokens:
                 end = self.length
         space = SPACE.match(data, at)
         if space is None or space.end() < end:
+            end = self._before_statement(at, end, attribute=attribute)
             self._add(P.VALUES, at, end)
+        return end
+
+    def _before_statement(self, at: int, end: int, *, attribute: bool) -> int:
+        """Where a value list really ends if its semicolon is missing: before a line that begins a statement.
+
+        Only a guess, so only for lists of a size that people type; the parser then asks for the semicolon.
+        """
+        if end - at > HAND_TYPED:
+            return end
+        data = self.source.data
+        for match in (NEXT_STATEMENT if attribute else NEXT_DATA).finditer(data, at, end):
+            before = bytes(data[at : match.start()])
+            if before.count(b'"') % 2 == 0 and before.rstrip()[-1:] not in (b"", b",", b"{"):
+                return at + len(before.rstrip())
         return end
 
 
@@ -364,7 +298,7 @@ def cut(data: Buffer, at: int) -> int:
         slash = data.find(b"/", here, end)
         plain = end if slash < 0 else slash
         if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
-            match = _CAREFUL_CUT.match(data, here)
+            match = CAREFUL_CUT.match(data, here)
             return match.end() if match else here
         if slash < 0:
             return end
@@ -385,101 +319,3 @@ def cut(data: Buffer, at: int) -> int:
 def _find(data: Buffer, what: bytes, start: int, end: int) -> int:
     found = data.find(what, start, end)
     return end if found < 0 else found
-
-
-def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
-    """Cut `netcdf NAME {` out of the text into three tokens. Returns the offset behind it; None: hopeless."""
-    data = source.data
-    at = 3 if data[:3] == b"\xef\xbb\xbf" else 0
-    space = SPACE.match(data, at)
-    at = space.end() if space else at
-    if at >= len(data):
-        report.error("empty-input", "the file is empty; expected `netcdf NAME { … }`", Span(source, 0, 0))
-        return None
-    start = _HEADER.match(data, at)
-    if start is None:
-        if not _opens_comment(source, report, at):
-            message = "a CDL file starts with `netcdf NAME {`"
-            report.error("expected-token", message, Span(source, at, at + 1), helps=["write `netcdf NAME {` first"])
-        return None
-    tokens.append(Token(P.NETCDF, at, start.end() - 1))
-    brace = data.find(b"{", start.end())
-    section = _SECTION_LINE.search(data, start.end())
-    if brace < 0 or (section is not None and section.start() < brace):
-        return _no_brace(source, report, tokens, start.end())
-    tokens.append(Token(P.DATASET_NAME, start.end(), brace - 1))
-    tokens.append(Token(P.LBRACE, brace, brace))
-    return brace + 1
-
-
-def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> int:
-    """`netcdf NAME` without a brace: say so where it should stand, and go on as if it did."""
-    word = re.compile(rb"[ \t]*[^\s{};:]*").match(source.data, at)
-    end = word.end() if word else at
-    space = SPACE.match(source.data, end)
-    here = space.end() if space else end
-    report.error("expected-token", "expected `{` after the dataset name", Span(source, here, here + 1))
-    tokens.append(Token(P.DATASET_NAME, at, end - 1))
-    tokens.append(Token(P.LBRACE, end, end - 1))
-    return end
-
-
-def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
-    """Report NUL bytes and what is not UTF-8, wherever they stand. Raises nothing; at most 20 of each."""
-    data, found = source.data, 0
-    at = data.find(b"\0")
-    while at >= 0 and found < 20:
-        report.error(
-            "nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"]
-        )
-        at, found = data.find(b"\0", at + 1), found + 1
-    at = 0
-    found = 0
-    while at < len(data) and found < 20:
-        piece = bytes(data[at : at + slab])
-        if piece.isascii():
-            at += slab
-            continue
-        try:
-            piece.decode("utf-8")
-            at += slab
-        except UnicodeDecodeError as error:
-            if error.start + 4 > len(piece) and at + len(piece) < len(data) and error.start > 0:
-                at += error.start  # a character cut by the slab's end
-                continue
-            bad = at + error.start
-            _invalid(source, report, bad)
-            at, found = at + max(error.end, error.start + 1), found + 1
-
-
-def _invalid(source: Source, report: Report, at: int) -> None:
-    """Report a byte that is not UTF-8: text in another encoding, or (0x80 .. 0x9F, no letter of Latin-1) raw data."""
-    byte = source.data[at]
-    message = f"byte 0x{byte:02X} is not valid UTF-8"
-    if byte < 0xA0:
-        help_ = f"it is kept as it is; write \\{byte:03o} to say that a raw byte is meant"
-        report.warning("raw-byte", message, Span(source, at, at + 1), helps=[help_])
-    else:
-        help_ = f"save the file as UTF-8, or write \\{byte:03o} for a raw byte in char data"
-        report.error("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])
-
-
-def _opens_comment(source: Source, report: Report, at: int) -> bool:
-    """Report a block comment that begins here and has no end (SPACE has taken all the others)."""
-    if bytes(source.data[at : at + 2]) != b"/*":
-        return False
-    message = "block comment is not closed before the end of the file"
-    report.error("unterminated-comment", message, Span(source, at, at + 2), helps=["close it with `*/`"])
-    return True
-
-
-def _skip_character(data: Buffer, at: int) -> int:
-    end = at + 1
-    while end < len(data) and data[at] >= 0xC0 and 0x80 <= data[end] < 0xC0:
-        end += 1
-    return end
-
-
-def _line_end(data: Buffer, at: int) -> int:
-    end = data.find(b"\n", at)
-    return len(data) if end < 0 else end

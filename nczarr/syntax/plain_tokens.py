@@ -14,7 +14,7 @@ from antlr4 import InputStream
 from nczarr.diagnostics import Report
 from nczarr.source import Source
 from nczarr.syntax._generated.CDLLexer import CDLLexer
-from nczarr.syntax.cdl_tokens import check_bytes, scan_header
+from nczarr.syntax.cdl_header import check_bytes, scan_header
 from nczarr.syntax.tokens import Token
 
 

@@ -47,6 +47,8 @@ class Explainer:
             return self._unclosed()
         if P.SEMICOLON in expected and self._ends_statement(fault):
             after = _STATEMENT.get(fault.rule, "the statement")
+            if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
+                after = "the attribute"
             return Finding("expected-token", f"expected `;` after {after}", after=True)
         special = self._by_rule(fault)
         if special is not None:

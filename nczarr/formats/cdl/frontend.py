@@ -21,10 +21,12 @@ from nczarr.formats.cdl.specials import GLOBAL, Specials
 from nczarr.formats.cdl.words import Words
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.convert import Converter
-from nczarr.passes.literals import ListReader, Literal
+from nczarr.passes.literals import ListReader
+from nczarr.passes.numerals import Literal
 from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.cdl_tokens import PRIMITIVES, FastTokens
+from nczarr.syntax.cdl_patterns import PRIMITIVES
+from nczarr.syntax.cdl_tokens import FastTokens
 from nczarr.syntax.recovery import Recovery
 from nczarr.syntax.tokens import ListStream, Token
 

@@ -16,7 +16,7 @@ from nczarr.ast.storage import CODEC_IDS
 from nczarr.diagnostics import Label, Report
 from nczarr.formats.cdl.scope import VariableDraft
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.passes.literals import Literal
+from nczarr.passes.numerals import Literal
 from nczarr.source import Source, Span
 
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})

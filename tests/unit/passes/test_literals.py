@@ -7,7 +7,8 @@ import math
 import pytest
 
 from nczarr.diagnostics import Report
-from nczarr.passes.literals import ListReader, Literal
+from nczarr.passes.literals import ListReader
+from nczarr.passes.numerals import Literal
 from nczarr.source import Source
 
 
