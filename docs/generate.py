@@ -1,10 +1,12 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md whole; in README.md and docs/FORMATS.md what stands between `<!-- NAME -->` and `<!-- end -->`.
+docs/CODES.md and docs/ast.schema.json whole; in README.md and docs/FORMATS.md what stands between
+`<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from nczarr import registry  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
+from nczarr.formats.ast_json.wire import schema  # noqa: E402
 
 
 def table() -> str:
@@ -25,6 +28,7 @@ def table() -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
+    yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     for path in (ROOT / "README.md", ROOT / "docs" / "FORMATS.md"):
         old = path.read_text(encoding="utf-8")
         yield (

@@ -105,8 +105,13 @@ def last(path: str) -> str:
 
 
 def escape_cdl(name: str) -> str:
-    """The name as CDL writes it. Control characters, which CDL cannot hold, come out as they are."""
+    """The name as CDL writes it; invisible spaces beyond ASCII are escaped too.
+
+    Control characters, which CDL cannot hold, come out as they are.
+    """
     text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
+    if not text.isascii():
+        text = "".join("\\" + each if not each.isascii() and is_strange(each) else each for each in text)
     return "\\" + text if text[:1].isdigit() and text[0].isascii() else text
 
 

@@ -102,7 +102,7 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
     if form_name == "tree":
-        from nczarr.formats.tree import lines
+        from nczarr.tree import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = target("", "nczarr" if form_name == "keys" else form_name, report)

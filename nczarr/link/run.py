@@ -85,7 +85,7 @@ class _Pool:
 
     def submit(self, work: Callable[[Array, Index, Store], None], array: Array, index: Index, store: Store) -> None:
         if self._executor is None:
-            from concurrent.futures import ThreadPoolExecutor  # metadata alone start faster without
+            from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
 
             self._executor = ThreadPoolExecutor(self._workers)
         while len(self._running) >= self._workers * AHEAD:

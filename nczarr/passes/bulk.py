@@ -29,6 +29,7 @@ _CLEAN_INTEGERS = b"0123456789+-, \t\r\n\f"
 _CLEAN = b"0123456789+-.eE, \t\r\n\f"
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 _COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
+_INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
 _ODD = re.compile(
     rb"([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)"
     rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
@@ -111,19 +112,20 @@ class _Slabs:
         stripped = text.rstrip()
         if not last:
             stripped = stripped[:-1]  # the comma at which the slab was cut
-        if _has_octal(stripped):
+        if _is_doubtful(stripped):
             raise _GiveUp
-        return self._parse(stripped, stripped.count(b",") + 1)
+        return self._parse(stripped, _commas(stripped) + 1)
 
     def _rewrite(self, text: bytes, allowed: bytes) -> bytes:
         """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
         import numpy as np
 
-        table = np.ones(256, dtype=bool)
-        table[list(allowed)] = False
+        table = bytearray(b"\1" * 256)
+        for code in allowed:
+            table[code] = 0
         pieces: list[bytes] = []
         done = 0
-        for at in np.flatnonzero(table[np.frombuffer(text, np.uint8)]).tolist():
+        for at in np.flatnonzero(np.frombuffer(text.translate(table), bool)).tolist():
             if at < done:
                 continue
             start = max(text.rfind(b",", done, at) + 1, done)
@@ -151,6 +153,8 @@ class _Slabs:
                 raise _GiveUp from None
         if len(found) != count:
             raise _GiveUp
+        if self.atomic.is_float and np.signbit(found[found == 0]).any() and _INTEGER_ZERO.search(text):
+            raise _GiveUp  # `-0` is an integer, and has no sign; `-0.` has
         return self._narrow(found)
 
     def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
@@ -201,17 +205,28 @@ class _Slabs:
         return b"%d" % value
 
 
-def _has_octal(text: bytes) -> bool:
-    """Whether an integer begins with a zero and another digit, which CDL reads as octal."""
+def _commas(text: bytes) -> int:
+    """Number of commas (numpy counts frequent bytes several times faster than `bytes.count`)."""
     import numpy as np
 
-    codes = np.frombuffer(text, np.uint8)
-    digits = (codes >= 48) & (codes <= 57)
-    zeros = np.flatnonzero((codes[:-1] == 48) & digits[1:])
-    if not len(zeros):
-        return False
-    if zeros[0] == 0:
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 44))
+
+
+_CLASSES = bytes(
+    48 if code == 48 else 49 if 49 <= code <= 57 else 46 if code in b".eE" else 45 if code in b"+-" else 32
+    for code in range(256)
+)
+"""Every byte as one of `0` (zero), `1` (another digit), `.` (point, exponent), `-` (sign), blank."""
+
+
+def _is_doubtful(text: bytes) -> bool:
+    """Whether an integer begins with a zero and another digit (octal in CDL), or a sign stands without a number."""
+    import numpy as np
+
+    codes = np.frombuffer(b"  " + text.translate(_CLASSES) + b" ", np.uint8)
+    middle, following, before = codes[2:-1], codes[3:], codes[1:-2]
+    if ((middle == 45) & (following != 46) & ((following | 1) != 49)).any():
         return True
-    before = codes[zeros - 1]
-    zeros = zeros[~digits[zeros - 1] & (before != 46)]
-    return any(codes[at - 1] not in b"+-" or at < 2 or codes[at - 2] not in b"eE" for at in zeros.tolist())
+    octal = np.flatnonzero((middle == 48) & ((following | 1) == 49) & ((before == 32) | (before == 45)))
+    exponents = (before[octal] == 45) & (codes[octal] == 46)
+    return bool((~exponents).any())

@@ -9,7 +9,6 @@ is made once, no file is looked at before it is written, and nothing is synced o
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -53,7 +52,7 @@ class DirectoryTarget(DirectoryStore):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        identity = secrets.token_hex(4)
+        identity = os.urandom(4).hex()
         super().__init__(f"{path}.partial-{identity}")
         self.target = path
         self.overwrite = overwrite

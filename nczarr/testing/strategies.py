@@ -61,7 +61,8 @@ def legal_names() -> st.SearchStrategy[str]:
 
 def _legal(name: str) -> bool:
     # Names that begin with an underscore may be special attributes, or near enough to one for a warning.
-    return names.problem(name) is None and not name.startswith("_") and not name.isspace()
+    # CDL has no spelling for a name that begins with an invisible space beyond ASCII.
+    return names.problem(name) is None and not name.startswith("_") and not names.is_strange(name[0])
 
 
 @st.composite
@@ -147,10 +148,10 @@ class _Scene:
         dimensions = [self.dimension(path, taken) for _ in range(self.some(3))]
         variables = [self.variable(path, self.name(taken, dimensions)) for _ in range(self.some(3))]
         if self.cdl:
-            used = {reference for variable in variables for reference in variable.dimensions}
             for dimension in dimensions:  # only data tell the length of an unlimited dimension
                 fqn = names.join(path, dimension.name)
-                if dimension.unlimited and dimension.size and fqn not in used:
+                told = any(variable.dimensions == (fqn,) and self.has_fill(variable.type) for variable in variables)
+                if dimension.unlimited and dimension.size and not told:
                     variables.append(Variable(name=self.name(taken), type="int", dimensions=(fqn,)))
         attributes = self.attributes()
         deeper = 0 if self.classic or depth > 2 else self.some(2)
@@ -163,6 +164,10 @@ class _Scene:
             "attributes": attributes,
             "groups": tuple(groups),
         }
+
+    def has_fill(self, type_name: str) -> bool:
+        """Whether CDL can always write a value that was never given: an enum may have none."""
+        return type_name not in self.types
 
     def name(self, taken: set[str], coordinates: list[Dimension] | None = None) -> str:
         """A name that nothing in the group has; a variable may have that of a dimension."""
@@ -298,9 +303,9 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False) -> Da
     members = _Scene(draw, cdl=cdl or classic, classic=classic).group("/", 0)
     kinds = ("nc3", "nc6", "nc7", None) if classic else ("nc4", None)
     name = draw(st.one_of(st.just("sample"), legal_names()))
-    if cdl:
+    if cdl or classic:
         name = "".join(character for character in name if character > " " and character not in "{}/\"'\\")
-    version = "2.0.0" if cdl else draw(st.sampled_from(("2.0.0", "0.1.20")))
+    version = "2.0.0" if cdl or classic else draw(st.sampled_from(("2.0.0", "0.1.20")))
     return Dataset(name=name, version=version, kind=draw(st.sampled_from(kinds)), **members)
 
 
@@ -318,6 +323,6 @@ def datasets_with_data(
         for variable in group.variables:
             shape = tuple(each if isinstance(each, int) else lengths[each] for each in variable.dimensions)
             if math.prod(shape) <= 12 and draw(st.integers(0, 3)):
-                values = draw(constants(variable.type, types, math.prod(shape), cdl=cdl))
+                values = draw(constants(variable.type, types, math.prod(shape), cdl=cdl or classic))
                 parts[names.join(path, variable.name)] = parts_of(values, shape, types)
     return dataset, parts

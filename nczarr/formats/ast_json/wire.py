@@ -41,7 +41,7 @@ def dump(dataset: Dataset) -> dict[str, Any]:
 def schema() -> dict[str, Any]:
     """The JSON Schema of the document (draft 2020-12)."""
     generated = Document.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "nczarr AST", **generated}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **generated, "title": "nczarr AST"}
 
 
 def _pruned(value: Any) -> Any:

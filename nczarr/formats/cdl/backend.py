@@ -19,7 +19,7 @@ from nczarr.passes.checked import Checked
 if TYPE_CHECKING:
     from nczarr.diagnostics import Report
     from nczarr.options import Options
-    from nczarr.passes.plan import Planned
+    from nczarr.passes.planned import Planned
 
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:

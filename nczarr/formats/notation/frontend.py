@@ -17,7 +17,7 @@ from nczarr.diagnostics import Report
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import Literal
 from nczarr.formats.notation.properties import StorageBuilder
-from nczarr.formats.notation.recovery import Recovery
+from nczarr.formats.notation.recovery import Explainer, Recovery
 from nczarr.formats.notation.tokens import scan
 from nczarr.formats.notation.typedefs import TypeTable
 from nczarr.formats.notation.written import Written, declarations
@@ -46,9 +46,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     if report.errors > errors and any(found.code == "too-deep-nesting" for found in report.sorted()):
         return None
-    parser = P(ListStream(tokens))
+    stream = ListStream(tokens)
+    parser = P(stream)
     parser.removeErrorListeners()
-    parser._errHandler = Recovery(source, report)
+    parser._errHandler = Recovery(source, report, Explainer(source, stream))
     tree = parser.dataset()
     return Unchecked(_Reader(source, report).dataset(tree), forward=True)
 

@@ -19,6 +19,7 @@ from nczarr.ast.types import Atomic
 from nczarr.data.parts import Types, is_fixed
 from nczarr.diagnostics import Report
 from nczarr.formats.notation import spelling
+from nczarr.formats.notation.tokens import WORDS
 from nczarr.source import Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -222,6 +223,9 @@ def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
 
 def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _LiteralError:
     what = "a braced value" if literal.kind == P.LBRACE else f"`{_shown(literal)}`"
+    if literal.kind == P.NAME:  # where constants may stand, so may the word that ends them
+        near = names.closest(_shown(literal), (word.decode("ascii") for word in WORDS))
+        help_ = f"did you mean `{near}`?" if near is not None else help_
     return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 

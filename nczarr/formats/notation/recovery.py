@@ -1,23 +1,27 @@
-"""What the generated parser does at a token it did not expect: one message, then on to the next declaration.
+"""What the parser of the notation says at a token it did not expect, and where it goes on.
 
-The runtime's strategy invents tokens and stops at the first brace; ours never invents, and steps over whole braced
-blocks, so that one mistake in a heading costs neither the body's messages nor those that follow.
+Nothing is ever inserted, and a braced block is stepped over whole: so one mistake in a heading costs neither the
+messages of the body nor those of what follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from antlr4.error.Errors import InputMismatchException, RecognitionException
-from antlr4.error.ErrorStrategy import DefaultErrorStrategy
-from antlr4.Parser import Parser
+from antlr4.atn.ATNState import ATNState
+from antlr4.error.Errors import InputMismatchException
 
 from nczarr import names
-from nczarr.diagnostics import Report
 from nczarr.formats.notation.tokens import WORDS
-from nczarr.source import Source, Span
+from nczarr.source import Source
+from nczarr.syntax import recovery
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.tokens import Token
+from nczarr.syntax.recovery import Fault, Finding
+from nczarr.syntax.tokens import ListStream, Token
+
+EPSILON = -2
+"""The runtime's mark of a rule that may end here."""
 
 _SPOKEN = {
     P.NAME: "a name", P.SIZE: "a size", P.FQN: "a path such as `/time`", P.ZARRVERSION: "a version such as `2.0.0`",
@@ -31,27 +35,10 @@ _DECLARATIONS = frozenset(
 _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 
-class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
-    """Reports `expected-token` once a place and skips to where the enclosing rule can go on."""
+class Recovery(recovery.Recovery):
+    """The strategy of all our parsers, but deleting and skipping only."""
 
-    def __init__(self, source: Source, report: Report) -> None:
-        super().__init__()
-        self._source = source
-        self._report = report
-
-    def reportError(self, recognizer: Parser, e: RecognitionException) -> None:  # noqa: N802
-        """Say what was expected and what stands there instead."""
-        if not self.inErrorRecoveryMode(recognizer):
-            self.beginErrorCondition(recognizer)
-            self._say(recognizer, e.offendingToken or recognizer.getCurrentToken())
-
-    def reportUnwantedToken(self, recognizer: Parser) -> None:  # noqa: N802
-        """The same for a token that is one too many."""
-        if not self.inErrorRecoveryMode(recognizer):
-            self.beginErrorCondition(recognizer)
-            self._say(recognizer, recognizer.getCurrentToken())
-
-    def recoverInline(self, recognizer: Parser) -> Token:  # noqa: N802
+    def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
         """Drop one token if the next is the one wanted; else give the rule up. Raises InputMismatchException."""
         wanted: Token | None = self.singleTokenDeletion(recognizer)
         if wanted is not None:
@@ -59,7 +46,19 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             return wanted
         raise InputMismatchException(recognizer)
 
-    def consumeUntil(self, recognizer: Parser, set_: Iterable[int]) -> None:  # noqa: N802
+    def sync(self, recognizer: Any) -> None:
+        """At the first turn of a loop do what the runtime does at later ones: skip, instead of giving the rule up."""
+        state = recognizer._interp.atn.states[recognizer.state]
+        if state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer):
+            follow = recognizer.atn.nextTokens(state)
+            if recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow:
+                self.reportUnwantedToken(recognizer)
+                expected = recognizer.getExpectedTokens()
+                self.consumeUntil(recognizer, expected.addSet(self.getErrorRecoverySet(recognizer)))
+                return
+        super().sync(recognizer)
+
+    def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
         """Skip to a token of the set; a braced block is skipped whole."""
         depth = 0
         stream = recognizer.getTokenStream()
@@ -69,27 +68,43 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
                 return
             recognizer.consume()
 
-    def _say(self, recognizer: Parser, token: Token) -> None:
-        expected = set(recognizer.getExpectedTokens())
-        found = self._shown(token)
-        helps = []
-        text = self._source.text(token.start, token.end)
-        if token.type == P.NAME:
-            near = names.closest(text, (_SPELT[kind] for kind in expected if kind in _SPELT))
-            if P.FQN in expected and P.SIZE in expected:
-                helps.append(f"a dimension is named by its path: `/{text}` if the root declares it")
-            elif near is not None and P.NAME not in expected:
-                helps.append(f"did you mean `{near}`?")
-        elif token.type == P.BAD:
-            return  # the token source has said what is wrong
-        message = f"expected {spoken(expected)}, found {found}"
-        self._report.error("expected-token", message, Span(self._source, token.start, token.end), helps=helps)
 
-    def _shown(self, token: Token) -> str:
-        if token.type == P.EOF:
-            return "the end of the text"
-        text = self._source.text(token.start, min(token.end, token.start + 60))
-        return f"`{text.encode('utf-8', 'replace').decode('utf-8')}`"
+class Explainer:
+    """Words for a fault, and what may help."""
+
+    def __init__(self, source: Source, stream: ListStream) -> None:
+        self._source = source
+        self._stream = stream
+
+    def __call__(self, fault: Fault) -> Finding:
+        """`expected-token`: what may stand here and what does."""
+        found = fault.found
+        text = self._source.text(found.start, min(found.end, found.start + 60))
+        shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
+        if fault.expected == {P.EOF}:
+            return Finding("trailing-text", f"{shown} stands behind the dataset's closing brace")
+        message = f"expected {spoken(set(fault.expected))}, found {shown}"
+        return Finding("expected-token", message, helps=tuple(self._helps(fault, text)))
+
+    def _helps(self, fault: Fault, text: str) -> Iterable[str]:
+        if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
+            yield f"a dimension is named by its path: `/{text}` if the root declares it"
+        elif fault.found.type == P.NAME and P.NAME not in fault.expected:
+            near = names.closest(text, (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
+            if near is not None:
+                yield f"did you mean `{near}`?"
+        elif fault.found.type == P.SIZE and P.NAME in fault.expected:
+            yield f"a name that starts with a digit is written `\\{text}`"
+
+    def _heading(self, token: Token) -> int:
+        """The keyword of the declaration whose heading this token stands in; 0 if a brace comes first."""
+        for index in range(token.tokenIndex - 1, max(token.tokenIndex - 64, -1), -1):
+            kind = self._stream.get(index).type
+            if kind in _DECLARATIONS:
+                return kind
+            if kind in (P.LBRACE, P.RBRACE):
+                break
+        return 0
 
 
 def spoken(expected: set[int]) -> str:

@@ -6,7 +6,7 @@
     └─ surface/
        └─ wind  /obs (3, 4)
 
-Stored sizes are known where the arrays have a manifest; nothing is read. Lines are given one by one.
+Stored sizes are known where the arrays have a manifest; nothing is read. Lines are given one by one, each with its end.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 def lines(checked: Checked) -> Iterator[str]:
-    """The drawing line by line, without line ends."""
+    """The drawing line by line."""
     dataset = checked.dataset
     kind = f"  ({dataset.kind})" if dataset.kind is not None else ""
-    yield f"{_shown(dataset.name) or '/'}{kind}"
-    yield from _members(checked, "/", dataset, "")
+    yield f"{_shown(dataset.name) or '/'}{kind}\n"
+    for line in _members(checked, "/", dataset, ""):
+        yield line + "\n"
 
 
 def _members(checked: Checked, path: str, group: Group, margin: str) -> Iterator[str]:
