@@ -101,7 +101,7 @@ def row(folder: Path, quick: bool) -> bool:
     command = [sys.executable, __file__, "--ours", str(folder / "ours"), str(count)]
     environment = {"PYTHONPATH": str(ROOT)}
     pairs: list[tuple[Run, float]] = []
-    for _ in range(8 if quick else 7):
+    for _ in range(6):
         run(["rm", "-rf", str(folder / "ours"), str(folder / "peer")], check=True)
         written = float(run(command, env=environment, check=True, capture_output=True, text=True).stdout)
         pairs.append((execute(["cp", "-r", "ours", "peer"], folder), written))
