@@ -115,8 +115,8 @@ HAND_TYPED = 1 << 14
 
 NEXT_STATEMENT = re.compile(
     rb"[\r\n][ \t]*+(?:(?:types|dimensions|variables|data|group):"
-    rb"|(?:%(name)s(?:[ \t]++%(name)s)?)?[ \t]*+:[ \t]*+%(name)s[ \t]*+=|%(name)s[ \t]++%(name)s[ \t]*+[(,;]|%(name)s[ \t]*+=)"
-    % {b"name": NAME}
+    rb"|(?:%(name)s(?:[ \t]++%(name)s)?)?[ \t]*+:[ \t]*+%(name)s[ \t]*+="
+    rb"|%(name)s[ \t]++%(name)s[ \t]*+[(,;]|%(name)s[ \t]*+=)" % {b"name": NAME}
 )
 NEXT_DATA = re.compile(rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME))
 """Lines that look like the begin of a statement behind an attribute, and behind values of a data section."""
