@@ -13,7 +13,7 @@ from nczarr.source import Source
 from nczarr.testing.arrays import differences
 from nczarr.testing.strategies import datasets_with_data
 
-relaxed = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def checked_tree(dataset: Dataset, parts: dict[str, Parts]) -> Checked:

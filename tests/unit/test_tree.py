@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from nczarr import tree
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Group, OpaqueType, Storage, Variable
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.source import Affine, Layout
-from nczarr import tree
 from nczarr.passes.checked import Checked
 
 

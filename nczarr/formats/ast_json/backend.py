@@ -12,7 +12,7 @@ from nczarr.formats.ast_json.wire import dump
 if TYPE_CHECKING:
     from nczarr.diagnostics import Report
     from nczarr.options import Options
-    from nczarr.passes.plan import Planned
+    from nczarr.passes.planned import Planned
 
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:

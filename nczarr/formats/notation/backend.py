@@ -33,7 +33,7 @@ from nczarr.formats.notation.values import ConstantWriter
 if TYPE_CHECKING:
     from nczarr.diagnostics import Report
     from nczarr.options import Options
-    from nczarr.passes.plan import Planned
+    from nczarr.passes.planned import Planned
 
 _PIECE = 1 << 16
 
