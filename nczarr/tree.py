@@ -104,7 +104,7 @@ def _codec(codec: Codec) -> str:
 def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...]) -> str:
     """Stored and decoded size and their ratio, as far as they are known."""
     plain = None
-    if variable.type in ATOMIC and variable.type != "string" or _fixed_user_type(checked, variable.type):
+    if (variable.type in ATOMIC and variable.type != "string") or _fixed_user_type(checked, variable.type):
         plain = math.prod(shape) * size(variable.type, checked.types)
     stored = stored_bytes(checked.parts[fqn]) if fqn in checked.parts else None
     if stored is None:
