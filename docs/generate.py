@@ -1,6 +1,7 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md and docs/ast.schema.json whole; in README.md and docs/FORMATS.md what stands between `<!-- NAME -->` and `<!-- end -->`.
+docs/CODES.md and docs/ast.schema.json whole; in README.md and docs/FORMATS.md what stands between
+`<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations

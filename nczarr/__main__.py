@@ -19,5 +19,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(given)
 
 
+def process() -> None:
+    """Run this process's command line, and end the process.
+
+    A process that lives for a tenth of a second should not spend a fifth of it on looking for cyclic garbage among
+    freshly imported modules, nor on taking them down one by one: nothing is left to do once the streams are flushed.
+    """
+    import gc
+    import os
+
+    gc.set_threshold(100_000, 20, 20)
+    status = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        pass  # the reader went away; the status stands
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

@@ -93,7 +93,7 @@ class DatasetHandle:
 
         report = Report()
         form = pipeline.target("", format, report)
-        made = form and pipeline.keys(self.checked, form, report, options_from(**options))
+        made = None if form is None else pipeline.keys(self.checked, form, report, options_from(**options))
         if made is None or report.errors:
             raise CompileError(report.sorted())
         return made
@@ -103,7 +103,7 @@ class DatasetHandle:
 
         report = Report()
         form = pipeline.target("", form_name, report)
-        pieces = form and pipeline.text(self.checked, form, report, Options(special=True))
+        pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.sorted())
         return b"".join(pieces).decode("utf-8")

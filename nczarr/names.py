@@ -86,6 +86,8 @@ def split(path: str) -> tuple[str, ...]:
     """The names along a FQN; the inverse of `fqn`. Raises ValueError if `path` is not a FQN."""
     if path == "/":
         return ()
+    if "\\" not in path and path[:1] == "/":  # by far the most; nothing is escaped
+        return tuple(path[1:].split("/"))
     pieces = _FQN_PART.findall(path)
     if not path.startswith("/") or "".join("/" + piece for piece in pieces) != path:
         raise ValueError(f"not a fully qualified name: {path!r}")

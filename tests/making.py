@@ -22,7 +22,7 @@ DEFAULT_FILLS = {"byte": -127, "ubyte": 255, "short": -32767, "ushort": 65535, "
 
 def checked(dataset: Dataset, data: Mapping[str, Any] | None = None) -> Checked:
     """A tree that is right already, with its facts; `data`: an array, or a dict of them by part, by FQN."""
-    found = {path: group for path, group in groups(dataset)}
+    found = dict(groups(dataset))
     types = {names.join(path, item.name): item for path, group in found.items() for item in group.types}
     dimensions = {names.join(path, item.name): item for path, group in found.items() for item in group.dimensions}
     variables = {names.join(path, item.name): item for path, group in found.items() for item in group.variables}

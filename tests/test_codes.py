@@ -17,8 +17,8 @@ from nczarr.source import Source
 from tests.conftest import ROOT, run_command
 
 PACKAGE = ROOT / "nczarr"
-PROVOKED = {"internal-error"}
-"""Codes that no input provokes; tests/unit/test_cli.py provokes them by a fault put into a pass."""
+PROVOKED = {"bad-constant", "internal-error"}
+"""Codes that no text provokes; a tree made by hand and a fault put into a pass do (below; tests/unit/test_cli.py)."""
 
 
 def sources() -> list[Path]:
@@ -89,6 +89,19 @@ def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     if code.name != "lost-annotations":  # which every pure target has, beside whatever else it loses
         found.discard(("lost-annotations", Severity.WARNING))
     assert found == {(code.name, code.severity)}
+
+
+def test_bad_constant() -> None:
+    """Front ends make constants that suit their types; a tree made by hand need not."""
+    from nczarr.ast import Attribute, Constant, Dataset, OpaqueType
+    from nczarr.passes import check
+    from nczarr.passes.checked import Unchecked
+
+    value = Constant(type="/o", count=1, data=b"x")
+    tree = Dataset(name="t", types=(OpaqueType(name="o", size=2),), attributes=(Attribute(name="a", value=value),))
+    report = Report()
+    assert check(Unchecked(tree), report) is None
+    assert [each.code for each in report.sorted()] == ["bad-constant"]
 
 
 def provoke(example: str) -> set[tuple[str, Severity]]:

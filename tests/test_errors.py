@@ -1,4 +1,4 @@
-"""tests/errors/*.cdl: `//! code` on each line that must be reported; nothing more, nothing less. `---` splits chunks."""
+"""tests/errors/*.cdl: `//! code` on each line that must be reported, and nothing else; `---` splits chunks."""
 
 from __future__ import annotations
 

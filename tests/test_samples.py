@@ -31,6 +31,8 @@ def test_compiles(sample: Path, tmp_path: Path) -> None:
 def test_is_the_same_in_every_text(sample: Path, suffix: str, tmp_path: Path) -> None:
     import nczarr
 
+    if suffix == ".cdl" and sample.suffix == ".ncz":
+        suffix = ".ncz"  # CDL has no anonymous dimensions and no chunks without a layout
     target = tmp_path / f"x{suffix}"
     done = run_command("compile", str(sample), "-o", str(target))
     assert done.status == 0, done.err

@@ -81,7 +81,7 @@ class Assembly:
         out = {}
         for written, values in data.items():
             path = _path(written)
-            if path in variables:
+            if isinstance(path, str) and path in variables:
                 out[path] = values
                 continue
             meant = names.closest(str(path), variables)

@@ -69,18 +69,19 @@ class Site:
                 name.encode("utf-8")
             except UnicodeEncodeError:
                 self.error("invalid-utf8", f"the name {name!r} of {what} holds a lone surrogate")
+                return name.encode("utf-8", "replace").decode("utf-8")
             return names.normal(name)
         self.error("bad-name", f"{name!r} is no name for {what}" if name != "" else f"the name of {what} is empty")
         return "_"
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
-        """An integer from `low` to 2**63 - 1; anything else is reported and becomes `low`."""
+        """An integer from `low` to 2**63 - 1; anything else is reported, and something legal returned."""
         index: Callable[[], int] | None = getattr(number, "__index__", None)
         if index is None or isinstance(number, bool):
             self.error(code, f"{what} is {number!r}, which is no integer")
-            return low
+            return max(low, 1)
         value = index()
         if not low <= value < 2**63:
             self.error(code, f"{what} is {value}; it must be between {low} and {2**63 - 1}")
-            return low
+            return max(low, 1)
         return value

@@ -100,4 +100,11 @@ CODES = (
         "netcdf t {\n  :a = 1e39f ;\n}\n",
         "Use a wider type, or write `Infinity` if it is meant.",
     ),
+    Code(
+        "raw-byte",
+        WARNING,
+        "A string holds a byte that is not UTF-8 and no letter of a common encoding: it is kept as raw data.",
+        'netcdf t {\n  :a = "\udc80" ;\n}\n',
+        "Write the byte as an octal escape, such as `\\200`, so that every tool reads it alike.",
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, Code
+from nczarr.codes.code import ERROR, WARNING, Code
 
 CODES = (
     Code(
@@ -140,5 +140,12 @@ CODES = (
         '>>> b = nczarr.DatasetBuilder()\n>>> b.compound("c", {"x": "int"})\n'
         '>>> b.attribute("a", {"y": 1}, type="c")\n>>> b.finish()\n',
         "Use the names of the type's fields, each once.",
+    ),
+    Code(
+        "repeated-attribute",
+        WARNING,
+        "A text attribute is given twice; the second replaces the first, as in other tools.",
+        'netcdf t {\n  :a = "one" ;\n  :a = "two" ;\n}\n',
+        "Remove one of the two.",
     ),
 )

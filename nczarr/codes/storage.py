@@ -47,7 +47,7 @@ CODES = (
         ERROR,
         "Two wishes about storage contradict each other or the variable: contiguous with filters or an unlimited "
         "dimension, a byte order for text.",
-        'netcdf t {\nvariables:\n  char c ;\n  c:_Endianness = "big" ;\n}\n',
+        'netcdf t {\ndimensions:\n  x = UNLIMITED ;\nvariables:\n  int v(x) ;\n  v:_Storage = "contiguous" ;\n}\n',
         "Remove one of the two.",
     ),
     Code(

@@ -108,7 +108,7 @@ CODES = (
         "bad-ast",
         ERROR,
         "An AST document is not JSON, or does not follow docs/ast.schema.json; the pointer says where.",
-        '{"name": "t", "variables": [{"name": "v"}]}\n',
+        '{"ast": 1, "dataset": {"name": "t", "dimensions": [{"name": "x"}]}}\n',
         "Correct the document; `nczarr dump --as ast` shows how a dataset looks.",
     ),
 )

@@ -145,8 +145,7 @@ CODES = (
         "bad-constant",
         ERROR,
         "The value of an attribute does not suit its user-defined type: wrong size, or a number that its enum lacks.",
-        '{"name": "t", "types": [{"kind": "opaque", "name": "o", "size": 2}], "attributes": '
-        '[{"name": "a", "value": {"type": "/o", "count": 1, "base64": "AA=="}}]}\n',
+        "",
         "Correct the value, or the type.",
     ),
     Code(
@@ -156,5 +155,13 @@ CODES = (
         '>>> b = nczarr.DatasetBuilder()\n>>> b.variable("v", "int", [b.dimension("x", 2)])\n'
         '>>> b.finish(data={"/v": [1, 2, 3]})\n',
         "Give as many values along each dimension as it is long; along unlimited ones any number.",
+    ),
+    Code(
+        "sign-wrap",
+        WARNING,
+        "A value is outside its signed or unsigned type but is the other sign's spelling of a value inside, and is "
+        "taken as that.",
+        "netcdf t {\nvariables:\n  ubyte v ;\ndata:\n  v = -1 ;\n}\n",
+        "Write the value of the type itself; the message names it.",
     ),
 )

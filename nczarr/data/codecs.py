@@ -64,6 +64,22 @@ def _blosc(codec: Codec) -> tuple[int, int, int]:
     return level, shuffle, compressor
 
 
+def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
+    """The chain in an order that numcodecs can decode: shuffle comes before what changes the length of a chunk.
+
+    HDF5 leaves alone what is no whole element at the end of a chunk, numcodecs refuses such a chunk; so
+    only a checksum of whole elements may stand before shuffle.
+    """
+    chain = list(codecs)
+    for place, codec in enumerate(codecs):
+        before = codecs[:place]
+        whole = all(step.id == FLETCHER32 for step in before) and (4 * len(before)) % max(1, itemsize) == 0
+        if codec.id == SHUFFLE and before and not whole:
+            chain.remove(codec)
+            chain.insert(0, codec)
+    return tuple(chain)
+
+
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
     """The chain as numcodecs configures it, in the order of encoding. Expects `expressible(codecs)`.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import Report
@@ -20,6 +19,8 @@ from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from nczarr.data.source import Index
 
 AHEAD = 2
@@ -84,6 +85,8 @@ class _Pool:
 
     def submit(self, work: Callable[[Array, Index, Store], None], array: Array, index: Index, store: Store) -> None:
         if self._executor is None:
+            from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
+
             self._executor = ThreadPoolExecutor(self._workers)
         while len(self._running) >= self._workers * AHEAD:
             self._running.popleft().result()

@@ -6,9 +6,10 @@ best tree it has, so that one run finds as many faults as possible; bad input ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from nczarr.ast import ATOMIC, CompoundType, UserType, VlenType
 from nczarr.ast.walk import building
 from nczarr.diagnostics import Report
 from nczarr.passes.check_names import check_names
@@ -68,5 +69,17 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
 
 
 def _hopeless(work: Unchecked) -> bool:
-    """Whether types contain themselves, so that reading values by type would not end."""
-    return not acyclic(tables(work.dataset).types, Report())
+    """Whether types contain themselves or what is not defined, so that values cannot be read by them."""
+    types = tables(work.dataset).types
+    return not acyclic(types, Report()) or any(not _defined(declared, types) for declared in types.values())
+
+
+def _defined(declared: UserType, types: Mapping[str, UserType]) -> bool:
+    """Whether everything that a type is made of is defined."""
+    match declared:
+        case VlenType():
+            return declared.base in ATOMIC or declared.base in types
+        case CompoundType():
+            return all(field.type in ATOMIC or field.type in types for field in declared.fields)
+        case _:
+            return True

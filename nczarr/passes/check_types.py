@@ -151,7 +151,7 @@ def _problem(constant: Constant, types: Types) -> str | None:
     """What is wrong with a constant's data, or None."""
     declared = types.get(constant.type)
     if declared is None:
-        return None if constant.type in ATOMIC else f"type `{constant.type}` is not defined"
+        return None  # atomic, or not defined, which `resolve` has reported
     data = constant.data
     if is_fixed(constant.type, types):
         wanted = constant.count * size(constant.type, types)

@@ -14,7 +14,7 @@ from nczarr import names
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
-from nczarr.data.codecs import expressible
+from nczarr.data.codecs import expressible, portable
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Parts
@@ -93,20 +93,24 @@ def lay(
             pad = source.layout.fill
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         has_fill = (fill is not None or part.path != "") and not (storage.no_fill and source is not None)
-        one = _One(part, source, known, pad, has_fill)
+        one = _One(part, source, known, pad, has_fill, _declared_length(variable))
         targets[part.path] = _target(one, checked, arrays, options, storage, shape)
     return targets, sources
 
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """One part with what is known of it: its source, shape, the element that stands in unwritten cells."""
+    """One part with what is known of it: its source, shape, the element that stands in unwritten cells.
+
+    `has_fill`: that element may be declared as a fill value; `declared_length`: `_nczarr_maxstrlen` of the variable.
+    """
 
     part: Part
     source: ArraySource | None
     shape: tuple[int, ...]
     pad: bytes
     has_fill: bool
+    declared_length: int | None
 
 
 def _target(
@@ -117,10 +121,9 @@ def _target(
     dtype: Descr
     if type_name == "string":
         strings = survey(one.source) if one.source is not None else Strings(len(one.pad), b"\0" in one.pad)
-        fixed = arrays.fixed_strings and strings.longest <= FIXED_STRING and strings.utf8
-        exact = fixed and not strings.nul and not strings.nil
-        dtype = f"|S{max(1, strings.longest)}" if exact else "|O"
-        itemsize = max(1, strings.longest) if exact else 16
+        length = _fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
+        dtype = "|O" if length is None else f"|S{length}"
+        itemsize = length or 16
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
@@ -131,12 +134,29 @@ def _target(
     chunks = storage.chunks if one.shape == shape and one.part.shape == shape else None
     if chunks is None or not fits(chunks, itemsize):
         chunks = default_chunks(one.shape, itemsize)
-    codecs = storage.codecs if expressible(storage.codecs, arrays.codecs) else ()
+    codecs = portable(storage.codecs, itemsize) if expressible(storage.codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
     fill, sparse = _fill(one, dtype, itemsize, strings)
     layout = Layout(dtype, one.shape, chunks, codecs, fill)
     return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+
+
+def _fixed_length(strings: Strings, declared: int | None) -> int | None:
+    """The n of `|Sn` that holds all of these strings exactly, None if there is none.
+
+    An attribute `_nczarr_maxstrlen` overrules the dtype in libnetcdf 4.10.1: then n is that, or there is none.
+    """
+    length = max(1, strings.longest) if declared is None else declared
+    exact = strings.utf8 and not strings.nul and not strings.nil
+    return length if exact and max(1, strings.longest) <= length <= FIXED_STRING else None
+
+
+def _declared_length(variable: Variable) -> int | None:
+    for attribute in variable.attributes:
+        if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
+            return int(attribute.value.as_numbers()[0])
+    return None
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
@@ -166,4 +186,6 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return one.pad.ljust(itemsize, b"\0"), True
     if not one.has_fill and small:
         return None, one.source is None and zero
-    return one.pad[::-1] if str(dtype)[0] == ">" else one.pad, True
+    if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
+        return one.pad[::-1], not small
+    return one.pad, True

@@ -36,16 +36,16 @@ class Literal:
 
 _ITEM = re.compile(
     rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
-    rb'|(?P<string>"(?:[^"\\]++|\\(?s:.))*+")'
+    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
     rb"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)"
     rb"|(?P<hex>0[xX][0-9a-fA-F]++[A-Za-z0-9_]*+)"
     rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]*+)?[A-Za-z0-9_]*+|[+-]?[0-9]++[eE][+-]?[0-9]++[A-Za-z_]*+)"
     rb"|(?P<strange>[+-]?[0-9]++[A-Za-z0-9_]++)"
-    rb"|(?P<char>'(?:[^'\\]|\\(?s:.))*+')"
-    rb"|(?P<word>(?:/?(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*+)++)"
+    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
+    rb"|(?P<word>(?:/?(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+)"
     rb"|(?P<signed>[+-][A-Za-z]++)"
 )
-_SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)++")
+_SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)+")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|(?s:.))")
 _SIMPLE_ESCAPES = {
     b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",

@@ -26,6 +26,8 @@ from nczarr.passes.layout import Wishes, lay, storage_of
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
 
+__all__ = ["Planned", "plan"]
+
 LONGEST_KEY = 255
 """Bytes that one segment of a key may have: the limit of file systems, one less than that of netCDF names."""
 
@@ -170,6 +172,8 @@ def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize
     arrays = form.capabilities.arrays
     if arrays is not None and not codecs.expressible(storage.codecs, arrays.codecs):
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
+    elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
+        yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)
     if storage.chunks is not None and not fits(storage.chunks, itemsize):
         text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)

@@ -9,8 +9,6 @@ is made once, no file is looked at before it is written, and nothing is synced o
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -54,7 +52,7 @@ class DirectoryTarget(DirectoryStore):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        identity = secrets.token_hex(4)
+        identity = os.urandom(4).hex()
         super().__init__(f"{path}.partial-{identity}")
         self.target = path
         self.overwrite = overwrite
@@ -104,12 +102,16 @@ class DirectoryTarget(DirectoryStore):
     def abort(self) -> None:
         """Remove what was written, unless it is finished."""
         if self._open:
+            import shutil  # only where something went wrong
+
             shutil.rmtree(self.path, ignore_errors=True)
             self._open = False
 
 
 def _remove(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
         shutil.rmtree(path)
     else:
         os.unlink(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +27,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
     So nobody ever sees half a target, and a run that fails leaves an old one untouched. Raises OSError.
     """
-    partial = f"{path}.partial-{secrets.token_hex(4)}"
+    partial = f"{path}.partial-{os.urandom(4).hex()}"
     try:
         with open(partial, "xb") as file:
             yield file

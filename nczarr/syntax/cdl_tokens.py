@@ -21,7 +21,7 @@ from nczarr.syntax.tokens import Token
 MAX_GROUPS = 64
 """Groups nest this deep at most (ast.walk.MAX_DEPTH): the parser and the tree recurse."""
 
-SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*+")
+SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")
 
 _HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")
 _SECTION_LINE = re.compile(rb"^[ \t]*(?:types|dimensions|variables|data|group):", re.MULTILINE)
@@ -64,13 +64,13 @@ _START = rb"(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])"
 _PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"
 _PLAIN = re.compile(
     rb"(?P<word>%(start)s%(part)s*+)"
-    rb"|(?P<path>(?:/%(start)s%(part)s*+)++|/)"
+    rb"|(?P<path>(?:/%(start)s%(part)s*+)+|/)"
     rb"|(?P<hex>0[xX][0-9a-fA-F]++(?:[sS]|[lL][lL]?)?)"
     rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]++)?[fFdDlL]?|[+-]?[0-9]++[eE][+-]?[0-9]++[fFdDlL]?)"
     rb"|(?P<int>[+-]?[0-9]++[A-Za-z_]*+)"
     rb"|(?P<special>-(?:Infinityf?|Inff))"
-    rb'|(?P<string>"(?:[^"\\]|\\(?s:.))*+")'
-    rb"|(?P<char>'(?:[^'\\]|\\(?s:.))*+')"
+    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
+    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
     rb"|(?P<punctuation>[{}():;,=*])" % {b"start": _START, b"part": _PART}
 )
 _KIND = {
@@ -83,20 +83,21 @@ _KIND = {
     "char": P.CHAR,
 }
 _CAREFUL_CUT = re.compile(
-    rb"""(?:[^;"'/\\]++|\\(?s:.)|"(?:[^"\\]|\\(?s:.))*+"|'(?:[^'\\]|\\(?s:.))?'|'|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*+"""
+    rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
+    rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
-_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*+"
+_BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*"
 _NO_SECTION = rb"(?!(?i:types|dimensions|variables|data|group)[ \t]*+:)"
 _ATTRIBUTE = (
-    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?+[ \t]*+)?+:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
+    rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?[ \t]*+)?:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
     rb"(?:\"(?P<text>[^\"\\\r\n]*+)\"[ \t]*+|(?P<other>[^;\"'/{}\\:\x80-\xff]*+));" % {b"name": NAME}
 )
 _VARIABLE = (
     rb"(?P<type>%(name)s)[ \t]++(?P<variable>%(name)s)[ \t]*+"
-    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*+)\)[ \t]*+)?+;" % {b"name": NAME}
+    rb"(?:\([ \t]*+(?P<dims>%(name)s[ \t]*+(?:,[ \t]*+%(name)s[ \t]*+)*)\)[ \t]*+)?;" % {b"name": NAME}
 )
 _DIMENSION = rb"(?P<dimension>%s)[ \t]*+=[ \t]*+(?P<size>0|[1-9][0-9]{0,18}|UNLIMITED|unlimited)[ \t]*+;" % NAME
 
@@ -107,7 +108,7 @@ STATEMENT = re.compile(rb"(?:%s|%s|%s)%s" % (_ATTRIBUTE, _VARIABLE, _DIMENSION, 
 def _run(*statements: bytes) -> re.Pattern[bytes]:
     """Runs of simple statements of the given kinds, without groups: a repeated group would cost a capture a turn."""
     either = b"|".join(re.sub(rb"\?P<\w+>", b"?:", statement) for statement in statements)
-    return re.compile(rb"(?:%s(?:%s)%s)++" % (_NO_SECTION, either, _BLANK))
+    return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
 
 
 _SIMPLE = {
@@ -129,6 +130,7 @@ class FastTokens:
         self.section = 0
         self.stack: list[int] = []  # the section each open group interrupted
         self.inner = 0  # open braces that are not of groups
+        self.parentheses = 0
         self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
 
     def scan(self) -> list[Token]:
@@ -190,10 +192,14 @@ class FastTokens:
                 fresh = True
             elif code == 0x7B:  # {
                 fresh = self._open()
-                if len(self.stack) > MAX_GROUPS:
-                    self._error("too-deep-nesting", f"groups nest deeper than {MAX_GROUPS}", end - 1, end)
-                    self.sound = at
+                if self._too_deep("groups" if len(self.stack) > MAX_GROUPS else "braces", end):
                     return
+            elif code == 0x28:  # (
+                self.parentheses += 1
+                if self._too_deep("parentheses", end):
+                    return
+            elif code == 0x29:  # )
+                self.parentheses = max(0, self.parentheses - 1)
             elif code == 0x7D:  # }
                 fresh = True
                 if self.inner:
@@ -204,6 +210,14 @@ class FastTokens:
                 else:
                     self._after(end)
                     return
+
+    def _too_deep(self, what: str, end: int) -> bool:
+        """Whether nesting is deeper than the parser may recurse: that ends the tokens."""
+        if max(len(self.stack), self.inner, self.parentheses) <= MAX_GROUPS:
+            return False
+        self._error("too-deep-nesting", f"{what} nest deeper than {MAX_GROUPS}", end - 1, end)
+        self.sound = end
+        return True
 
     def _open(self) -> bool:
         """A brace was opened: by `group: name {`, or by a type definition. Whether a statement may follow."""
@@ -344,12 +358,33 @@ class FastTokens:
 
 def cut(data: Buffer, at: int) -> int:
     """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
-    end = data.find(b";", at)
-    end = len(data) if end < 0 else end
-    if all(data.find(special, at, end) < 0 for special in (b'"', b"'", b"/", b"\\")):
-        return end
-    match = _CAREFUL_CUT.match(data, at)
-    return match.end() if match else at
+    end = _find(data, b";", at, len(data))
+    here = at
+    while True:  # lists of numbers, however long: hop from comment to comment
+        slash = data.find(b"/", here, end)
+        plain = end if slash < 0 else slash
+        if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
+            match = _CAREFUL_CUT.match(data, here)
+            return match.end() if match else here
+        if slash < 0:
+            return end
+        opener = data[slash : slash + 2]
+        if opener == b"/*":
+            closed = data.find(b"*/", slash + 2)
+            if closed < 0:
+                return slash
+            here = closed + 2
+        elif opener == b"//":
+            here = min(_find(data, b"\n", slash, len(data)), _find(data, b"\r", slash, len(data)))
+        else:
+            here = slash + 1
+        if here > end:
+            end = _find(data, b";", here, len(data))
+
+
+def _find(data: Buffer, what: bytes, start: int, end: int) -> int:
+    found = data.find(what, start, end)
+    return end if found < 0 else found
 
 
 def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
@@ -423,7 +458,7 @@ def _invalid(source: Source, report: Report, at: int) -> None:
     message = f"byte 0x{byte:02X} is not valid UTF-8"
     if byte < 0xA0:
         help_ = f"it is kept as it is; write \\{byte:03o} to say that a raw byte is meant"
-        report.warning("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])
+        report.warning("raw-byte", message, Span(source, at, at + 1), helps=[help_])
     else:
         help_ = f"save the file as UTF-8, or write \\{byte:03o} for a raw byte in char data"
         report.error("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])

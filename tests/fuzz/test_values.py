@@ -1,4 +1,4 @@
-"""Single bytes changed inside values: at least a fifth are accepted, each with the value that a byte-exact reading predicts.
+"""Single bytes changed inside values: a fifth are accepted at least, with the value that a byte-exact reading predicts.
 
 The predictions are made here from the grammar's own words (cdl-language §5), by other code than the compiler's.
 """

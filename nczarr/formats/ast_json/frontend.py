@@ -25,7 +25,7 @@ from nczarr.source import Source, Span
 if TYPE_CHECKING:
     from nczarr.options import Options
 
-_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:

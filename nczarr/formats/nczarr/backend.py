@@ -13,6 +13,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, plain
+from nczarr.ast.walk import groups
 from nczarr.data.codecs import from_configs, to_configs
 from nczarr.diagnostics import Report
 from nczarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
@@ -35,11 +36,15 @@ def emit(planned: Planned, report: Report) -> Iterator[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class _NCZarr:
-    """The dialect of netCDF-C. A scalar has shape `[1]`: the library drops arrays of shape `[]`."""
+    """The dialect of netCDF-C. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
+
+    `raw` and `order` remember dimension names without escapes, and the place of each group in the library's walk.
+    """
 
     planned: Planned
     scalar_shape: tuple[int, ...] = (1,)
     raw: dict[str, str] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
 
     def group_attributes(self, path: str, group: Group) -> Json:
         shown, types, others = _attributes(group.attributes)
@@ -66,26 +71,33 @@ class _NCZarr:
         arrays = [
             variable.name for variable in group.variables if self._listed(names.join(path, variable.name), variable)
         ]
-        groups = [child.name for child in group.groups if names.problem(child.name) is None]
-        hidden = len(arrays) < len(group.variables) or len(groups) < len(group.groups)
+        children = [child.name for child in group.groups if names.problem(child.name) is None]
+        hidden = len(arrays) < len(group.variables) or len(children) < len(group.groups)
         everything = (*(variable.name for variable in group.variables), *(child.name for child in group.groups))
         members = everything if hidden else None
         extension = GroupExtension(group.types, members, tuple(anonymous)).to_json()
-        lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": groups}
+        lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
         return {**lists, "nczarr": extension} if extension else lists
 
     def _listed(self, path: str, variable: Variable) -> bool:
         """Whether the netCDF library may see a variable without losing the dataset.
 
         Not what is a group of parts or of a type that it does not know, and not what uses a dimension
-        outside of its own and the enclosing groups, on which the library crashes (nczarr-storage §5).
+        that the library meets later than the variable, on which it crashes: it walks the groups in the order of
+        their lists, parents first (nczarr-storage §5; tried on 4.10.1 with cousins too).
         """
         whole = self.planned.targets[path].get("")
         if whole is None or not known_to_netcdf(whole.layout) or names.problem(variable.name) is not None:
             return False
-        home = names.split(path)[:-1]
-        homes = (names.split(ref)[:-1] for ref in variable.dimensions if isinstance(ref, str))
-        return all(home[: len(other)] == other for other in homes)
+        met = self._met(path)
+        return all(self._met(ref) <= met for ref in variable.dimensions if isinstance(ref, str))
+
+    def _met(self, fqn: str) -> int:
+        """When the library meets the group that something is in; no name in a store has a slash."""
+        if not self.order:
+            walk = groups(self.planned.checked.dataset)
+            self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
+        return self.order[fqn.rpartition("/")[0]]
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         shown, types, others = _attributes(variable.attributes)

@@ -18,12 +18,12 @@ MAX_BRACES = 200
 
 _CHARACTER = rb"(?:[!#-.0-\[\]-z|~\x80-\xff]|\\[ -~])"
 _TOKEN = re.compile(
-    rb"(?:[ \t\r\n]|//[^\r\n]*+)*+(?:"
+    rb"(?:[ \t\r\n]|//[^\r\n]*+)*(?:"
     rb"((?:[!#-*,:-?A-\[\]-z|~\x80-\xff]|\\[ -~])" + _CHARACTER + rb"*+)"  # 1 word
     rb"|([{}])"  # 2 brace
     rb"|([-+.@0-9]" + _CHARACTER + rb"*+)"  # 3 number
-    rb'|("(?:\\[^\r\n]|[^"\\\r\n])*+"?)'  # 4 text
-    rb"|((?:/" + _CHARACTER + rb"++)++|/)"  # 5 path
+    rb'|("(?:\\[^\r\n]|[^"\\\r\n])*"?)'  # 4 text
+    rb"|((?:/" + _CHARACTER + rb"++)+|/)"  # 5 path
     rb"|(.)"  # 6 anything else
     rb"|\Z)",
     re.DOTALL,

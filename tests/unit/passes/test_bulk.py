@@ -1,0 +1,123 @@
+"""Numbers in bulk: the same values as literal by literal, or a refusal, never a third thing."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nczarr.ast import ATOMIC, Constant
+from nczarr.diagnostics import Report
+from nczarr.passes import bulk
+from nczarr.passes.convert import Converter
+from nczarr.passes.fills import DEFAULT
+from nczarr.passes.literals import ListReader
+from nczarr.source import Source
+
+NUMBERS = [name for name in ATOMIC if name in DEFAULT]
+TOKENS = st.one_of(
+    st.integers(-(2**63), 2**64 - 1).map(str),
+    st.integers(-130, 300).map(str),
+    st.floats(allow_nan=False, allow_infinity=False, width=64).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda value: f"{value:.9g}"),
+    st.sampled_from(
+        [
+            "_",
+            "NaN",
+            "NaNf",
+            "-Infinity",
+            "Infinityf",
+            "1.5f",
+            "0.1f",
+            "3b",
+            "255b",
+            "300b",
+            "7LL",
+            "1us",
+            "010",
+            "08",
+            "-0",
+            "-0.",
+            "+5",
+            "1e400",
+            ".5",
+            "5.",
+            "1e-400",
+            "0x1F",
+            "'a'",
+            '"2"',
+            "- 1",
+            "1_0",
+            "nan",
+            "inf",
+            "e",
+        ]
+    ),
+)
+GAPS = st.sampled_from([",", ", ", " ,\n", ", // 1, 2\n", ", /* 3, */ ", ",\t", ",,"])
+
+
+def slowly(text: bytes, type_name: str, fill: Constant) -> bytes | None:
+    """The values literal by literal, as bytes; None if anything is a fault."""
+    report = Report()
+    literals = ListReader(Source("t", text), report).read(0, len(text))
+    if literals is None:
+        return None
+    convert = Converter(Source("t", text), report, lambda: None)
+    data = b""
+    for literal in literals:
+        if literal.kind == "fill":
+            assert isinstance(fill.data, bytes)
+            data += fill.data
+            continue
+        number = convert.number(literal, type_name, "a variable")
+        if number is None:
+            return None
+        data += struct.pack(f"<{ATOMIC[type_name].code}", number)
+    return data
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(NUMBERS), st.lists(st.tuples(TOKENS, GAPS), min_size=1, max_size=30), st.integers(1, 60))
+def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab: int) -> None:
+    text = "".join(token + gap for token, gap in items).rstrip(" \n\t").rstrip(",").encode()
+    fill = Constant.numbers(type_name, [DEFAULT[type_name] if type_name != "float" else 9.969209968386869e36])
+    before = bulk.SLAB, bulk.SMALL
+    bulk.SLAB, bulk.SMALL = slab, 0
+    try:
+        quick = bulk.read_numbers(Source("t", text), 0, len(text), type_name, fill, Report())
+    finally:
+        bulk.SLAB, bulk.SMALL = before
+    if quick is None:
+        return
+    wanted = slowly(text, type_name, fill)
+    assert wanted is not None, text
+    nan = ATOMIC[type_name].is_float
+    got = quick.tobytes()
+    if nan:
+        code = f"<{len(quick)}{ATOMIC[type_name].code}"
+        assert repr(struct.unpack(code, got)) == repr(struct.unpack(code, wanted)), text
+    else:
+        assert got == wanted, text
+
+
+@pytest.mark.parametrize(
+    ("type_name", "text", "expected"),
+    [
+        ("int", "1, 2, // 3, 4\n 5, _, 6", [1, 2, 5, -2147483647, 6]),
+        ("double", "1., NaN, 1.5f, 0.1f, 7b, -Infinity", None),
+        ("short", "1, -2, 3s, 010", None),
+        ("float", "1.5, 2, 3e5, .25", [1.5, 2.0, 3e5, 0.25]),
+    ],
+)
+def test_what_bulk_takes(type_name: str, text: str, expected: list[float] | None) -> None:
+    data = (text + ", " + text).encode() * 1 + b" " * bulk.SMALL
+    fill = Constant.numbers(type_name, [DEFAULT[type_name]]) if type_name != "float" else None
+    found = bulk.read_numbers(Source("t", data), 0, len(data), type_name, fill, Report())
+    if expected is None:
+        assert found is None or len(found) == 12
+    else:
+        assert found is not None
+        assert found.tolist() == expected * 2

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nczarr.stores.base import UnsafeKeyError, safe_key
+from nczarr.stores.blocks import blocks
+from nczarr.stores.directory import DirectoryStore, DirectoryTarget
+from nczarr.stores.memory import MeasuringStore, MemoryStore
+
+
+@pytest.mark.parametrize("key", ["", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/.", "a\0b", "a/"])
+def test_keys_that_leave_the_store(key: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsafeKeyError):
+        safe_key(key)
+    target = DirectoryTarget(str(tmp_path / "t"))
+    with pytest.raises(UnsafeKeyError):
+        target.put(key, b"")
+    target.abort()
+    with pytest.raises(UnsafeKeyError):
+        MemoryStore().put(key, b"")
+
+
+def test_a_target_appears_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.zarr"
+    target = DirectoryTarget(str(path))
+    target.put("a/b/0.0", b"12")
+    target.put(".zgroup", b"{}")
+    assert not path.exists()
+    target.finish()
+    assert sorted(os.listdir(tmp_path)) == ["t.zarr"]
+    store = DirectoryStore(str(path))
+    assert list(store.keys()) == [".zgroup", "a/b/0.0"]
+    assert store.get("a/b/0.0") == b"12"
+    assert store.get("a/b") is None
+    assert store.get("a/b/0.0/x") is None
+
+
+def test_an_aborted_target_leaves_nothing(tmp_path: Path) -> None:
+    target = DirectoryTarget(str(tmp_path / "t.zarr"))
+    target.put("a/0", b"1")
+    target.abort()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_old_target_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "t.zarr"
+    path.mkdir()
+    (path / "old").write_text("old")
+    with pytest.raises(FileExistsError):
+        DirectoryTarget(str(path))
+    target = DirectoryTarget(str(path), overwrite=True)
+    target.put("new", b"new")
+    assert (path / "old").exists()
+    target.finish()
+    assert os.listdir(path) == ["new"]
+    assert os.listdir(tmp_path) == ["t.zarr"]
+
+
+def test_an_old_target_stays_when_the_rename_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.zarr"
+    path.mkdir()
+    (path / "old").write_text("old")
+    target = DirectoryTarget(str(path), overwrite=True)
+    target.put("new", b"new")
+    rename = os.rename
+
+    def failing(source: str, to: str) -> None:
+        if source.endswith(target.path):
+            raise OSError("no")
+        rename(source, to)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match="no"):
+        target.finish()
+    target.abort()
+    assert os.listdir(path) == ["old"]
+    assert os.listdir(tmp_path) == ["t.zarr"]
+
+
+def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "link").symlink_to(tmp_path / "secret")
+    assert DirectoryStore(str(tmp_path / "t")).get("link") is None
+
+
+def test_blocks_are_sorted_and_measure_chunks() -> None:
+    store = MeasuringStore()
+    store.put("v/.zarray", b'{"zarr_format": 2, "shape": [1]}')
+    store.put("v/0", b"1234")
+    store.put(".zgroup", b'{"zarr_format": 2}')
+    text = b"".join(blocks(store.content, store.sizes)).decode()
+    assert text == '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{"zarr_format": 2, "shape": [1]}\n== v/0 (4 bytes)\n'

@@ -1,0 +1,197 @@
+"""The command line: statuses, streams, options, crashes, and that a failing command leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, run_command
+
+GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
+BAD = b"netcdf t {\nvariables:\n  int v(x) ;\n}\n"
+WARNS = b"netcdf t {\ndimensions:\n  x = 0 ;\n}\n"
+
+
+def test_statuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command("compile", "-", "-o", "t.zarr", stdin=GOOD).status == 0
+    assert run_command("compile", "-", "-o", "t.zarr", stdin=GOOD).status == 2
+    assert run_command("compile", "-", "-o", "t.zarr", "--overwrite", stdin=GOOD).status == 0
+    assert run_command("compile", "-", "-o", "u.zarr", stdin=BAD).status == 1
+    assert run_command("compile", "-", "-o", "u.docx", stdin=GOOD).status == 2
+    assert run_command("compile", "-", "-o", "no/such/folder/u.zarr", stdin=GOOD).status == 3
+    assert run_command("compile", "-", "-o", "no/such/folder/u.cdl", stdin=GOOD).status == 3
+    assert run_command("check", "missing.cdl").status == 3
+    assert run_command("check", ".").status in (1, 3)
+    assert run_command("check", "-", "--kind", "nc9", stdin=GOOD).status == 2
+    assert run_command("compile", "-", "--chunks", "x=0", stdin=GOOD).status == 2
+    assert run_command("nonsense").status == 2
+    assert run_command().status == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["t.zarr"]
+
+
+def test_help_and_version() -> None:
+    from nczarr import __version__
+
+    assert run_command("--version").text == f"nczarr {__version__}\n"
+    assert "commands:" in run_command("--help").text
+    for command in ("compile", "dump", "check", "explain", "formats"):
+        done = run_command(command, "--help")
+        assert (done.status, done.err) == (0, "")
+        assert f"nczarr {command}" in done.text
+
+
+def test_product_and_diagnostics_go_their_own_ways() -> None:
+    done = run_command("compile", "-", "--to", "cdl", stdin=WARNS)
+    assert done.text.startswith("netcdf t {")
+    assert "warning[zero-dimension]" in done.err
+    assert run_command("compile", "-", "--to", "cdl", "-q", stdin=WARNS).err == ""
+
+
+def test_strict_makes_warnings_errors() -> None:
+    assert run_command("check", "-", stdin=WARNS).status == 0
+    done = run_command("check", "-", "--strict", stdin=WARNS)
+    assert done.status == 1
+    assert "error[zero-dimension]" in done.err
+
+
+def test_json_messages() -> None:
+    done = run_command("check", "-", "--message-format", "json", stdin=BAD)
+    (line,) = done.err.splitlines()
+    found = json.loads(line)
+    assert (found["code"], found["file"], found["line"], found["column"]) == ("undefined-dimension", "<stdin>", 3, 9)
+
+
+def test_several_sources_have_the_worst_status(tmp_path: Path) -> None:
+    (tmp_path / "good.cdl").write_bytes(GOOD)
+    (tmp_path / "bad.cdl").write_bytes(BAD)
+    good, bad, missing = (str(tmp_path / name) for name in ("good.cdl", "bad.cdl", "missing.cdl"))
+    assert run_command("check", good, good).status == 0
+    assert run_command("check", bad, good).status == 1
+    assert run_command("check", missing, bad).status == 3
+
+
+@pytest.mark.parametrize("spelling", ["nc3", "classic", "1", "5", "cdf5", "netCDF-4 classic model", "64-bit offset"])
+def test_kinds_as_ncgen_spells_them(spelling: str) -> None:
+    done = run_command("check", "-", "-k", spelling, stdin=b"netcdf t {\nvariables:\n  string s ;\n}\n")
+    assert "error[format-conflict]" in done.err
+
+
+def test_without_a_target_the_keys_are_shown() -> None:
+    done = run_command("compile", "-", stdin=GOOD)
+    heads = [line for line in done.text.splitlines() if line.startswith("== ")]
+    assert heads == sorted(heads)
+    assert "== v/0 (8 bytes)" in heads
+    assert any(head.startswith("== .zgroup") for head in heads)
+
+
+@pytest.mark.parametrize("form", ["cdl", "notation", "ast", "keys", "tree"])
+def test_dump(form: str) -> None:
+    done = run_command("dump", "-", "--as", form, stdin=GOOD)
+    assert (done.status, done.err) == (0, "")
+    assert len(done.text) > 30
+
+
+def test_dump_flags() -> None:
+    assert "data:" not in run_command("dump", "-", "-h", stdin=GOOD).text
+    assert run_command("dump", "-", "-n", "other", stdin=GOOD).text.startswith("netcdf other {")
+    assert "v = 1, 2" in run_command("dump", "-", "-v", "v", stdin=GOOD).text
+
+
+def test_dump_after() -> None:
+    done = run_command("compile", "-", "--dump-after", "resolve", stdin=GOOD)
+    assert "Variable v type=int" in done.text
+    assert "no pass `nothing`" in run_command("compile", "-", "--dump-after", "nothing", stdin=GOOD).err
+
+
+def test_explain() -> None:
+    assert "What to do" in run_command("explain", "undefined-dimension").text
+    done = run_command("explain", "undefined-dimention")
+    assert done.status == 2
+    assert "did you mean `undefined-dimension`?" in done.err
+    assert "undefined-dimension" in run_command("explain").text
+
+
+def test_formats() -> None:
+    done = run_command("formats")
+    assert [line.split()[0] for line in done.text.splitlines()] == [
+        "format",
+        "cdl",
+        "notation",
+        "ast",
+        "nczarr",
+        "zarr2",
+    ]
+    assert run_command("formats", "--as", "markdown").text.startswith("| format |")
+
+
+def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nczarr.passes
+
+    def crash(*_: object) -> None:
+        raise RuntimeError("a fault\nof ours")
+
+    assert nczarr.passes.PASSES
+    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables", crash)
+    target = tmp_path / "t.zarr"
+    done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
+    assert done.status == 1
+    assert "error[internal-error]: `passes.resolve` failed: RuntimeError: a fault of ours" in done.err
+    assert "Traceback" not in done.err
+    assert "Traceback" in run_command("check", "-", "--verbose", stdin=GOOD).err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("when", ["write", "rename"])
+def test_a_full_disk_leaves_nothing(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nczarr.formats.cdl.backend.pieces" if when == "write" else "os.replace", full)
+    done = run_command("compile", "-", "-o", str(tmp_path / "t.cdl"), stdin=GOOD)
+    assert done.status == 3
+    assert "No space left on device" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
+    many = (
+        b"netcdf t {\ndimensions:\n  x = 200000 ;\nvariables:\n  int v(x) ;\ndata:\n  v = "
+        + b"1, " * 199_999
+        + b"1 ;\n}\n"
+    )
+    (tmp_path / "t.cdl").write_bytes(many)
+    command = f'"{sys.executable}" -m nczarr dump "{tmp_path}/t.cdl" | head -1; echo ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("netcdf t {\n0\n", "")
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C while standard input is awaited: status 130, and no traceback."""
+    target = tmp_path / "t.zarr"
+    call = [sys.executable, "-m", "nczarr", "compile", "-", "-o", str(target)]
+    running = subprocess.Popen(call, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while b"pipe_read" not in _waiting(running.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    os.kill(running.pid, signal.SIGINT)
+    _, errors = running.communicate()
+    assert running.returncode == 130
+    assert b"Traceback" not in errors
+    assert not target.exists()
+
+
+def _waiting(pid: int) -> bytes:
+    """What the kernel says a process waits for; where it does not say, an empty text and the test waits a second."""
+    try:
+        return Path(f"/proc/{pid}/wchan").read_bytes()
+    except OSError:
+        return b"pipe_read"
