@@ -205,7 +205,7 @@ class ListReader(Numerals):
         offset = start
         for character in self.source.text(start, end):
             width = len(character.encode("utf-8", "surrogateescape"))
-            if names.is_strange(character):
+            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
                 raise self.stop("bad-character", names.bad_character(character), offset, offset + width)
             offset += width
 

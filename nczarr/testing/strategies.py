@@ -44,7 +44,7 @@ from nczarr.testing.arrays import parts_of
 INTEGERS = tuple(name for name, atomic in ATOMIC.items() if atomic.is_integer)
 CLASSIC = ("byte", "char", "short", "int", "float", "double")
 _WORDS = (
-    "time", "lat", "x", "group", "dimension", "float", "int", "string", "fill", "none", "unlimited", "NaN", "data",
+    "time", "lat", "x", "group", "dimension", "float", "int", "byte", "fill", "none", "unlimited", "NaN", "data",
     "types", "variables", "enum", "a b", "a|b", "1st", "é", "日本", "a.b", "x-1", "50%", "what?",
     'q"', "it's", "a\\b", "{x}", "(y)", "a:b", "a=b", "a,b", "a;b", "[0]", "n#1", "_", "kind",
 )  # fmt: skip

@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.ast import Dataset
+from nczarr.ast.text import text as tree_text
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Report, Severity
 from nczarr.formats.cdl import backend, frontend
@@ -13,7 +14,7 @@ from nczarr.source import Source
 from nczarr.testing.arrays import differences
 from nczarr.testing.strategies import datasets_with_data
 
-relaxed = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def checked_tree(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
@@ -39,7 +40,8 @@ def assert_text_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
     before = checked_tree(dataset, parts)
     text = "".join(backend.pieces(before, Options(special=True)))
     after = read_cdl(text)
-    assert after.dataset == before.dataset, text
+    assert tree_text(after.dataset) == tree_text(before.dataset), text
+    assert after.dataset == before.dataset
     for fqn, arrays in before.parts.items():
         if 0 in before.shapes[fqn]:
             continue  # a variable without elements is not printed

@@ -14,6 +14,7 @@ from nczarr.ast import Group
 from nczarr.formats.cdl.anonymous import Anonymous
 from nczarr.formats.cdl.data import extent_carriers, variable_data
 from nczarr.formats.cdl.header import Header
+from nczarr.formats.cdl.spelling import identifier
 from nczarr.passes.checked import Checked
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class _Printer:
                 if fqn in self._printed:
                     yield from variable_data(self._checked, fqn, self._checked.parts.get(fqn), len(indent))
         for child in group.groups:
-            written = names.escape_cdl(child.name)
+            written = identifier(child.name)
             yield f"\n{indent}group: {written} {{\n"
             yield from self.group(names.join(path, child.name), child, depth + 1)
             yield f"{indent}  }} // group {written}\n"

@@ -24,7 +24,7 @@ from nczarr.formats.cdl.anonymous import Anonymous
 from nczarr.formats.cdl.constants import attribute_texts, needs_type
 from nczarr.formats.cdl.fold import fold
 from nczarr.formats.cdl.special import FORMATS, special_attributes
-from nczarr.formats.cdl.spelling import TYPE_WORDS, attribute_owner, identifier, quoted, reference
+from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference
 from nczarr.passes.checked import Checked
 
 _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
@@ -69,8 +69,14 @@ class Header:
         for line in lines:
             yield f"{indent}\t\t{line} ;\n"
 
-    def _type_name(self, name: str, path: str) -> str:
-        return name if name in ATOMIC else reference(name, path, self._checked.types, words=TYPE_WORDS)
+    def _type_name(self, name: str, path: str, *, before_colon: bool = False) -> str:
+        """A use of a type. Before the colon of a group's attribute, a variable of that name would be meant instead."""
+        if name in ATOMIC:
+            return name
+        words = TYPE_WORDS | SECTIONS
+        if before_colon:
+            words |= {variable.name for variable in self._checked.groups[path].variables}
+        return reference(name, path, self._checked.types, words=words)
 
     def _type(self, declared: UserType, path: str, indent: str) -> Iterator[str]:
         name = identifier(declared.name)
@@ -109,7 +115,7 @@ class Header:
     def _attribute(self, owner: str, attribute: Attribute, path: str) -> str:
         """`TYPE owner:name = values`; the type only where the values do not tell it."""
         value = attribute.value
-        typed = f"{self._type_name(value.type, path)} " if needs_type(value) else ""
+        typed = f"{self._type_name(value.type, path, before_colon=not owner)} " if needs_type(value) else ""
         return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip()
 
     def _values(self, value: Constant) -> str:

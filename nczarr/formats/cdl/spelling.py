@@ -19,7 +19,9 @@ from nczarr.formats.cdl.words import RESERVED
 TYPE_WORDS = frozenset(ATOMIC) | {"long", "integer", "real", "ulong", "uinteger"}
 """Words that name a primitive type wherever a type is meant."""
 
-_SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
+SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
+"""Words that begin a section if a colon follows."""
+
 _CONTROL = re.compile("[\\\\\"'\x00-\x1f\x7f\udc80-\udcff]")
 _SHORT = {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'",
@@ -43,7 +45,7 @@ def identifier(name: str) -> str:
 
 def attribute_owner(name: str) -> str:
     """A variable's name before the colon of an attribute: section words keep their distance (`data :units`)."""
-    return name + " " if name in _SECTIONS else identifier(name)
+    return name + " " if name in SECTIONS else identifier(name)
 
 
 def path(fqn: str) -> str:

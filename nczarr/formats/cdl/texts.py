@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
+from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
 from nczarr.data.parts import Types
@@ -28,7 +29,7 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
         case None:
             found = _numbers(values, ATOMIC[type_name])
         case EnumType():
-            found = _enumerated(values, declared)
+            found = _enumerated(values, declared, types)
         case OpaqueType():
             found = _hexadecimal(values, declared.size)
         case CompoundType():
@@ -121,8 +122,17 @@ def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
     return texts
 
 
-def _enumerated(values: NDArray[Any], declared: EnumType) -> list[str]:
-    known = {constant.value: identifier(constant.name) for constant in reversed(declared.constants)}
+def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
+    """Constants by name; as `enum.name` where another enum has the name too: ncgen takes the first enum it finds."""
+    enums = [other for other in types.values() if isinstance(other, EnumType) and other is not declared]
+    others = {constant.name for other in enums for constant in other.constants}
+    unique = all(other.name != declared.name for other in enums) and "." not in declared.name
+    known = {
+        constant.value: f"{identifier(declared.name)}.{names.escape_cdl(constant.name)}"
+        if constant.name in others and unique and "." not in constant.name
+        else identifier(constant.name)
+        for constant in reversed(declared.constants)
+    }
     return [known.get(value) or str(value) for value in values.tolist()]
 
 
