@@ -10,7 +10,7 @@ from nczarr.formats.cdl.scope import Scope, VariableDraft
 from nczarr.source import Span
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.frontend import Assembler
+    from nczarr.formats.cdl.assembler import Assembler
 
 MAX_RANK = 1024
 """The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""

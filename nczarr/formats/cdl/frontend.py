@@ -1,36 +1,30 @@
 """CDL → tree: `read(source, report) -> Unchecked`.
 
-The parser (grammar/CDL.g4) knows statements; this module knows what they declare. Values of atomic attributes
-become constants here; value lists of `data:` and of attributes of user-defined types stay spans of the source until
-`read_lists`, when types are known. Bad input never raises: it is reported, and what is left makes the tree.
+The parser (grammar/CDL.g4) finds the statements, `statements.py` says what they declare, the assembler gathers it.
+Value lists of `data:` and of attributes of user-defined types stay spans of the source until `read_lists`, when
+types are known. Bad input never raises: it is reported, and what is left makes the tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Constant, Kind
 from nczarr.ast.walk import building
-from nczarr.diagnostics import Label, Report
+from nczarr.diagnostics import Report
 from nczarr.formats.cdl import statements
+from nczarr.formats.cdl.assembler import Assembler
 from nczarr.formats.cdl.faults import Explainer
-from nczarr.formats.cdl.scope import Scope, VariableDraft
-from nczarr.formats.cdl.specials import GLOBAL, Specials
-from nczarr.formats.cdl.words import Words
+from nczarr.formats.cdl.scope import Scope
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.convert import Converter
-from nczarr.passes.literals import ListReader
-from nczarr.passes.numerals import Literal
-from nczarr.source import NOWHERE, Source, Span
+from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.cdl_patterns import PRIMITIVES
 from nczarr.syntax.cdl_tokens import FastTokens
 from nczarr.syntax.recovery import Recovery
 from nczarr.syntax.tokens import ListStream, Token
 
-Options = Mapping[str, object]
+if TYPE_CHECKING:
+    from nczarr.options import Options
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -48,249 +42,29 @@ def parse(source: Source, tokens: list[Token], report: Report, sound: int | None
         parser = P(ListStream(tokens))
         parser.removeErrorListeners()
         parser._errHandler = Recovery(source, report, Explainer(source, tokens[2].start), sound)
-        context = parser.ncdesc()
-        return Assembler(source, report).dataset(context, tokens)
+        return _gathered(parser.ncdesc(), source, tokens, report)
 
 
-class Assembler:
-    """Gathers the statements of one text into scopes, and freezes them into an `Unchecked`."""
-
-    def __init__(self, source: Source, report: Report) -> None:
-        self.source = source
-        self.report = report
-        self.words = Words(source, report)
-        self.lists = ListReader(source, report)
-        self.convert = Converter(source, report)
-        self.specials = Specials(source, report)
-        self.kind: Kind | None = None
-        self.root = Scope("", "/", NOWHERE)
-        self.value_lists: dict[str, Span] = {}
-        self.attribute_lists: dict[tuple[str, str], Span] = {}
-        self.uses: dict[str, tuple[Span, ...]] = {}
-
-    def dataset(self, context: Any, tokens: list[Token]) -> Unchecked:
-        """Everything that one parse tree declares."""
-        name = "".join(self.source.text(tokens[1].start, tokens[1].end).split())
-        clean = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        clean = "".join(character for character in clean if character > " ")
-        self.root = Scope(names.normal(clean), "/", Span(self.source, tokens[0].start, tokens[2].end))
-        for child in context.children or ():
-            if isinstance(child, P.BodyContext):
-                statements.body(self, self.root, child)
-        for scope in self.root.walk():
-            for variable in scope.variables:
-                variable.storage = self.specials.storage(variable)
-        return Unchecked(
-            self.root.freeze_dataset(self.kind, self.report),
-            forward=False,
-            lists=self.value_lists,
-            attribute_lists=self.attribute_lists,
-            uses=self.uses,
-        )
-
-    def span(self, token: Token) -> Span:
-        """Where a token stands."""
-        return Span(self.source, token.start, token.end)
-
-    # ---- attributes --------------------------------------------------------------------------------------------
-    def attribute(self, scope: Scope, words: list[Token], name: Token, start: int, end: int) -> None:
-        """`[T] [x]:name = values`; the values lie between two offsets."""
-        attribute_name = self.words.name(name.start, name.end)
-        declared: str | None = None
-        variable: VariableDraft | None = None
-        owner = scope
-        if len(words) == 2:
-            declared = self.type_word(words[0])
-            found = self.variable(scope, words[1])
-            if found is None:
-                return
-            owner, variable = found
-        elif words:
-            place = self.variable_or_type(scope, words[0])
-            if place is None:
-                return
-            if isinstance(place, str):
-                declared = place
-            else:
-                owner, variable = place
-        literal_span = Span(self.source, start, end)
-        self.add_attribute(owner, variable, declared, words, attribute_name, self.span(name), literal_span)
-
-    def add_attribute(
-        self,
-        scope: Scope,
-        variable: VariableDraft | None,
-        declared: str | None,
-        words: list[Token],
-        name: str,
-        place: Span,
-        values: Span,
-    ) -> None:
-        """Read the values of an attribute whose owner is known, and give it to its owner."""
-        if self.specials.is_special(name):
-            self._special(scope, variable, declared, name, place, values)
-            return
-        if name.startswith("_") and (meant := self.specials.misspelled(name)) is not None:
-            message = f"`{name}` is not special: it is stored as an ordinary attribute"
-            self.report.warning("unknown-special", message, place, helps=[f"did you mean `{meant}`?"])
-        if name == "_FillValue" and variable is not None:
-            declared = variable.type
-        attributes = variable.attributes if variable is not None else scope.attributes
-        owner = scope.variable_path(variable.name) if variable is not None else scope.path
-        if words and (variable is None or len(words) == 2):
-            self.uses[f"{owner}:{name}"] = (self.span(words[0]),)
-        if declared is not None and declared not in _ATOMIC:
-            self.attribute_lists[owner, name] = values
-            attributes.append(Attribute(name=name, value=Constant(type=declared, count=0, data=b""), span=place))
-            return
-        constant = self._constant(variable, declared, name, place, values)
-        if constant is not None:
-            attributes.append(Attribute(name=name, value=constant, span=place))
-
-    def _constant(
-        self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
-    ) -> Constant | None:
-        literals = self.lists.read(values.start, values.end)
-        if literals is None:
-            return None
-        if name == "_FillValue" and variable is not None:
-            return self._fill_value(variable, literals, place)
-        if not literals:
-            if declared in (None, "char"):
-                return Constant.text(b"" if declared else b"\0")
-            if declared == "string":
-                return Constant.strings(())
-            end = Span(self.source, values.end, values.end + 1)
-            message = (
-                f"attribute `{name}` of type {declared} has no value; only char and string attributes may be empty"
-            )
-            self.report.error("empty-attribute", message, end, helps=["give a value"])
-            return None
-        if declared is None:
-            return self.convert.untyped(literals)
-        what = f"{_article(declared)} attribute"
-        return self.convert.atomic(literals, declared, what)
-
-    def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
-        declared = variable.type
-        if not literals:
-            self.report.error("fill-value-count", f"`_FillValue` of `{variable.name}` has no value", place)
-            return None
-        what = f"`_FillValue` of the {declared} variable `{variable.name}`"
-        if len(literals) > 1:
-            self.convert.error("fill-value-count", "_FillValue is a single value", literals[1])
-            return None
-        if declared == "char" and literals[0].kind == "string" and len(literals[0].value) != 1:
-            if literals[0].value:
-                self.convert.error("fill-value-count", "_FillValue of a char variable is one character", literals[0])
-                return None
-            return Constant.text(b"\0")
-        return self.convert.atomic(literals, declared, what)
-
-    def _special(
-        self, scope: Scope, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
-    ) -> None:
-        on_root = variable is None and scope is self.root
-        if declared is not None or (name in GLOBAL) != (variable is None) or (variable is None and not on_root):
-            belongs = "the root group" if name in GLOBAL else "a variable"
-            message = f"special attribute `{name}` belongs to {belongs}, without a type"
-            self.report.error("misplaced-special", message, place)
-            return
-        literals = self.lists.read(values.start, values.end)
-        if literals is None:
-            return
-        if variable is not None:
-            self.specials.of_variable(variable, name, literals, place)
-        elif name == "_Format":
-            self.kind = self.specials.kind(literals, place) or self.kind
-
-    # ---- what words mean -----------------------------------------------------------------------------------------
-    def type_word(self, word: Token) -> str:
-        """A use of a type: the atomic type, or the name as written (a path as FQN)."""
-        raw = bytes(self.source.data[word.start : word.end])
-        return PRIMITIVES.get(raw) or self.words.reference(word.start, word.end)
-
-    def variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
-        """The variable that a word names (of this group, or by path); None if there is none, which is reported."""
-        found = self.find_variable(scope, word)
-        if found is None:
-            self.undefined_variable(scope, word)
-        return found
-
-    def find_variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
-        """The variable that a word names, without a report."""
-        name = self.words.reference(word.start, word.end)
-        if not name.startswith("/") or self.source.data[word.start] != 0x2F:
-            variable = scope.variable_by_name.get(name)
-            return (scope, variable) if variable is not None else None
-        *path, last = names.split(name) or ("",)
-        holder: Scope | None = self.root
-        for part in path:
-            holder = holder.child(part) if holder is not None else None
-        variable = holder.variable_by_name.get(last) if holder is not None else None
-        return (holder, variable) if holder is not None and variable is not None else None
-
-    def variable_or_type(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | str | None:
-        """What stands before the colon of `x:a`: a variable if there is one of this name, else a type."""
-        found = self.find_variable(scope, word)
-        if found is not None:
-            return found
-        raw = bytes(self.source.data[word.start : word.end])
-        if raw in PRIMITIVES:
-            return PRIMITIVES[raw]
-        name = self.words.reference(word.start, word.end)
-        if scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
-            return name
-        self.undefined_variable(scope, word)
-        return None
-
-    def undefined_variable(self, scope: Scope, word: Token) -> None:
-        """Report a word that names no variable."""
-        name = self.words.reference(word.start, word.end)
-        if self.source.data[word.start] == 0x2F and not self._group_exists(name):
-            group = names.parent(name)
-            self.report.error("undefined-group", f"group `{group}` is not defined", self.span(word))
-            return
-        helps: list[str] = []
-        others: list[Label] = []
-        is_path = self.source.data[word.start] == 0x2F
-        simple = names.last(name) if is_path and name != "/" else name
-        elsewhere = [other for other in self.root.walk() if simple in other.variable_by_name]
-        meant = names.closest(name, scope.variable_by_name)
-        if elsewhere and not is_path:
-            helps.append(f"a variable of another group needs its path: `{elsewhere[0].variable_path(name)}`")
-        elif meant is not None:
-            helps.append(f"did you mean `{meant}`?")
-            others.append(Label(scope.variable_by_name[meant].span, "declared here"))
-        where = f" in group `{scope.path}`" if scope is not self.root else ""
-        message = f"variable `{name}` is not defined{where}"
-        self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
-
-    def _group_exists(self, path: str) -> bool:
-        holder: Scope | None = self.root
-        for part in names.split(path)[:-1]:
-            holder = holder.child(part) if holder is not None else None
-        return holder is not None
-
-    def values(self, scope: Scope, word: Token, start: int, end: int) -> None:
-        """`x = values` of a data section."""
-        found = self.variable(scope, word)
-        if found is None:
-            return
-        owner, variable = found
-        path = owner.variable_path(variable.name)
-        if path in self.value_lists:
-            first = Label(self.value_lists[path], "first given here")
-            message = f"the values of `{variable.name}` are already given"
-            self.report.error(
-                "duplicate-data", message, self.span(word), others=[first], helps=["keep one of the lists"]
-            )
-            return
-        self.value_lists[path] = Span(self.source, start, end)
+def _gathered(context: Any, source: Source, tokens: list[Token], report: Report) -> Unchecked:
+    """Everything that one parse tree declares."""
+    assembler = Assembler(source, report)
+    assembler.root = Scope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
+    for child in context.children or ():
+        if isinstance(child, P.BodyContext):
+            statements.body(assembler, assembler.root, child)
+    for scope in assembler.root.walk():
+        for variable in scope.variables:
+            variable.storage = assembler.specials.storage(variable)
+    return Unchecked(
+        assembler.root.freeze_dataset(assembler.kind, report),
+        forward=False,
+        lists=assembler.value_lists,
+        attribute_lists=assembler.attribute_lists,
+        uses=assembler.uses,
+    )
 
 
-_ATOMIC = frozenset(PRIMITIVES.values())
-
-
-def _article(type_name: str) -> str:
-    return f"an {type_name}" if type_name[0] in "aeiou" and not type_name.startswith("ub") else f"a {type_name}"
+def _dataset_name(source: Source, token: Token) -> str:
+    """The dataset's name: the text before the brace, without blanks and control characters (cdl-language §1)."""
+    text = source.text(token.start, token.end).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return names.normal("".join(character for character in text if character > " "))

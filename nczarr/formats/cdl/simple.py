@@ -15,7 +15,7 @@ from nczarr.syntax.cdl_patterns import PRIMITIVES, STATEMENT
 from nczarr.syntax.tokens import Token
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.frontend import Assembler
+    from nczarr.formats.cdl.assembler import Assembler
 
 _RESERVED_BYTES = frozenset(word.encode() for word in RESERVED)
 

@@ -21,7 +21,7 @@ from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.frontend import Assembler
+    from nczarr.formats.cdl.assembler import Assembler
 
 _RANK = {P.TYPES: 1, P.DIMENSIONS: 2, P.VARIABLES: 3, P.DATA: 4, P.GROUP: 5}
 _SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5: "group:"}

@@ -13,7 +13,7 @@ from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.frontend import Assembler
+    from nczarr.formats.cdl.assembler import Assembler
 
 
 def typedef(assembler: Assembler, scope: Scope, parts: Parts) -> None:
