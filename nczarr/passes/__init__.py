@@ -56,6 +56,9 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
     if report.errors:
         return None
     fills: dict[str, Constant | None] = {path: variable_fill(item, known) for path, item in known.variables.items()}
+    parts = place_values(work, shapes, fills, known.types, report)
+    if report.errors:
+        return None
     return Checked(
         dataset=work.dataset,
         groups=known.groups,
@@ -64,7 +67,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         variables=known.variables,
         shapes=shapes,
         fills=fills,
-        parts=place_values(work, shapes, fills, known.types),
+        parts=parts,
     )
 
 

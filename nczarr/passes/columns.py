@@ -51,6 +51,44 @@ class Columns:
         return found
 
 
+FILLED_LIMIT = 1 << 22
+"""Elements that a fill value of varying size may be written out for; more are refused (`no-fill-value`)."""
+
+
+def is_plain_fill(fill: Constant | None, types: Types) -> bool:
+    """Whether one element a part says all of a fill value: no vlen in it has content, no array unequal elements."""
+    if fill is None or is_fixed(fill.type, types) or fill.type == "string":
+        return True
+    items = [item for item in fill.data if isinstance(item, Constant)]
+    if isinstance(types.get(fill.type), VlenType):
+        return all(item.count == 0 for item in items)
+    return all(
+        is_plain_fill(item, types) if not is_fixed(item.type, types) and item.type != "string" else _is_even(item)
+        for item in items
+    )
+
+
+def _is_even(constant: Constant) -> bool:
+    """Whether all values of a constant of fixed size, or of strings, are equal."""
+    width = len(constant.data) // max(constant.count, 1)
+    return constant.data == constant.data[:width] * constant.count
+
+
+def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
+    """The columns with every element that was not given written out as the fill value, in one run."""
+    total = 1
+    for length in shape:
+        total *= length
+    width = len(fill.data)
+    items: list[Any] = list(fill.data) * total
+    for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
+        if isinstance(values, Constant):
+            items[start * width : (start + length) * width] = values.data
+    whole = Columns(columns.extents)
+    whole.add((), total, Constant(type=fill.type, count=total, data=tuple(items)))
+    return whole
+
+
 def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None) -> Parts:
     """The array sources of a variable from its columns."""
     starts = columns.starts(shape)

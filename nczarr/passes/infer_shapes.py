@@ -7,12 +7,14 @@ arrays. Reports: rank-limit, and bad-chunk-size and bad-storage where storage do
 
 from __future__ import annotations
 
+import math
+
 from nczarr import names
 from nczarr.ast import ATOMIC, Constant, Dataset, Dimension, Group, UserType, Variable
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.columns import arrays
+from nczarr.passes.columns import FILLED_LIMIT, arrays, filled, is_plain_fill
 from nczarr.passes.tables import tables
 
 MAX_RANK = 1024
@@ -106,14 +108,24 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
 
 
 def place_values(
-    work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType]
+    work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType], report: Report
 ) -> dict[str, Parts]:
-    """The arrays of every variable that has data: those of the front end, and the columns in their places."""
+    """The arrays of every variable that has data: those of the front end, and the columns in their places.
+
+    Reports no-fill-value where a `_FillValue` with ragged content would have to be written out too often.
+    """
     found = dict(work.parts)
     known = tables(work.dataset).variables
     for path, columns in work.columns.items():
         variable = known.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
             continue
-        found[path] = arrays(columns, variable.type, shapes[path], types, fills.get(path))
+        fill = fills.get(path)
+        if fill is not None and not is_plain_fill(fill, types):
+            if math.prod(shapes[path]) > FILLED_LIMIT:
+                message = f"the ragged `_FillValue` of `{variable.name}` would fill over {FILLED_LIMIT} elements"
+                report.error("no-fill-value", message, variable.span, helps=["give all values, or an empty fill value"])
+                continue
+            columns = filled(columns, fill, shapes[path])
+        found[path] = arrays(columns, variable.type, shapes[path], types, fill)
     return found

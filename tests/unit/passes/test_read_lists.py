@@ -87,6 +87,16 @@ def test_vlens_become_counts_and_content() -> None:
     assert values(body, part="content") == [1, 2, 3]
 
 
+def test_a_ragged_fill_value_fills_the_gaps() -> None:
+    types = "types: int(*) t ; compound c {t r ; int n(2) ;} ; dimensions: d = 3 ; "
+    body = types + "variables: t v(d) ; t v:_FillValue = {7, 8} ; data: v = {1}, _ ;"
+    assert values(body, part="counts") == [1, 2, 2]
+    assert values(body, part="content") == [1, 7, 8, 7, 8]
+    body = types + "variables: c v(d) ; c v:_FillValue = {{}, {5, 6}} ; data: v = {{1}, {2, 3}} ;"
+    assert values(body, part="r/counts") == [1, 0, 0]
+    assert values(body, part="n") == [[2, 3], [5, 6], [5, 6]]
+
+
 def test_compounds_with_ragged_members_become_their_members() -> None:
     body = (
         "types: int(*) t ; compound c {float f ; t r ; string s ;} ; dimensions: d = 2 ; variables: c v(d) ;"
