@@ -113,6 +113,9 @@ SIMPLE = {
 HAND_TYPED = 1 << 14
 """Value lists up to this many bytes are looked through for a forgotten semicolon."""
 
+BRACES = re.compile(rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]')
+"""Braces of a value list, and what may hold others."""
+
 NEXT_STATEMENT = re.compile(
     rb"[\r\n][ \t]*+(?:(?:types|dimensions|variables|data|group):"
     rb"|(?:%(name)s(?:[ \t]++%(name)s)?)?[ \t]*+:[ \t]*+%(name)s[ \t]*+="
