@@ -19,7 +19,7 @@ from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.passes.kinds import check_kind
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
-from nczarr.passes.tables import tables
+from nczarr.passes.tables import tables_of
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant, Kind
@@ -51,7 +51,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
             observer(step.__name__, work.dataset)
     if kind is not None:
         check_kind(work, kind, report)
-    known = tables(work.dataset)
+    known = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:
         return None
@@ -73,7 +73,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
 
 def _hopeless(work: Unchecked) -> bool:
     """Whether types contain themselves or what is not defined, so that values cannot be read by them."""
-    types = tables(work.dataset).types
+    types = tables_of(work).types
     return not acyclic(types, Report()) or any(not _defined(declared, types) for declared in types.values())
 
 

@@ -15,7 +15,7 @@ from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.columns import FILLED_LIMIT, arrays, filled, is_plain_fill
-from nczarr.passes.tables import tables
+from nczarr.passes.tables import tables_of
 
 MAX_RANK = 1024
 """The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
@@ -25,7 +25,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
     """Give unlimited dimensions their lengths."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     lengths: dict[str, int] = {}
     for path, columns in work.columns.items():
         for reference, extent in zip(known.variables[path].dimensions, columns.extents, strict=True):
@@ -59,7 +59,7 @@ def _sized(group: Group, path: str, lengths: dict[str, int]) -> Group:
 
 def shapes_of(work: Unchecked, report: Report) -> Shapes:
     """The shape of every variable by FQN, its storage checked against it."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     found: Shapes = {}
     for path, variable in known.variables.items():
         if len(variable.dimensions) > MAX_RANK:
@@ -115,7 +115,7 @@ def place_values(
     Reports no-fill-value where a `_FillValue` with ragged content would have to be written out too often.
     """
     found = dict(work.parts)
-    known = tables(work.dataset).variables
+    known = tables_of(work).variables
     for path, columns in work.columns.items():
         variable = known.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):

@@ -26,7 +26,7 @@ from nczarr.passes.encode import Encoder, Place, strings
 from nczarr.passes.fills import default_fill
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
-from nczarr.passes.tables import Tables, tables
+from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
     """Read all value lists of a CDL text; other front ends have none."""
     if work.attribute_lists:
         work.dataset = _with_attributes(work, report)
-    known = tables(work.dataset)
+    known = tables_of(work)
     for path, span in work.lists.items():
         variable = known.variables.get(path)
         if variable is None or span.source is None:
@@ -52,7 +52,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
 
 def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     """The dataset with the values of attributes of user-defined types read."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     values: dict[tuple[str, str], Constant] = {}
     for path, group in groups(work.dataset):
         for attribute in group.attributes:

@@ -30,7 +30,7 @@ from nczarr.ast import (
 )
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import Tables, tables
+from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Span
 
 
@@ -57,7 +57,7 @@ class _Resolver:
     def __init__(self, work: Unchecked, report: Report) -> None:
         self.work = work
         self.report = report
-        self.tables: Tables = tables(work.dataset)
+        self.tables: Tables = tables_of(work)
         self.types_by_name: dict[str, list[str]] = {}
         for path, declared in self.tables.types.items():
             self.types_by_name.setdefault(declared.name, []).append(path)

@@ -139,7 +139,7 @@ def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch:
         raise RuntimeError("a fault\nof ours")
 
     assert nczarr.passes.PASSES
-    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables", crash)
+    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables_of", crash)
     target = tmp_path / "t.zarr"
     done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
     assert done.status == 1

@@ -12,7 +12,7 @@ from nczarr.diagnostics import Label, Report
 from nczarr.formats.cdl.scope import Scope, VariableDraft
 from nczarr.formats.cdl.specials import GLOBAL, Specials
 from nczarr.formats.cdl.words import Words
-from nczarr.passes.convert import Converter
+from nczarr.passes.convert import Converter, plain_number
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
 from nczarr.source import NOWHERE, Source, Span
@@ -35,6 +35,7 @@ class Assembler:
         self.value_lists: dict[str, Span] = {}
         self.attribute_lists: dict[tuple[str, str], Span] = {}
         self.uses: dict[str, tuple[Span, ...]] = {}
+        self._known: dict[tuple[str | None, bytes, bool], Constant] = {}
 
     def span(self, token: Token) -> Span:
         """Where a token stands."""
@@ -98,6 +99,9 @@ class Assembler:
     def _constant(
         self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
     ) -> Constant | None:
+        quick = self.single(bytes(self.source.data[values.start : values.end]).strip(), declared)
+        if quick is not None:
+            return quick
         literals = self.lists.read(values.start, values.end)
         if literals is None:
             return None
@@ -118,6 +122,26 @@ class Assembler:
             return self.convert.untyped(literals)
         what = f"{_article(declared)} attribute"
         return self.convert.atomic(literals, declared, what)
+
+    def text(self, text: bytes) -> Constant:
+        """The constant of one plain string; an empty one is a NUL, as in ncgen."""
+        known = self._known.get((None, text, True))
+        if known is None:
+            known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
+        return known
+
+    def single(self, text: bytes, declared: str | None) -> Constant | None:
+        """The constant of one plain number, which most attributes are; None: read it as a list.
+
+        Equal numbers share one constant: a schema says the same scale factors and fill values over and over.
+        """
+        key = (declared, text, False)
+        known = self._known.get(key)
+        if known is None:
+            known = plain_number(text, declared)
+            if known is not None:
+                self._known[key] = known
+        return known
 
     def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
         declared = variable.type
