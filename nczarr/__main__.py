@@ -28,7 +28,7 @@ def process() -> None:
     import gc
     import os
 
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(1_000_000, 20, 20)
     status = main()
     try:
         sys.stdout.flush()

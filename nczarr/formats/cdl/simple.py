@@ -9,6 +9,7 @@ from nczarr.ast import Attribute, Constant, Dimension
 from nczarr.formats.cdl.declare import add_dimension, declare
 from nczarr.formats.cdl.scope import Scope
 from nczarr.formats.cdl.words import RESERVED
+from nczarr.passes.plain_numbers import plain_numbers
 from nczarr.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.cdl_patterns import PRIMITIVES, STATEMENT
@@ -75,20 +76,18 @@ def _simple_attribute(assembler: Assembler, scope: Scope, match: Any) -> None:
     source = assembler.source
     name = match["attribute"].decode()
     place = Span(source, *match.span("attribute"))
-    word1, word2 = match.span("word1"), match.span("word2")
-    words = [Token(P.NAME, start, end - 1) for start, end in (word1, word2) if start >= 0]
-    text: bytes | None = match["text"]
-    variable = scope.variable_by_name.get(match["word1"].decode()) if len(words) == 1 else None
-    if text is not None and not name.startswith("_") and (not words or variable is not None):
-        attributes = variable.attributes if variable is not None else scope.attributes
-        constant = Constant(type="char", count=len(text) or 1, data=text or b"\0")
-        attributes.append(Attribute(name=name, value=constant, span=place))
-        return
+    word1, word2, text = match["word1"], match["word2"], match["text"]
+    variable = scope.variable_by_name.get(word1.decode()) if word1 is not None and word2 is None else None
+    if not name.startswith("_") and (word1 is None or variable is not None):
+        constant = plain_numbers(match["other"]) if text is None else Constant.text(text or b"\0")
+        if constant is not None:
+            attributes = variable.attributes if variable is not None else scope.attributes
+            attributes.append(Attribute(name=name, value=constant, span=place))
+            return
+    words = [Token(P.NAME, start, end - 1) for start, end in (match.span("word1"), match.span("word2")) if start >= 0]
     low, high = match.span("text") if text is not None else match.span("other")
     values = (low - 1, high + 1) if text is not None else (low, high)
     if variable is not None:
-        span = Span(source, *values)
-        assembler.add_attribute(scope, variable, None, words, name, place, span)
+        assembler.add_attribute(scope, variable, None, words, name, place, Span(source, *values))
         return
-    token = Token(P.NAME, place.start, place.end - 1)
-    assembler.attribute(scope, words, token, *values)
+    assembler.attribute(scope, words, Token(P.NAME, place.start, place.end - 1), *values)
