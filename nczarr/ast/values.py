@@ -71,15 +71,14 @@ class Constant(Node):
             return value
         return {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Constant:
+    def model_post_init(self, _: object) -> None:
+        """Check that data and count agree; here, and not as a validator, so that it runs once, at birth."""
         atomic = ATOMIC.get(self.type)
         if atomic is None:
-            return self
+            return
         length = len(self.data)
         if isinstance(self.data, bytes) is (atomic.name == "string") or length != self.count * (atomic.size or 1):
             raise ValueError(f"data of {length} do not make {self.count} values of type {self.type}")
-        return self
 
     @model_serializer(mode="plain", when_used="json")
     def _to_json(self) -> dict[str, Any]:
