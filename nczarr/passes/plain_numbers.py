@@ -12,26 +12,22 @@ import re
 from nczarr.ast import Constant
 from nczarr.passes.convert import pack
 
-
-def _list_of(item: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"[ \t]*+%s[ \t]*+(?:,[ \t]*+%s[ \t]*+)*" % (item, item))
-
-
-_REAL = rb"[+-]?(?:[0-9]++\.[0-9]*+(?:[eE][+-]?[0-9]++)?|[0-9]++[eE][+-]?[0-9]++|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
-_INTS = _list_of(rb"[+-]?(?:0|[1-9][0-9]{0,8})(?![0-9])")  # int holds nine digits; a leading zero would be octal
-_DOUBLES = _list_of(_REAL)
-_FLOATS = _list_of(_REAL + rb"[fF]")
+_NUMBER = re.compile(
+    rb"[+-]?(?:(?P<int>0|[1-9][0-9]{0,8})"  # nine digits always fit; a leading zero would be octal
+    rb"|(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][+-]?[0-9]++)|[0-9]++\.[0-9]*+|\.[0-9]++(?:[eE][+-]?[0-9]++)?)(?P<float>[fF])?)"
+)
 
 
 def plain_numbers(text: bytes) -> Constant | None:
     """The constant of a list of plain ints, doubles or floats; None: not such a list, or one out of range."""
-    items = text.split(b",")
-    if _INTS.fullmatch(text):
-        return Constant(type="int", count=len(items), data=pack("int", list(map(int, items))))
-    type_name = "double" if _DOUBLES.fullmatch(text) else "float" if _FLOATS.fullmatch(text) else None
-    if type_name is None:
+    items = [item.strip(b" \t") for item in text.split(b",")]
+    kinds = {match.lastgroup or "double" if match else None for match in map(_NUMBER.fullmatch, items)}
+    type_name = kinds.pop()
+    if type_name is None or kinds:
         return None
-    values = [float(item.strip(b" \tfF")) for item in items]
+    if type_name == "int":
+        return Constant(type="int", count=len(items), data=pack("int", list(map(int, items))))
+    values = [float(item.rstrip(b"fF")) for item in items]
     if any(map(math.isinf, values)):
         return None
     try:

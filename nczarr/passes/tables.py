@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Dataset, Dimension, Group, UserType, Variable
 from nczarr.ast.walk import groups
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(NamedTuple):
     """What a tree declares, by FQN. Of two of one name the first counts (the second has been reported)."""
 
     groups: dict[str, Group]
