@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.ast import Constant, Dataset, Dimension, Group, UserType, Variable
 from nczarr.data.source import Parts
@@ -49,8 +49,7 @@ class Unchecked:
         return spans[index] if index < len(spans) else otherwise
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A tree that keeps every rule, and the facts about it, by FQN. Nothing here depends on a target.
 
     Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of

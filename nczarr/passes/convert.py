@@ -7,7 +7,6 @@ ncgen casts as C does, in silence; here out of range is an error and a lost frac
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -261,35 +260,6 @@ class Converter:
             "value-range", f"no integer type holds both {highest} and {min(values)}", lowest, "write the type first"
         )
         return None
-
-
-_PLAIN_NUMBER = re.compile(rb"(-?(?:0|[1-9][0-9]{0,18}))|(-?[0-9]{1,18}\.[0-9]{0,18}(?:[eE][+-]?[0-9]{1,3})?)([fF]?)")
-
-
-def plain_number(text: bytes, declared: str | None) -> Constant | None:
-    """One number in its plainest form as a constant of a declared type, or of its own; None if anything is unusual.
-
-    What it takes, it takes as the literal-by-literal way would (tests compare the two).
-    """
-    match = _PLAIN_NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    digits, real, suffix = match.groups()
-    value: int | float = int(digits) if digits is not None else float(real)
-    if suffix:
-        value = single(value)
-    type_name = declared or ("int" if digits is not None else "float" if suffix else "double")
-    atomic = ATOMIC[type_name]
-    if atomic.is_integer:
-        if digits is None or not atomic.low <= value <= atomic.high:
-            return None
-    elif atomic.is_float:
-        value = single(float(value)) if type_name == "float" else float(value)
-        if not math.isfinite(value):
-            return None
-    else:
-        return None
-    return Constant(type=type_name, count=1, data=pack(type_name, [value]))
 
 
 def _integer(literal: Literal) -> int:

@@ -7,7 +7,7 @@ fault at its place. Rules: cdl-language §7.3; recursion follows the type, never
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
@@ -19,8 +19,7 @@ from nczarr.passes.numerals import Literal
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a message calls the thing that takes the values, and whether `_` may stand for its fill value."""
 
     what: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Dataset, Dimension, Group, UserType, Variable
@@ -10,8 +10,7 @@ from nczarr.ast.walk import groups
 from nczarr.passes.checked import Unchecked
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(NamedTuple):
     """What a tree declares, by FQN. Of two of one name the first counts (the second has been reported)."""
 
     groups: dict[str, Group]

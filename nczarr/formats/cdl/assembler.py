@@ -12,9 +12,10 @@ from nczarr.diagnostics import Label, Report
 from nczarr.formats.cdl.scope import Scope, VariableDraft
 from nczarr.formats.cdl.specials import GLOBAL, Specials
 from nczarr.formats.cdl.words import Words
-from nczarr.passes.convert import Converter, plain_number
+from nczarr.passes.convert import Converter
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
+from nczarr.passes.plain_numbers import plain_numbers
 from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.cdl_patterns import PRIMITIVES
 from nczarr.syntax.tokens import Token
@@ -99,8 +100,8 @@ class Assembler:
     def _constant(
         self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
     ) -> Constant | None:
-        quick = self.single(bytes(self.source.data[values.start : values.end]).strip(), declared)
-        if quick is not None:
+        quick = self.plain(bytes(self.source.data[values.start : values.end]), declared)
+        if quick is not None and (name != "_FillValue" or variable is None or quick.count == 1):
             return quick
         literals = self.lists.read(values.start, values.end)
         if literals is None:
@@ -130,15 +131,15 @@ class Assembler:
             known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
         return known
 
-    def single(self, text: bytes, declared: str | None) -> Constant | None:
-        """The constant of one plain number, which most attributes are; None: read it as a list.
+    def plain(self, text: bytes, declared: str | None) -> Constant | None:
+        """The constant of plain numbers, which most attributes are; None: read the text as a list of literals.
 
-        Equal numbers share one constant: a schema says the same scale factors and fill values over and over.
+        Equal texts share one constant: a schema says the same scale factors and fill values over and over.
         """
         key = (declared, text, False)
         known = self._known.get(key)
         if known is None:
-            known = plain_number(text, declared)
+            known = plain_numbers(text, declared)
             if known is not None:
                 self._known[key] = known
         return known

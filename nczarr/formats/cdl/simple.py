@@ -79,7 +79,7 @@ def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]
     place = Span(assembler.source, *match.span("attribute"))
     variable = scope.variable_by_name.get(word1.decode()) if word1 is not None and word2 is None else None
     if (variable is not None or word1 is None) and not name.startswith("_"):
-        constant = assembler.text(text) if text is not None else assembler.single(other.strip(), None)
+        constant = assembler.text(text) if text is not None else assembler.plain(other, None)
         if constant is not None:
             attributes = variable.attributes if variable is not None else scope.attributes
             attributes.append(Attribute(name=name, value=constant, span=place))
