@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Constant, Dataset, Dimension, Group, UserType, Variable
+from nczarr.ast import ATOMIC, Constant, Dimension, UserType, Variable
+from nczarr.ast.walk import G, rebuilt
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
@@ -32,28 +33,21 @@ def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
             if isinstance(reference, str) and known.dimensions[reference].unlimited:
                 lengths[reference] = max(lengths.get(reference, 0), extent)
     if lengths:
-        sized = _sized(work.dataset, "/", lengths)
-        members = {field: getattr(sized, field) for field in Group.model_fields if field != "name"}
-        dataset = work.dataset
-        work.dataset = Dataset(**members, name=dataset.name, version=dataset.version, kind=dataset.kind)
+        work.dataset = _sized(work.dataset, "/", lengths)
     return work
 
 
-def _sized(group: Group, path: str, lengths: dict[str, int]) -> Group:
+def _sized(group: G, path: str, lengths: dict[str, int]) -> G:
     dimensions = []
     for dimension in group.dimensions:
         length = lengths.get(names.join(path, dimension.name), 0)
         if length > dimension.size and dimension.unlimited:
             dimension = Dimension(name=dimension.name, size=length, unlimited=True, span=dimension.span)
         dimensions.append(dimension)
-    return Group(
-        name=group.name or "_",
-        types=group.types,
+    return rebuilt(
+        group,
         dimensions=tuple(dimensions),
-        variables=group.variables,
-        attributes=group.attributes,
         groups=tuple(_sized(child, names.join(path, child.name), lengths) for child in group.groups),
-        span=group.span,
     )
 
 

@@ -25,14 +25,13 @@ from nczarr.syntax.cdl_patterns import (
     KIND,
     MAX_GROUPS,
     NAME,
-    NEXT_DATA,
-    NEXT_STATEMENT,
     PLAIN,
     PUNCTUATION,
     SECTIONS,
     SIMPLE,
     SPACE,
     WORDS,
+    next_statement,
 )
 from nczarr.syntax.tokens import Token
 
@@ -292,7 +291,7 @@ class FastTokens:
                 end = match.start()
                 end -= len(bytes(data[at:end])) - len(bytes(data[at:end]).rstrip())
                 break
-        for match in (NEXT_STATEMENT if attribute else NEXT_DATA).finditer(data, at, end):
+        for match in next_statement(attribute=attribute).finditer(data, at, end):
             before = bytes(data[at : match.start()])
             if before.count(b'"') % 2 == 0 and before.rstrip()[-1:] not in (b"", b",", b"{"):
                 return at + len(before.rstrip())
