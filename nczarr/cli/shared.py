@@ -50,15 +50,17 @@ class Messages:
 
     def finish(self, stream: IO[str] | None = None) -> int:
         """Print everything that was found and return the exit status: the worst of the errors."""
-        from nczarr import render
-
         out = stream or sys.stderr
         found = self.report.sorted()
         if self._quiet:
             found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
-        if found and self._json:
+        if not found:
+            return 0
+        from nczarr import render
+
+        if self._json:
             out.writelines(render.json_lines(found))
-        elif found:
+        else:
             out.writelines(render.human(found, colour=render.wants_colour(out)))
             out.write(f"{render.summary(found, self.report.dropped)}\n")
         out.flush()

@@ -16,7 +16,6 @@ from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
 from nczarr.passes.checked import Checked, Observer, Unchecked
 from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
-from nczarr.passes.kinds import check_kind
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
 from nczarr.passes.tables import tables_of
@@ -50,6 +49,8 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         if observer is not None:
             observer(step.__name__, work.dataset)
     if kind is not None:
+        from nczarr.passes.kinds import check_kind  # few runs ask for a kind
+
         check_kind(work, kind, report)
     known = tables_of(work)
     shapes = shapes_of(work, report)
