@@ -18,8 +18,7 @@ from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("random")
-settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")
-"""Quick tests draw the same examples every time; `make proof` draws new ones."""
+settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent
 
