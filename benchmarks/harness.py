@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,9 +107,9 @@ def measure(
     return met
 
 
-def need(*tools: str) -> None:
-    """Exit, saying so, if a peer's command is not installed."""
-    missing = [tool for tool in tools if shutil.which(tool) is None]
+def need(*peers: str) -> None:
+    """Exit, saying so, if a peer's command or library is not installed."""
+    missing = [peer for peer in peers if shutil.which(peer) is None and find_spec(peer) is None]
     if missing:
         raise SystemExit(f"benchmark: the peer {', '.join(missing)} is not installed")
 
