@@ -21,7 +21,9 @@ from nczarr.source import Buffer, Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SLAB = 1 << 20
+SLAB = 1 << 17
+"""Bytes read at once: small enough to stay in the cache, and for memory to be used again instead of mapped anew."""
+
 SMALL = 256
 """Shorter lists are read literal by literal: numpy's import alone costs more than they do."""
 
@@ -55,20 +57,43 @@ def read_numbers(
     """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
     if end - start < SMALL:
         return None
-    import numpy as np
-
-    parts: list[NDArray[Any]] = []
+    out = _Growing()
     at = start
     reader = _Slabs(type_name, fill)
     try:
         while at < end:
             stop = _cut(source.data, at, end)
-            last = stop >= end
-            parts.append(reader.read(bytes(source.data[at:stop]), last=last))
+            numbers = reader.read(bytes(source.data[at:stop]), last=stop >= end)
+            out.extend(numbers, remaining=(end - at) / (stop - at))
             at = stop
     except _GiveUp:
         return None
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return out.values()
+
+
+class _Growing:
+    """An array under construction: room is made for what the text promises, so that little is copied twice."""
+
+    def __init__(self) -> None:
+        self.room: NDArray[Any] | None = None
+        self.length = 0
+
+    def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
+        """Append numbers; `remaining` is how many times their text fits into what is left to read, itself included."""
+        import numpy as np
+
+        length = self.length + len(numbers)
+        if self.room is None or length > len(self.room):
+            room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
+            if self.room is not None:
+                room[: self.length] = self.room[: self.length]
+            self.room = room
+        self.room[self.length : length] = numbers
+        self.length = length
+
+    def values(self) -> NDArray[Any] | None:
+        """All numbers; room that was never used costs no memory."""
+        return None if self.room is None else self.room[: self.length]
 
 
 def _cut(data: Buffer, at: int, end: int) -> int:
