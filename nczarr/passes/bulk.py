@@ -27,8 +27,10 @@ SLAB = 1 << 17
 SMALL = 256
 """Shorter lists are read literal by literal: numpy's import alone costs more than they do."""
 
-_CLEAN_INTEGERS = b"0123456789+-, \t\r\n\f"
-_CLEAN = b"0123456789+-.eE, \t\r\n\f"
+_ODD_IN_INTEGERS = bytes(code not in b"0123456789+-, \t\r\n\f" for code in range(256))
+_ODD_IN_REALS = bytes(code not in b"0123456789+-.eE, \t\r\n\f" for code in range(256))
+"""Tables that mark each byte numpy would not read as a number of the kind."""
+
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 _COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
@@ -131,9 +133,9 @@ class _Slabs:
         """The numbers of one slab. Raises _GiveUp."""
         if b"/" in text:
             text = _COMMENT.sub(b" ", text)
-        allowed = _CLEAN_INTEGERS if self.atomic.is_integer else _CLEAN
-        if text.translate(None, allowed):
-            text = self._rewrite(text, allowed)
+        odd = text.translate(_ODD_IN_INTEGERS if self.atomic.is_integer else _ODD_IN_REALS)
+        if b"\1" in odd:
+            text = self._rewrite(text, odd)
         stripped = text.rstrip()
         if not last:
             stripped = stripped[:-1]  # the comma at which the slab was cut
@@ -141,16 +143,13 @@ class _Slabs:
             raise _GiveUp
         return self._parse(stripped, _commas(stripped) + 1)
 
-    def _rewrite(self, text: bytes, allowed: bytes) -> bytes:
+    def _rewrite(self, text: bytes, odd: bytes) -> bytes:
         """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
         import numpy as np
 
-        table = bytearray(b"\1" * 256)
-        for code in allowed:
-            table[code] = 0
         pieces: list[bytes] = []
         done = 0
-        for at in np.flatnonzero(np.frombuffer(text.translate(table), bool)).tolist():
+        for at in np.flatnonzero(np.frombuffer(odd, bool)).tolist():
             if at < done:
                 continue
             start = max(text.rfind(b",", done, at) + 1, done)
