@@ -49,8 +49,9 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         work = step(work, report)
         if observer is not None:
             observer(step.__name__, work.dataset)
-    if kind is not None:
-        check_kind(work, kind, report)
+    wanted = kind or work.dataset.kind
+    if wanted is not None:
+        check_kind(work, wanted, report)
     known = tables(work.dataset)
     shapes = shapes_of(work, report)
     if report.errors:
