@@ -48,10 +48,11 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         work = step(work, report)
         if observer is not None:
             observer(step.__name__, work.dataset)
-    if kind is not None:
-        from nczarr.passes.kinds import check_kind  # few runs ask for a kind
+    wanted = kind or work.dataset.kind
+    if wanted not in (None, "nc4"):
+        from nczarr.passes.kinds import check_kind  # few datasets are of another kind
 
-        check_kind(work, kind, report)
+        check_kind(work, wanted, report)
     known = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:

@@ -230,8 +230,8 @@ class Converter:
                 self.name(literal, "an attribute without a type")
                 return None
             if literal.kind in ("list", "nil", "hex"):
-                what = {"list": "values in braces", "nil": "NIL", "hex": "hexadecimal constants"}[literal.kind]
-                message = f"{what} need an attribute with a type"
+                what = {"list": "values in braces need", "nil": "NIL needs", "hex": "hexadecimal constants need"}
+                message = f"{what[literal.kind]} an attribute with a type"
                 self.error("untyped-attribute", message, literal, "write the type first, as in `string :a = NIL ;`")
                 return None
             if (literal.kind == "string") != (first.kind == "string"):
@@ -247,6 +247,8 @@ class Converter:
         if len(types) == 1:
             return types.pop()
         values = [_integer(literal) for literal in literals]
+        if min(values) < 0:  # beside a negative number, a plain one is unsigned no longer
+            types = {self._signed(literal) for literal in literals}
         width = max(ATOMIC[name].size for name in types)
         for candidate in ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"):
             atomic = ATOMIC[candidate]
@@ -260,6 +262,11 @@ class Converter:
             "value-range", f"no integer type holds both {highest} and {min(values)}", lowest, "write the type first"
         )
         return None
+
+    def _signed(self, literal: Literal) -> str:
+        """The type of an integer; int64 for one that is uint64 only because it is large and says no type."""
+        plain = literal.type == "uint64" and bytes(self.source.data[literal.end - 1 : literal.end]).isdigit()
+        return "int64" if plain and literal.value <= ATOMIC["int64"].high else literal.type
 
 
 def _integer(literal: Literal) -> int:

@@ -75,7 +75,8 @@ class Numerals:
             value = int(digits)
         if declared:
             return self._suffixed(value, declared, digits, start, end)
-        for candidate in ("int", "uint", "int64", "uint64") if value >= 0 else ("int", "int64"):
+        # As ncgen has it: above uint a plain number is uint64, and int64 only below zero.
+        for candidate in ("int", "uint", "uint64") if value >= 0 else ("int", "int64"):
             if ATOMIC[candidate].low <= value <= ATOMIC[candidate].high:
                 return Literal("int", value, candidate, start, end)
         if value < 0:

@@ -43,7 +43,8 @@ def _opaque(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     assembler.uses[names.join(scope.path, assembler.words.name(name.start, name.end)) + "="] = (
         assembler.span(parts.tokens[0]),
     )
-    size = integer(assembler, size_context, "bad-opaque-size", "an opaque type has at least one byte", 1)
+    what, below = "the size of an opaque type is an integer", "an opaque type has at least one byte"
+    size = integer(assembler, size_context, "bad-opaque-size", what, 1, below)
     declared = assembler.words.declared(name.start, name.end, "type")
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
