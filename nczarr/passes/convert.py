@@ -230,8 +230,8 @@ class Converter:
                 self.name(literal, "an attribute without a type")
                 return None
             if literal.kind in ("list", "nil", "hex"):
-                what = {"list": "values in braces", "nil": "NIL", "hex": "hexadecimal constants"}[literal.kind]
-                message = f"{what} need an attribute with a type"
+                what = {"list": "values in braces need", "nil": "NIL needs", "hex": "hexadecimal constants need"}
+                message = f"{what[literal.kind]} an attribute with a type"
                 self.error("untyped-attribute", message, literal, "write the type first, as in `string :a = NIL ;`")
                 return None
             if (literal.kind == "string") != (first.kind == "string"):

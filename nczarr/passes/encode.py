@@ -40,9 +40,18 @@ class Encoder:
         if type_name == "char":
             data = b"".join(self._char(literal, place) or b"" for literal in literals)
             return Constant.text(data)
+        if (bare := self.bare(literals, type_name)) is not None:
+            self.value(bare, type_name, place)  # says that braces are missing: once, not for every value
+            return None
         values = [self.value(literal, type_name, place) for literal in literals]
         known = [value for value in values if value is not None]
         return self.join(type_name, known) if len(known) == len(values) else None
+
+    def bare(self, literals: Sequence[Literal], type_name: TypeName) -> Literal | None:
+        """The first value that lacks its braces, if the type asks for them."""
+        if not isinstance(self.types.get(type_name), VlenType | CompoundType):
+            return None
+        return next((literal for literal in literals if literal.kind not in ("list", "fill")), None)
 
     def join(self, type_name: TypeName, values: Sequence[Constant]) -> Constant:
         """Constants of one type as one constant."""
@@ -169,6 +178,8 @@ class Encoder:
             return None
         given: list[Literal] = literal.value
         if len(given) > len(declared.fields):
+            if self._field_without_braces(given, declared, place):
+                return None
             ones = "field" if len(declared.fields) == 1 else "fields"
             message = f"compound `{declared.name}` has {len(declared.fields)} {ones}, {len(given)} values are given"
             self.convert.error("too-many-values", message, given[len(declared.fields)])
@@ -187,6 +198,15 @@ class Encoder:
         if not is_fixed(type_name, self.types):
             return Constant(type=type_name, count=1, data=tuple(values))
         return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
+
+    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Place) -> bool:
+        """Whether there are too many values because a field lacks its braces, which is then reported."""
+        for literal, field in zip(given, declared.fields, strict=False):
+            array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
+            if array or self.bare([literal], field.type) is not None:
+                self._field(literal, field, None, literal, place)
+                return True
+        return False
 
     def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Place) -> tuple[Constant, ...]:
         """The fields of the variable's own `_FillValue`, if it has one and its fields are constants of their own."""

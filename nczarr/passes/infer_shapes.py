@@ -14,8 +14,9 @@ from nczarr.ast import ATOMIC, Constant, Dataset, Dimension, Group, UserType, Va
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.columns import FILLED_LIMIT, arrays, filled, is_plain_fill
+from nczarr.passes.columns import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
 from nczarr.passes.tables import tables
+from nczarr.source import Span
 
 MAX_RANK = 1024
 """The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
@@ -112,7 +113,8 @@ def place_values(
 ) -> dict[str, Parts]:
     """The arrays of every variable that has data: those of the front end, and the columns in their places.
 
-    Reports no-fill-value where a `_FillValue` with ragged content would have to be written out too often.
+    Reports no-fill-value where a list is short and nothing can fill it, and where a `_FillValue` with ragged content
+    would have to be written out too often.
     """
     found = dict(work.parts)
     known = tables(work.dataset).variables
@@ -121,6 +123,12 @@ def place_values(
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
             continue
         fill = fills.get(path)
+        if fill is None and not _is_whole(columns, variable, shapes[path], work):
+            message = f"the list of `{variable.name}` is short, and its enum has no constant of value 0 to fill with"
+            place = work.lists.get(path, variable.span)
+            end = Span(place.source, place.end, place.end + 1)
+            report.error("no-fill-value", message, end, helps=["give all values, or the variable a `_FillValue`"])
+            continue
         if fill is not None and not is_plain_fill(fill, types):
             if math.prod(shapes[path]) > FILLED_LIMIT:
                 message = f"the ragged `_FillValue` of `{variable.name}` would fill over {FILLED_LIMIT} elements"
@@ -129,3 +137,13 @@ def place_values(
             columns = filled(columns, fill, shapes[path])
         found[path] = arrays(columns, variable.type, shapes[path], types, fill)
     return found
+
+
+def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
+    """Whether a list gives every value up to its own end; records that only other variables have do not count."""
+    known = tables(work.dataset).dimensions
+    wanted = 1
+    for reference, length, extent in zip(variable.dimensions, shape, columns.extents, strict=True):
+        grows = isinstance(reference, str) and known[reference].unlimited
+        wanted *= extent if grows else length
+    return sum(columns.lengths) >= wanted

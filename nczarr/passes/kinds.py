@@ -15,6 +15,8 @@ from nczarr.passes.checked import Unchecked
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Span
 
+_LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
+"""The largest dimension of a kind: the library counts bytes, and rounds up to four (NC_EDIMSIZE)."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
 
 
@@ -43,8 +45,13 @@ class _KindChecker:
             for attribute in group.attributes:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
+            place = self.work.use(path + "=", 0, dimension.span)
+            longest = _LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
-                self._unlimited(path, self.work.use(path + "=", 0, dimension.span), dimension.name)
+                self._unlimited(path, place, dimension.name)
+            elif dimension.size > longest:
+                wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
+                self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
         for path, variable in self.known.variables.items():
             self._variable(path, variable)
 

@@ -272,7 +272,8 @@ class _VariableReader:
         if self.variable.type == "char":
             constant = self._chars(literals, axis, limit)
         else:
-            if limit is not None and len(literals) > limit:
+            bare = self.encoder.bare(literals, self.variable.type)
+            if bare is None and limit is not None and len(literals) > limit:
                 self._too_many(literals[limit], limit, len(literals))
             place = Place(self.what, self.fill)
             found = self.encoder.constant(literals, self.variable.type, place)

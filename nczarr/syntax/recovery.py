@@ -31,13 +31,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What it answers: code and message; `after` puts it behind the previous token instead of at the found one."""
+    """What it answers: code and message, at the found token; or behind the previous one (`after`), or at a `place`."""
 
     code: str
     message: str
     after: bool = False
     helps: tuple[str, ...] = ()
     others: tuple[Label, ...] = ()
+    place: Span | None = None
 
 
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
@@ -89,7 +90,9 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             context,
         )
         finding = self.explain(fault)
-        if finding.after and fault.previous is not None:
+        if finding.place is not None:
+            span = finding.place
+        elif finding.after and fault.previous is not None:
             span = Span(self.source, fault.previous.end, fault.previous.end)
         else:
             span = Span(self.source, found.start, max(found.end, found.start))

@@ -62,7 +62,7 @@ def integer(
     if not literals:
         return None
     literal = literals[0]
-    if literal.type in ("byte", "short", "ubyte", "ushort") and low is None:
+    if literal.type in ("byte", "short", "ubyte", "ushort"):
         assembler.report.error(code, message, span, helps=["write it without a suffix"])
         return None
     value: int = literal.value

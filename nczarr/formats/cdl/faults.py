@@ -6,6 +6,7 @@ from nczarr.diagnostics import Label
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.recovery import Fault, Finding
+from nczarr.syntax.tokens import Token
 
 _SPELLED = {
     P.LBRACE: "`{`", P.RBRACE: "`}`", P.LPAREN: "`(`", P.RPAREN: "`)`", P.COLON: "`:`", P.SEMICOLON: "`;`",
@@ -45,6 +46,11 @@ class Explainer:
         found, expected = fault.found, fault.expected
         if found.type == -1 and P.RBRACE in expected:
             return self._unclosed()
+        slash = next((token for token in (found, fault.previous) if token is not None and self._joined(token)), None)
+        if slash is not None:
+            message = 'a netCDF name cannot contain "/"'
+            here = Span(self.source, slash.start, slash.end)
+            return Finding("slash-in-name", message, helps=("use another character",), place=here)
         if P.SEMICOLON in expected and self._ends_statement(fault):
             after = _STATEMENT.get(fault.rule, "the statement")
             if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
@@ -54,6 +60,11 @@ class Explainer:
         if special is not None:
             return special
         return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
+
+    def _joined(self, token: Token) -> bool:
+        """Whether a path continues the name before it, as in `a/b`."""
+        before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
+        return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
 
     def _unclosed(self) -> Finding:
         line, column = self.source.position(self.opened)
@@ -76,9 +87,12 @@ class Explainer:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)
                 return Finding("expected-token", f"expected `= value` after the enum constant `{name}`")
-            case "enumdef" | "enumconst" | "name" if previous is not None and self._in(fault, P.EnumdefContext):
-                if previous.type == P.COMMA:
-                    return Finding("expected-token", "expected an enum constant after `,`")
+            case "enumdef" | "enumconst" | "name" if (
+                previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
+            ):
+                return Finding("expected-token", "expected an enum constant after `,`")
+            case "name":
+                return Finding("expected-token", f"expected a name, found {self._shown(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
                 return Finding("expected-token", "expected `=` after the attribute name")
             case "vlendef":

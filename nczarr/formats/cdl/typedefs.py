@@ -43,7 +43,8 @@ def _opaque(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     assembler.uses[names.join(scope.path, assembler.words.name(name.start, name.end)) + "="] = (
         assembler.span(parts.tokens[0]),
     )
-    size = integer(assembler, size_context, "bad-opaque-size", "an opaque type has at least one byte", 1)
+    what, below = "the size of an opaque type is an integer", "an opaque type has at least one byte"
+    size = integer(assembler, size_context, "bad-opaque-size", what, 1, below)
     declared = assembler.words.declared(name.start, name.end, "type")
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
@@ -85,12 +86,12 @@ def _enum_constant(assembler: Assembler, base: str, context: Any) -> EnumConstan
     constant_name = assembler.words.name(name.start, name.end)
     value = integer(assembler, size, "bad-number", "the value of an enum constant is an integer", None)
     if value is None:
-        return EnumConstant(name=constant_name, value=0, span=assembler.span(name))
+        return None
     atomic = ATOMIC[base]
     if not atomic.low <= value <= atomic.high:
         message = f"{value} does not fit the base type {base} ({atomic.low} .. {atomic.high})"
         assembler.report.error("value-range", message, assembler.span(size.children[0].symbol))
-        value = atomic.low
+        return None
     return EnumConstant(name=constant_name, value=value, span=assembler.span(name))
 
 
