@@ -26,7 +26,7 @@ test: $(READY) ## the quick tests (under two minutes)
 	@$(RUN) -m pytest -m "not slow" -n auto
 
 proof: $(READY) ## everything: exactness, fuzzing, peers, load
-	@$(RUN) -m pytest -n auto
+	@NCZARR_RANDOM=1 $(RUN) -m pytest -n auto
 
 check: format-check lint types grammar-check docs-check test ## everything that must be green before a commit
 

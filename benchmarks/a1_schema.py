@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 def row(folder: Path, quick: bool) -> bool:
     """A large schema against ncgen."""
-    need("ncgen")
+    need("ncgen", "netCDF4")
     size = (10, 100, 8) if quick else (100, 100, 8)
     (folder / "a1.cdl").write_text(schema(*size))
 

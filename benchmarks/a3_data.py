@@ -57,7 +57,7 @@ def _lines(kind: str, form: str, count: int, pick: object) -> Iterator[str]:
 
 def row(folder: Path, quick: bool) -> bool:
     """Many values against ncgen."""
-    need("ncgen")
+    need("ncgen", "netCDF4", "zarr")
     write(folder / "a3.cdl", 400_000 if quick else 18_000_000)
     size = (folder / "a3.cdl").stat().st_size
 

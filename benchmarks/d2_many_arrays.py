@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from subprocess import run
 
-from harness import ROOT, Run, execute, main, need
+from harness import ROOT, Run, execute, main, need, set_aside
 
 GROUPS = 100
 GOAL = 1.3
@@ -102,7 +102,7 @@ def row(folder: Path, quick: bool) -> bool:
     environment = {"PYTHONPATH": str(ROOT)}
     pairs: list[tuple[Run, float]] = []
     for _ in range(6):
-        run(["rm", "-rf", str(folder / "ours"), str(folder / "peer")], check=True)
+        set_aside(folder, ["ours", "peer"])
         written = float(run(command, env=environment, check=True, capture_output=True, text=True).stdout)
         pairs.append((execute(["cp", "-r", "ours", "peer"], folder), written))
     counted = pairs[1:]

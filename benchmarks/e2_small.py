@@ -23,7 +23,7 @@ variables:
 
 def row(folder: Path, quick: bool) -> bool:
     """A tiny schema against ncgen."""
-    need("ncgen")
+    need("ncgen", "netCDF4")
     (folder / "small.cdl").write_text(SCHEMA)
 
     def compare() -> str:

@@ -28,7 +28,8 @@ def process() -> None:
     import gc
     import os
 
-    gc.set_threshold(100_000, 20, 20)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # read from every package that is installed
+    gc.set_threshold(1_000_000, 20, 20)
     status = main()
     try:
         sys.stdout.flush()

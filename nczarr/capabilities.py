@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 ALL_ATOMIC = frozenset(
     ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
@@ -17,8 +16,7 @@ CDF5_ATOMIC = ALL_ATOMIC - {"string"}
 USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 
 
-@dataclass(frozen=True, slots=True)
-class Arrays:
+class Arrays(NamedTuple):
     """How a chunked store lays down the arrays that `data.parts` makes of a variable.
 
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
@@ -30,8 +28,7 @@ class Arrays:
     separator: str = "."
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """What a target keeps. The defaults hold the whole model; a format says where it holds less.
 
     `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
@@ -81,11 +78,10 @@ NETCDF_KINDS: dict[str, Capabilities] = {
 """What each kind of netCDF file holds (cdl-language §7.5). nc7 is the classic model inside an HDF5 file."""
 
 NETCDF_KINDS["nc6"] = NETCDF_KINDS["nc3"]
-NETCDF_KINDS["nc7"] = replace(NETCDF_KINDS["nc3"], storage=True)
+NETCDF_KINDS["nc7"] = NETCDF_KINDS["nc3"]._replace(storage=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """One row of the table of formats.
 
     `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.

@@ -7,8 +7,8 @@ want one exception that carries everything that was found.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from nczarr.source import NOWHERE, Span
 
@@ -21,8 +21,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset."""
 
     span: Span = NOWHERE
@@ -32,8 +31,7 @@ class Label:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding: a stable code (`codes.py`), one line of message, a primary place, and what may help."""
 
     code: str
@@ -70,7 +68,7 @@ class Report:
     def add(self, diagnostic: Diagnostic) -> None:
         """Take one diagnostic; the same code at the same place with the same message is taken once."""
         if self.strict and diagnostic.severity is Severity.WARNING:
-            diagnostic = replace(diagnostic, severity=Severity.ERROR)
+            diagnostic = diagnostic._replace(severity=Severity.ERROR)
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:
             return

@@ -7,7 +7,6 @@ escape/unescape is an inverse pair. A FQN (`/g1/a\\ b`) follows the data model s
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -144,5 +143,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     lowered = {candidate.lower(): candidate for candidate in known}
     if name.lower() in lowered:
         return lowered[name.lower()]
+    import difflib  # only where a name is wrong
+
     found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return found[0] if found else None

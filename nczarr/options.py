@@ -7,15 +7,14 @@ no option is named. Contract: DESIGN §4 (options) and §5 (`write`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How to read, plan and write.
 
     `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
@@ -29,8 +28,8 @@ class Options:
     """
 
     kind: Kind | None = None
-    chunks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    codecs: Mapping[str, str] = field(default_factory=dict)
+    chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    codecs: Mapping[str, str] = MappingProxyType({})
     consolidated: bool = False
     char_netcdf: bool = False
     overwrite: bool = False

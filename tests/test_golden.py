@@ -1,7 +1,7 @@
 """Goldens: one input shows its face in every format.
 
-Inputs are samples/ and tests/golden/*.in.cdl; `<input>.<face>` is what we make of it. `pytest --accept GLOB` rewrites the faces
-whose file name matches, and still fails. They are believed because peers read them (tests/peers).
+Inputs are samples/ and tests/golden/*.in.cdl; `<input>.<face>` is what we make of it. `pytest --accept GLOB`
+rewrites the faces whose file name matches, and still fails. They are believed because peers read them (tests/peers).
 """
 
 from __future__ import annotations

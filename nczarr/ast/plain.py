@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import SPECIAL_FLOATS, Constant, shortest
@@ -25,8 +24,7 @@ _UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 """Control characters for which JSON has no short escape; the netCDF library does not decode `\\uXXXX`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(NamedTuple):
     """`value`: the JSON value, None where nothing readable can stand; `exact`: it and the type say everything."""
 
     value: Any
@@ -46,6 +44,8 @@ def plain(constant: Constant) -> Plain:
     if constant.type == "string":
         texts = [_readable(item if isinstance(item, bytes) else None) for item in data]
         return Plain(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
+    if atomic.is_integer:
+        return Plain(_alone(list(constant.as_numbers())), True)
     values = [number(item, constant.type) for item in constant.as_numbers()]
     return Plain(_alone(values), _packs_to(values, atomic.code, data))
 
@@ -55,7 +55,7 @@ def number(value: int | float, type_name: str) -> int | float | str:
     if isinstance(value, int):
         return value
     if math.isfinite(value):
-        return float(shortest(value, type_name))
+        return float(shortest(value, type_name)) if type_name == "float" else value
     return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
 
 

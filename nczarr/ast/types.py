@@ -6,8 +6,7 @@ Source of the rules: the NCZarr data model (atomic types, opaque, compound) and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field as PydanticField
 from pydantic import NonNegativeInt, PositiveInt
@@ -17,8 +16,7 @@ from nczarr.ast.node import Name, Node, TypeName
 IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"]
 
 
-@dataclass(frozen=True, slots=True)
-class Atomic:
+class Atomic(NamedTuple):
     """What is known of an atomic type: size in bytes (0: variable), `struct` code, integer range."""
 
     name: str

@@ -66,20 +66,19 @@ class Constant(Node):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_json(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or "data" in value:
+    def _complete(cls, value: Any) -> Any:
+        """Read the JSON form, and see that data and count agree (not `after`, which runs once more a parent)."""
+        if not isinstance(value, dict):
             return value
-        return {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Constant:
-        atomic = ATOMIC.get(self.type)
-        if atomic is None:
-            return self
-        length = len(self.data)
-        if isinstance(self.data, bytes) is (atomic.name == "string") or length != self.count * (atomic.size or 1):
-            raise ValueError(f"data of {length} do not make {self.count} values of type {self.type}")
-        return self
+        if "data" not in value:
+            value = {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
+        atomic = ATOMIC.get(value.get("type", ""))
+        data, count = value.get("data"), value.get("count")
+        if atomic is not None and isinstance(data, bytes | tuple) and isinstance(count, int):
+            length = len(data)
+            if isinstance(data, bytes) is (atomic.name == "string") or length != count * (atomic.size or 1):
+                raise ValueError(f"data of {length} do not make {count} values of type {atomic.name}")
+        return value
 
     @model_serializer(mode="plain", when_used="json")
     def _to_json(self) -> dict[str, Any]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from nczarr import names
 from nczarr.ast.dataset import Group
+
+G = TypeVar("G", bound=Group)
 
 MAX_DEPTH = 64
 """Groups and types may nest this deep: JSON, hash and repr of nodes recurse, and overflow well below 900."""
@@ -18,6 +21,12 @@ def groups(root: Group, path: str = "/") -> Iterator[tuple[str, Group]]:
     yield path, root
     for child in root.groups:
         yield from groups(child, names.join(path, child.name))
+
+
+def rebuilt(group: G, **members: Any) -> G:
+    """A new group, or dataset if it is one, with some members replaced. The node is validated as any other."""
+    kept = {name: getattr(group, name) for name in type(group).model_fields}
+    return type(group)(**{**kept, **members})
 
 
 @contextmanager

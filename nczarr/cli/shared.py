@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
@@ -51,15 +50,17 @@ class Messages:
 
     def finish(self, stream: IO[str] | None = None) -> int:
         """Print everything that was found and return the exit status: the worst of the errors."""
-        from nczarr import render
-
         out = stream or sys.stderr
         found = self.report.sorted()
         if self._quiet:
             found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
-        if found and self._json:
+        if not found:
+            return 0
+        from nczarr import render
+
+        if self._json:
             out.writelines(render.json_lines(found))
-        elif found:
+        else:
             out.writelines(render.human(found, colour=render.wants_colour(out)))
             out.write(f"{render.summary(found, self.report.dropped)}\n")
         out.flush()
@@ -81,6 +82,8 @@ class Messages:
         place = _innermost(error)
         notes = ["this is a fault of nczarr; please report it with the input"]
         if self._verbose:
+            import traceback
+
             notes.extend(line for text in traceback.format_exception(error) for line in text.rstrip("\n").split("\n"))
         text = f"{place} failed: {type(error).__name__}: {error}".replace("\n", " ")
         self.report.add(Diagnostic("internal-error", Severity.ERROR, text, notes=tuple(notes)))
@@ -93,7 +96,11 @@ def _reason(error: OSError) -> str:
 
 def _innermost(error: BaseException) -> str:
     """The phase that crashed, as a module of ours: the pass, front end or back end nearest to the fault."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frames = []
+    place = error.__traceback__
+    while place is not None:
+        frames.append(place.tb_frame)
+        place = place.tb_next
     ours = [name for frame in frames if (name := frame.f_globals.get("__name__", "")).startswith("nczarr.")]
     phases = [name for name in ours if name.startswith(("nczarr.passes.", "nczarr.formats.", "nczarr.link."))]
     return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`"

@@ -8,8 +8,7 @@ size is one child a member. Nothing else exists.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, UserType, VlenType
@@ -25,8 +24,7 @@ Types = Mapping[str, UserType]
 """Declared types by FQN."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One array of a variable: `shape` of the array, None in a ragged dimension whose length only data tells."""
 
     path: str

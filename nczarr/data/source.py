@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nczarr.ast.storage import Codec
 
@@ -37,8 +37,7 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
     return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How one array is laid out.
 
     `chunks` has one length a dimension (the shape itself for an array in one piece, `()` for a scalar);
@@ -54,8 +53,7 @@ class Layout:
     shards: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Encoded chunks as byte ranges, one row a chunk: equally long int64 columns (mask: int32).
 
     `chunk` is the linear index in the chunk grid, `source` an index into `sources` (paths or URLs).

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from nczarr.ast import Constant, Kind, Quantize, UserType
 from nczarr.extension.types import type_from_json, type_to_json
@@ -30,8 +30,7 @@ Json = dict[str, Any]
 Runs = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Superblock:
+class Superblock(NamedTuple):
     """Of the whole dataset: `kind` of netCDF file, the dataset's `name`, and the `model` version unless it is 2.0.0."""
 
     kind: Kind | None = None
@@ -49,8 +48,7 @@ class Superblock:
         return cls(document.get("kind"), document.get("name", ""), document.get("model"), document["version"])
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayExtension:
+class ArrayExtension(NamedTuple):
     """Of one variable.
 
     `type`: atomic name or FQN, where the dtype does not say it. `dimensions`: references as they were, where some
@@ -67,7 +65,7 @@ class ArrayExtension:
     endian: Literal["little", "big", "native"] | None = None
     fill_mode: Literal["fill", "nofill"] | None = None
     quantize: Quantize | None = None
-    nil: Mapping[str, Runs] = field(default_factory=dict)
+    nil: Mapping[str, Runs] = MappingProxyType({})
 
     def to_json(self) -> Json:
         """The JSON object; empty if nothing needs saying."""
@@ -107,8 +105,7 @@ class ArrayExtension:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupExtension:
+class GroupExtension(NamedTuple):
     """Of one group: its `types` in order; `members`: all variables, then all groups, in the order of definition, where
     the plain lists leave one out; `anonymous`: dimensions that stand for sizes; `variable`: it is no group at all.
     """
@@ -141,8 +138,7 @@ class GroupExtension:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeExtension:
+class AttributeExtension(NamedTuple):
     """Of one attribute whose value or type the plain form cannot carry: the `value`, and, where no plain form stands
     beside it, the place `at` which the attribute stood among all.
     """

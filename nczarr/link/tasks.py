@@ -9,15 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr.data.source import ArraySource, Index, Selection
 from nczarr.link.route import route
 from nczarr.passes.planned import Planned, Target
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill."""
 
     prefix: str

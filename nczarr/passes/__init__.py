@@ -16,10 +16,9 @@ from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
 from nczarr.passes.checked import Checked, Observer, Unchecked
 from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
-from nczarr.passes.kinds import check_kind
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
-from nczarr.passes.tables import tables
+from nczarr.passes.tables import tables_of
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant, Kind
@@ -50,9 +49,11 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         if observer is not None:
             observer(step.__name__, work.dataset)
     wanted = kind or work.dataset.kind
-    if wanted is not None:
+    if wanted not in (None, "nc4"):
+        from nczarr.passes.kinds import check_kind  # few datasets are of another kind
+
         check_kind(work, wanted, report)
-    known = tables(work.dataset)
+    known = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:
         return None
@@ -74,7 +75,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
 
 def _hopeless(work: Unchecked) -> bool:
     """Whether types contain themselves or what is not defined, so that values cannot be read by them."""
-    types = tables(work.dataset).types
+    types = tables_of(work).types
     return not acyclic(types, Report()) or any(not _defined(declared, types) for declared in types.values())
 
 

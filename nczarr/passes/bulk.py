@@ -21,12 +21,16 @@ from nczarr.source import Buffer, Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SLAB = 1 << 20
+SLAB = 1 << 17
+"""Bytes read at once: small enough to stay in the cache, and for memory to be used again instead of mapped anew."""
+
 SMALL = 256
 """Shorter lists are read literal by literal: numpy's import alone costs more than they do."""
 
-_CLEAN_INTEGERS = b"0123456789+-, \t\r\n\f"
-_CLEAN = b"0123456789+-.eE, \t\r\n\f"
+_ODD_IN_INTEGERS = bytes(code not in b"0123456789+-, \t\r\n\f" for code in range(256))
+_ODD_IN_REALS = bytes(code not in b"0123456789+-.eE, \t\r\n\f" for code in range(256))
+"""Tables that mark each byte numpy would not read as a number of the kind."""
+
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 _COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
@@ -55,20 +59,43 @@ def read_numbers(
     """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
     if end - start < SMALL:
         return None
-    import numpy as np
-
-    parts: list[NDArray[Any]] = []
+    out = _Growing()
     at = start
     reader = _Slabs(type_name, fill)
     try:
         while at < end:
             stop = _cut(source.data, at, end)
-            last = stop >= end
-            parts.append(reader.read(bytes(source.data[at:stop]), last=last))
+            numbers = reader.read(bytes(source.data[at:stop]), last=stop >= end)
+            out.extend(numbers, remaining=(end - at) / (stop - at))
             at = stop
     except _GiveUp:
         return None
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return out.values()
+
+
+class _Growing:
+    """An array under construction: room is made for what the text promises, so that little is copied twice."""
+
+    def __init__(self) -> None:
+        self.room: NDArray[Any] | None = None
+        self.length = 0
+
+    def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
+        """Append numbers; `remaining` is how many times their text fits into what is left to read, itself included."""
+        import numpy as np
+
+        length = self.length + len(numbers)
+        if self.room is None or length > len(self.room):
+            room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
+            if self.room is not None:
+                room[: self.length] = self.room[: self.length]
+            self.room = room
+        self.room[self.length : length] = numbers
+        self.length = length
+
+    def values(self) -> NDArray[Any] | None:
+        """All numbers; room that was never used costs no memory."""
+        return None if self.room is None else self.room[: self.length]
 
 
 def _cut(data: Buffer, at: int, end: int) -> int:
@@ -106,9 +133,9 @@ class _Slabs:
         """The numbers of one slab. Raises _GiveUp."""
         if b"/" in text:
             text = _COMMENT.sub(b" ", text)
-        allowed = _CLEAN_INTEGERS if self.atomic.is_integer else _CLEAN
-        if text.translate(None, allowed):
-            text = self._rewrite(text, allowed)
+        odd = text.translate(_ODD_IN_INTEGERS if self.atomic.is_integer else _ODD_IN_REALS)
+        if b"\1" in odd:
+            text = self._rewrite(text, odd)
         stripped = text.rstrip()
         if not last:
             stripped = stripped[:-1]  # the comma at which the slab was cut
@@ -116,16 +143,13 @@ class _Slabs:
             raise _GiveUp
         return self._parse(stripped, _commas(stripped) + 1)
 
-    def _rewrite(self, text: bytes, allowed: bytes) -> bytes:
+    def _rewrite(self, text: bytes, odd: bytes) -> bytes:
         """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
         import numpy as np
 
-        table = bytearray(b"\1" * 256)
-        for code in allowed:
-            table[code] = 0
         pieces: list[bytes] = []
         done = 0
-        for at in np.flatnonzero(np.frombuffer(text.translate(table), bool)).tolist():
+        for at in np.flatnonzero(np.frombuffer(odd, bool)).tolist():
             if at < done:
                 continue
             start = max(text.rfind(b",", done, at) + 1, done)

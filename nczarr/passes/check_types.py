@@ -27,7 +27,7 @@ from nczarr.ast.walk import MAX_DEPTH, groups
 from nczarr.data.parts import is_fixed, size
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import tables
+from nczarr.passes.tables import tables_of
 from nczarr.source import Span
 
 Types = dict[str, UserType]
@@ -36,7 +36,7 @@ _VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")
 
 def check_types(work: Unchecked, report: Report) -> Unchecked:
     """Check all types and constants; the tree is not changed."""
-    types = tables(work.dataset).types
+    types = tables_of(work).types
     sound = acyclic(types, report)
     for declared in types.values():
         match declared:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.ast import Constant, Dataset, Dimension, Group, UserType, Variable
 from nczarr.data.source import Parts
 
 if TYPE_CHECKING:
     from nczarr.passes.columns import Columns
+    from nczarr.passes.tables import Tables
     from nczarr.source import Span
 
 
@@ -30,6 +31,7 @@ class Unchecked:
     type, then its dimensions; a compound: its fields' types; an enum or vlen: its base). `FQN=` is where the
     size of a dimension or the definition of a type begins, `FQN:name` the type of an attribute. What is missing falls
     back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
+    `known`: the tables of the tree, kept by `tables_of`.
     """
 
     dataset: Dataset
@@ -39,6 +41,7 @@ class Unchecked:
     parts: dict[str, Parts] = field(default_factory=dict)
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
     columns: dict[str, Columns] = field(default_factory=dict)
+    known: tuple[Dataset, Tables] | None = None
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
@@ -46,8 +49,7 @@ class Unchecked:
         return spans[index] if index < len(spans) else otherwise
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A tree that keeps every rule, and the facts about it, by FQN. Nothing here depends on a target.
 
     Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of

@@ -7,7 +7,7 @@ fault at its place. Rules: cdl-language §7.3; recursion follows the type, never
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
@@ -19,8 +19,7 @@ from nczarr.passes.numerals import Literal
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a message calls the thing that takes the values, and whether `_` may stand for its fill value."""
 
     what: str
@@ -221,17 +220,14 @@ class Encoder:
         for length in field.shape:
             count *= length
         what = f"field `{field.name}`"
+        if literal is not None and literal.kind == "fill" and not place.may_fill:
+            self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
+            return None
         if literal is None or literal.kind == "fill":
             found = fill or default_fill(field.type, self.types, count)
-            if found is None or not place.may_fill:
-                missing = literal or whole
-                if not place.may_fill:
-                    message = f"an attribute needs every field: {what} has no value"
-                    self.convert.error("fill-in-attribute", message, missing)
-                else:
-                    message = f"{what} has no fill value: its enum has no constant of value 0"
-                    self.convert.error("no-fill-value", message, missing)
-                return None
+            if found is None:
+                message = f"{what} has no fill value: its enum has no constant of value 0"
+                self.convert.error("no-fill-value", message, literal or whole)
             return found
         inner = Place(what, None, place.may_fill)
         if field.type == "char":
@@ -254,7 +250,7 @@ class Encoder:
         if value is None or len(given) == count:
             return value
         rest = default_fill(type_name, self.types, count - len(given))
-        if rest is None or not place.may_fill:
+        if rest is None:
             message = f"{place.what} needs {count} values, {len(given)} are given"
             self.convert.error("too-few-values", message, literal)
             return None

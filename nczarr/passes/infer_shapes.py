@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Constant, Dataset, Dimension, Group, UserType, Variable
+from nczarr.ast import ATOMIC, Constant, Dimension, UserType, Variable
+from nczarr.ast.walk import G, rebuilt
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.columns import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
-from nczarr.passes.tables import tables
+from nczarr.passes.tables import tables_of
 from nczarr.source import Span
 
 MAX_RANK = 1024
@@ -26,41 +27,34 @@ Shapes = dict[str, tuple[int, ...]]
 
 def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
     """Give unlimited dimensions their lengths."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     lengths: dict[str, int] = {}
     for path, columns in work.columns.items():
         for reference, extent in zip(known.variables[path].dimensions, columns.extents, strict=True):
             if isinstance(reference, str) and known.dimensions[reference].unlimited:
                 lengths[reference] = max(lengths.get(reference, 0), extent)
     if lengths:
-        sized = _sized(work.dataset, "/", lengths)
-        members = {field: getattr(sized, field) for field in Group.model_fields if field != "name"}
-        dataset = work.dataset
-        work.dataset = Dataset(**members, name=dataset.name, version=dataset.version, kind=dataset.kind)
+        work.dataset = _sized(work.dataset, "/", lengths)
     return work
 
 
-def _sized(group: Group, path: str, lengths: dict[str, int]) -> Group:
+def _sized(group: G, path: str, lengths: dict[str, int]) -> G:
     dimensions = []
     for dimension in group.dimensions:
         length = lengths.get(names.join(path, dimension.name), 0)
         if length > dimension.size and dimension.unlimited:
             dimension = Dimension(name=dimension.name, size=length, unlimited=True, span=dimension.span)
         dimensions.append(dimension)
-    return Group(
-        name=group.name or "_",
-        types=group.types,
+    return rebuilt(
+        group,
         dimensions=tuple(dimensions),
-        variables=group.variables,
-        attributes=group.attributes,
         groups=tuple(_sized(child, names.join(path, child.name), lengths) for child in group.groups),
-        span=group.span,
     )
 
 
 def shapes_of(work: Unchecked, report: Report) -> Shapes:
     """The shape of every variable by FQN, its storage checked against it."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     found: Shapes = {}
     for path, variable in known.variables.items():
         if len(variable.dimensions) > MAX_RANK:
@@ -117,7 +111,7 @@ def place_values(
     would have to be written out too often.
     """
     found = dict(work.parts)
-    known = tables(work.dataset).variables
+    known = tables_of(work).variables
     for path, columns in work.columns.items():
         variable = known.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
@@ -141,7 +135,7 @@ def place_values(
 
 def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
     """Whether a list gives every value up to its own end; records that only other variables have do not count."""
-    known = tables(work.dataset).dimensions
+    known = tables_of(work).dimensions
     wanted = 1
     for reference, length, extent in zip(variable.dimensions, shape, columns.extents, strict=True):
         grows = isinstance(reference, str) and known[reference].unlimited

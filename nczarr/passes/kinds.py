@@ -12,7 +12,7 @@ from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
 from nczarr.diagnostics import Label, Report
 from nczarr.kinds import KIND_NAMES
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import Tables, tables
+from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Span
 
 _LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
@@ -31,7 +31,7 @@ class _KindChecker:
         self.work = work
         self.kind = kind
         self.report = report
-        self.known: Tables = tables(work.dataset)
+        self.known: Tables = tables_of(work)
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
 

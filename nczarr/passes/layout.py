@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Codec, Storage, Variable
@@ -31,8 +31,7 @@ FIXED_STRING = 256
 """The longest strings that lie in a fixed-length array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(NamedTuple):
     """What the run's options ask for: chunk lengths by variable or dimension, codecs by variable (`""`: all)."""
 
     chunks: Mapping[str, tuple[int, ...]]
@@ -98,8 +97,7 @@ def lay(
     return targets, sources
 
 
-@dataclass(frozen=True, slots=True)
-class _One:
+class _One(NamedTuple):
     """One part with what is known of it: its source, shape, the element that stands in unwritten cells.
 
     `has_fill`: that element may be declared as a fill value; `declared_length`: `_nczarr_maxstrlen` of the variable.

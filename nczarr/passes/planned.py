@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from nczarr.ast import Storage
 from nczarr.capabilities import Format
@@ -24,8 +24,7 @@ Runs = tuple[tuple[int, int], ...]
 """Run-length coded linear indices, C order: (first, count), ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """One thing that the target cannot hold: `kind` is a diagnostic code, `path` the FQN of what loses it."""
 
     kind: str
@@ -35,8 +34,7 @@ class Loss:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """How one part of a variable will lie in the target.
 
     `layout.fill` is None where the target declares no fill value; then every chunk is written, unless `sparse`.
@@ -52,8 +50,7 @@ class Target:
     utf8: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """A dataset ready for one target. The mappings are by FQN of the variable, those of parts by path within.
 
     For chunked stores: `storage` is each variable's with the run's options worked in, `targets` has the layout of
@@ -66,7 +63,7 @@ class Planned:
     form: Format
     options: Options
     losses: tuple[Loss, ...] = ()
-    storage: Mapping[str, Storage] = field(default_factory=dict)
-    targets: Mapping[str, Mapping[str, Target]] = field(default_factory=dict)
-    parts: Mapping[str, Parts] = field(default_factory=dict)
-    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    storage: Mapping[str, Storage] = MappingProxyType({})
+    targets: Mapping[str, Mapping[str, Target]] = MappingProxyType({})
+    parts: Mapping[str, Parts] = MappingProxyType({})
+    axes: Mapping[str, tuple[str, ...]] = MappingProxyType({})

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.ast.walk import groups
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.diagnostics import Report
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.columns import Columns
@@ -26,7 +26,7 @@ from nczarr.passes.encode import Encoder, Place, strings
 from nczarr.passes.fills import default_fill
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
-from nczarr.passes.tables import Tables, tables
+from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
     """Read all value lists of a CDL text; other front ends have none."""
     if work.attribute_lists:
         work.dataset = _with_attributes(work, report)
-    known = tables(work.dataset)
+    known = tables_of(work)
     for path, span in work.lists.items():
         variable = known.variables.get(path)
         if variable is None or span.source is None:
@@ -52,7 +52,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
 
 def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     """The dataset with the values of attributes of user-defined types read."""
-    known = tables(work.dataset)
+    known = tables_of(work)
     values: dict[tuple[str, str], Constant] = {}
     for path, group in groups(work.dataset):
         for attribute in group.attributes:
@@ -61,13 +61,7 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
             for attribute in variable.attributes:
                 owner = names.join(path, variable.name)
                 _read_attribute(owner, attribute, variable, known, work, values, report)
-    replaced = _replace(work.dataset, "/", values)
-    return Dataset(
-        **{field: getattr(replaced, field) for field in Group.model_fields if field != "name"},
-        name=work.dataset.name,
-        version=work.dataset.version,
-        kind=work.dataset.kind,
-    )
+    return _replace(work.dataset, "/", values)
 
 
 def _read_attribute(
@@ -102,7 +96,7 @@ def _read_attribute(
         values[owner, attribute.name] = constant
 
 
-def _replace(group: Group, path: str, values: Mapping[tuple[str, str], Constant]) -> Group:
+def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) -> G:
     def renewed(attributes: tuple[Attribute, ...], owner: str) -> tuple[Attribute, ...]:
         return tuple(
             Attribute(name=item.name, value=values[owner, item.name], span=item.span)
@@ -119,14 +113,11 @@ def _replace(group: Group, path: str, values: Mapping[tuple[str, str], Constant]
             members = {field: getattr(variable, field) for field in Variable.model_fields}
             variable = Variable(**{**members, "attributes": attributes})
         variables.append(variable)
-    return Group(
-        name=group.name or "_",
-        types=group.types,
-        dimensions=group.dimensions,
+    return rebuilt(
+        group,
         variables=tuple(variables),
         attributes=renewed(group.attributes, path),
         groups=tuple(_replace(child, names.join(path, child.name), values) for child in group.groups),
-        span=group.span,
     )
 
 

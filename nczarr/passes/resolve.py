@@ -18,38 +18,25 @@ from nczarr.ast import (
     Attribute,
     CompoundType,
     Constant,
-    Dataset,
     EnumType,
     Field,
-    Group,
     Node,
     OpaqueType,
     UserType,
     Variable,
     VlenType,
 )
+from nczarr.ast.walk import G, rebuilt
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import Tables, tables
+from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Span
 
 
 def resolve(work: Unchecked, report: Report) -> Unchecked:
     """Resolve all uses of names; the tree that comes back uses FQNs."""
     resolver = _Resolver(work, report)
-    root = resolver.group(work.dataset, "/")
-    dataset = Dataset(
-        name=work.dataset.name,
-        types=root.types,
-        dimensions=root.dimensions,
-        variables=root.variables,
-        attributes=root.attributes,
-        groups=root.groups,
-        version=work.dataset.version,
-        kind=work.dataset.kind,
-        span=root.span,
-    )
-    work.dataset = dataset
+    work.dataset = resolver.group(work.dataset, "/")
     return work
 
 
@@ -57,23 +44,21 @@ class _Resolver:
     def __init__(self, work: Unchecked, report: Report) -> None:
         self.work = work
         self.report = report
-        self.tables: Tables = tables(work.dataset)
+        self.tables: Tables = tables_of(work)
         self.types_by_name: dict[str, list[str]] = {}
         for path, declared in self.tables.types.items():
             self.types_by_name.setdefault(declared.name, []).append(path)
         self.scopes: dict[str, tuple[str, ...]] = {}
 
     # ---- the tree ----------------------------------------------------------------------------------------------
-    def group(self, group: Group, path: str) -> Group:
+    def group(self, group: G, path: str) -> G:
         """The group with all uses resolved."""
-        return Group(
-            name=group.name or "_",  # the root may be nameless; its name is put back by `resolve`
+        return rebuilt(
+            group,
             types=tuple(self.type(declared, path) for declared in group.types),
-            dimensions=group.dimensions,
             variables=tuple(self.variable(variable, path) for variable in group.variables),
             attributes=self.attributes(group.attributes, path, path),
             groups=tuple(self.group(child, names.join(path, child.name)) for child in group.groups),
-            span=group.span,
         )
 
     def type(self, declared: UserType, scope: str) -> UserType:

@@ -6,7 +6,7 @@ Reads the array once, in slabs of whole rows, and only where something may have 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nczarr.data.source import ArraySource, Index, Selection
 from nczarr.passes.planned import Runs
@@ -15,8 +15,7 @@ SLAB = 1 << 18
 """Strings looked at in one go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strings:
+class Strings(NamedTuple):
     """`longest` value in bytes, `nul`: one holds a NUL byte, `utf8`: all are UTF-8, `nil`: which are NIL."""
 
     longest: int = 0

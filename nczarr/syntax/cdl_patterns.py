@@ -7,6 +7,7 @@ character classes are right there).
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 
@@ -113,10 +114,21 @@ SIMPLE = {
 HAND_TYPED = 1 << 14
 """Value lists up to this many bytes are looked through for a forgotten semicolon."""
 
-NEXT_STATEMENT = re.compile(
+BRACES = re.compile(rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]')
+"""Braces of a value list, and what may hold others."""
+
+_NEXT_STATEMENT = (
     rb"[\r\n][ \t]*+(?:(?:types|dimensions|variables|data|group):"
     rb"|(?:%(name)s(?:[ \t]++%(name)s)?)?[ \t]*+:[ \t]*+%(name)s[ \t]*+="
     rb"|%(name)s[ \t]++%(name)s[ \t]*+[(,;]|%(name)s[ \t]*+=)" % {b"name": NAME}
 )
-NEXT_DATA = re.compile(rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME))
-"""Lines that look like the begin of a statement behind an attribute, and behind values of a data section."""
+_NEXT_DATA = rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME)
+
+
+@cache
+def next_statement(*, attribute: bool) -> re.Pattern[bytes]:
+    """A line that looks like the begin of a statement behind an attribute, or behind values of a data section.
+
+    Compiled when first asked for: a text without data has no use for it.
+    """
+    return re.compile(_NEXT_STATEMENT if attribute else _NEXT_DATA)

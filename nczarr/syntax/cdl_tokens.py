@@ -18,20 +18,20 @@ from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.cdl_header import check_bytes, line_end, opens_comment, scan_header, skip_character
 from nczarr.syntax.cdl_patterns import (
+    BRACES,
     CAREFUL_CUT,
     HAND_TYPED,
     HEADER,
     KIND,
     MAX_GROUPS,
     NAME,
-    NEXT_DATA,
-    NEXT_STATEMENT,
     PLAIN,
     PUNCTUATION,
     SECTIONS,
     SIMPLE,
     SPACE,
     WORDS,
+    next_statement,
 )
 from nczarr.syntax.tokens import Token
 
@@ -271,7 +271,8 @@ class FastTokens:
                 end = self.length
         space = SPACE.match(data, at)
         if space is None or space.end() < end:
-            end = self._before_statement(at, end, attribute=attribute)
+            if self.sound == self.length:
+                end = self._before_statement(at, end, attribute=attribute)
             self._add(P.VALUES, at, end)
         return end
 
@@ -283,7 +284,14 @@ class FastTokens:
         if end - at > HAND_TYPED:
             return end
         data = self.source.data
-        for match in (NEXT_STATEMENT if attribute else NEXT_DATA).finditer(data, at, end):
+        depth = 0
+        for match in BRACES.finditer(data, at, end):
+            depth += {b"{": 1, b"}": -1}.get(match.group(), 0)
+            if depth < 0:  # the brace of a group or of the dataset
+                end = match.start()
+                end -= len(bytes(data[at:end])) - len(bytes(data[at:end]).rstrip())
+                break
+        for match in next_statement(attribute=attribute).finditer(data, at, end):
             before = bytes(data[at : match.start()])
             if before.count(b'"') % 2 == 0 and before.rstrip()[-1:] not in (b"", b",", b"{"):
                 return at + len(before.rstrip())

@@ -8,8 +8,7 @@ usual recovery: insert, delete, or skip to a token that an enclosing rule can us
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
@@ -18,8 +17,7 @@ from nczarr.source import Source, Span
 from nczarr.syntax.tokens import Token
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What an `explain` function is told: the rule being parsed, what may come, and the tokens around the fault."""
 
     rule: str
@@ -29,8 +27,7 @@ class Fault:
     context: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What it answers: code and message, at the found token; or behind the previous one (`after`), or at a `place`."""
 
     code: str

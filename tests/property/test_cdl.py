@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.ast import Dataset
@@ -57,4 +58,18 @@ def test_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, di
 @given(datasets_with_data(classic=True))
 @relaxed
 def test_classic_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, dict[str, Parts]]) -> None:
+    assert_text_is_exact(*generated)
+
+
+@pytest.mark.slow
+@given(datasets_with_data(cdl=True))
+@settings(relaxed, max_examples=500)
+def test_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
+    assert_text_is_exact(*generated)
+
+
+@pytest.mark.slow
+@given(datasets_with_data(classic=True))
+@settings(relaxed, max_examples=500)
+def test_classic_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)

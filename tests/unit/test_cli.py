@@ -139,7 +139,7 @@ def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch:
         raise RuntimeError("a fault\nof ours")
 
     assert nczarr.passes.PASSES
-    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables", crash)
+    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables_of", crash)
     target = tmp_path / "t.zarr"
     done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
     assert done.status == 1
@@ -177,7 +177,9 @@ def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while standard input is awaited: status 130, and no traceback."""
     target = tmp_path / "t.zarr"
     call = [sys.executable, "-m", "nczarr", "compile", "-", "-o", str(target)]
-    running = subprocess.Popen(call, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    running = subprocess.Popen(
+        call, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
+    )
     deadline = time.monotonic() + 30
     while b"pipe_read" not in _waiting(running.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -187,6 +189,11 @@ def test_interrupted(tmp_path: Path) -> None:
     assert running.returncode == 130
     assert b"Traceback" not in errors
     assert not target.exists()
+
+
+def _hear_interrupts() -> None:
+    """Where the tests run in a shell's background, interrupts are ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _waiting(pid: int) -> bytes:

@@ -15,6 +15,7 @@ from nczarr.formats.cdl.words import Words
 from nczarr.passes.convert import Converter
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
+from nczarr.passes.plain_numbers import plain_numbers
 from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.cdl_patterns import PRIMITIVES
 from nczarr.syntax.tokens import Token
@@ -35,6 +36,7 @@ class Assembler:
         self.value_lists: dict[str, Span] = {}
         self.attribute_lists: dict[tuple[str, str], Span] = {}
         self.uses: dict[str, tuple[Span, ...]] = {}
+        self._known: dict[tuple[str | None, bytes, bool], Constant] = {}
 
     def span(self, token: Token) -> Span:
         """Where a token stands."""
@@ -98,6 +100,9 @@ class Assembler:
     def _constant(
         self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
     ) -> Constant | None:
+        quick = self.plain(bytes(self.source.data[values.start : values.end]), declared)
+        if quick is not None and (name != "_FillValue" or variable is None or quick.count == 1):
+            return quick
         literals = self.lists.read(values.start, values.end)
         if literals is None:
             return None
@@ -118,6 +123,26 @@ class Assembler:
             return self.convert.untyped(literals)
         what = f"{_article(declared)} attribute"
         return self.convert.atomic(literals, declared, what)
+
+    def text(self, text: bytes) -> Constant:
+        """The constant of one plain string; an empty one is a NUL, as in ncgen."""
+        known = self._known.get((None, text, True))
+        if known is None:
+            known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
+        return known
+
+    def plain(self, text: bytes, declared: str | None) -> Constant | None:
+        """The constant of plain numbers, which most attributes are; None: read the text as a list of literals.
+
+        Equal texts share one constant: a schema says the same scale factors and fill values over and over.
+        """
+        key = (declared, text, False)
+        known = self._known.get(key)
+        if known is None:
+            known = plain_numbers(text, declared)
+            if known is not None:
+                self._known[key] = known
+        return known
 
     def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
         declared = variable.type

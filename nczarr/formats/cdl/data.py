@@ -22,16 +22,27 @@ from nczarr.passes.checked import Checked
 BATCH = 1 << 16
 """Values formatted at once; of types with nested values, a sixteenth."""
 
+LONG = 1 << 20
+"""More elements of fill than this, behind the last value of a variable, are not printed."""
+
 _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans."""
+    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans.
+
+    `last` is the number of values of the last row, less than `width` where the rest of the array is fill.
+    """
 
     count: int
     width: int
     inner: tuple[int, ...]
+    last: int
+
+    def length(self, row: int) -> int:
+        """Values of a row that are printed."""
+        return self.last if row + 1 == self.count else self.width
 
     def opening(self, row: int) -> str:
         """The braces that open before a row."""
@@ -45,9 +56,35 @@ class Rows:
 def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
     """The rows of a variable whose dimensions are so long and so unlimited."""
     if not shape:
-        return Rows(1, 1, ())
+        return Rows(1, 1, (), 1)
     inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
-    return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner))
+    return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
+
+
+def shortened(rows: Rows, shape: tuple[int, ...], parts: Parts | None, *, grows: bool) -> Rows:
+    """The rows without the fill behind the last value, where that is more than anybody wants to read.
+
+    A list that is too short is filled (cdl-language §7.3), so nothing is lost. `grows`: the first dimension is
+    unlimited, and the list must reach its last row. Only for one array without braces.
+    """
+    total = math.prod(shape)
+    if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
+        return rows
+    axis = next(axis for axis in range(len(shape)) if math.prod(shape[axis + 1 :]) <= BATCH)
+    piece = max(1, BATCH // math.prod(shape[axis + 1 :]))
+    chunks = (*(1 for _ in range(axis)), min(piece, shape[axis]), *shape[axis + 1 :])
+    end = 0
+    for index in parts[""].occupied(chunks):
+        start = 0
+        for at, chunk, length in zip(index, chunks, shape, strict=True):
+            start = start * length + at * chunk
+        end = max(end, min(start + math.prod(chunks), total))
+    row = math.prod(shape[1:])
+    end = max(end, (shape[0] - 1) * row + 1 if grows else 1)
+    if total - end < LONG:
+        return rows
+    count = -(-end // rows.width)
+    return Rows(count, rows.width, (), end - (count - 1) * rows.width)
 
 
 def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
@@ -61,7 +98,7 @@ def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) 
     unlimited = tuple(
         not isinstance(reference, int) and checked.dimensions[reference].unlimited for reference in variable.dimensions
     )
-    rows = rows_of(shape, unlimited)
+    rows = shortened(rows_of(shape, unlimited), shape, parts, grows=bool(unlimited) and unlimited[0])
     yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
     if variable.type == "char":
         texts = _char_rows(checked, fqn, parts, rows, last_grows=bool(unlimited) and unlimited[-1])
@@ -97,19 +134,20 @@ def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, sta
     empty = _fill_text(variable.type, types)
     batch = BATCH if words else BATCH // 16
     # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
-    together = max(1, batch // rows.width)
+    together = max(1, batch // rows.width) if rows.last == rows.width else 1
     for first in range(0, rows.count, together):
         many = min(together, rows.count - first)
-        if rows.width <= batch:
+        if rows.width <= batch and rows.last == rows.width:
             texts = [empty] * (many * rows.width) if values is None else values.take(many * rows.width)
             yield _lines(texts, rows, first, many, start, indent, words=words)
             continue
         at = start
         pieces = [rows.opening(first)]
-        for done in range(0, rows.width, batch):
-            size = min(batch, rows.width - done)
+        width = rows.length(first)
+        for done in range(0, width, batch):
+            size = min(batch, width - done)
             texts = [empty] * size if values is None else values.take(size)
-            text, at = fold(texts, at, indent, last=done + size == rows.width, words=words)
+            text, at = fold(texts, at, indent, last=done + size == width, words=words)
             yield "".join(pieces) + text
             pieces = []
         yield rows.closing(first) + (",\n  " if first + 1 < rows.count else "")
@@ -135,10 +173,11 @@ def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, l
     """
     fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
     stream = None if parts is None else Stream(parts[""])
-    together = max(1, BATCH // rows.width)
+    together = max(1, BATCH // rows.width) if rows.last == rows.width else 1
     for first in range(0, rows.count, together):
         many = min(together, rows.count - first)
-        data = fill * (many * rows.width) if stream is None else stream.take(many * rows.width).tobytes()
+        size = (many - 1) * rows.width + rows.length(first + many - 1)
+        data = fill * size if stream is None else stream.take(size).tobytes()
         lines = []
         for number in range(many):
             row = data[number * rows.width : (number + 1) * rows.width]

@@ -59,6 +59,10 @@ class Explainer:
         special = self._by_rule(fault)
         if special is not None:
             return special
+        if found.type == P.INT and P.NAME in expected and P.INT not in expected:
+            text = self._shown(fault)
+            help_ = "a name that begins with a digit takes a backslash before it, as in `\\1st`"
+            return Finding("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
         return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
 
     def _joined(self, token: Token) -> bool:
@@ -95,6 +99,11 @@ class Explainer:
                 return Finding("expected-token", f"expected a name, found {self._shown(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
                 return Finding("expected-token", "expected `=` after the attribute name")
+            case "shape" | "dimref" if found.type == P.EQUALS:
+                help_ = (
+                    "declare it in dimensions:, and write its name alone here (`dim=3` is how netCDF-Java prints it)"
+                )
+                return Finding("expected-token", "a variable names its dimensions, without their sizes", helps=(help_,))
             case "vlendef":
                 help_ = "a fixed number of values is a dimension, or an array field of a compound"
                 return Finding("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
@@ -85,30 +86,21 @@ class Scope:
 
     def freeze(self, report: Report) -> Group:
         """The finished group."""
-        return Group(
-            name=self.name,
-            types=tuple(self.types),
-            dimensions=tuple(self.dimensions),
-            variables=tuple(variable.freeze(report) for variable in self.variables),
-            attributes=merged(self.attributes, "", report),
-            groups=tuple(group.freeze(report) for group in self.groups),
-            span=self.span,
-        )
+        return Group(name=self.name, **self._members(report))
 
     def freeze_dataset(self, kind: Kind | None, report: Report) -> Dataset:
         """The finished dataset; this scope is the root, whose name may be empty."""
-        name, self.name = self.name, self.name or "_"
-        group = self.freeze(report)
-        return Dataset(
-            name=name,
-            types=group.types,
-            dimensions=group.dimensions,
-            variables=group.variables,
-            attributes=group.attributes,
-            groups=group.groups,
-            kind=kind,
-            span=self.span,
-        )
+        return Dataset(name=self.name, kind=kind, **self._members(report))
+
+    def _members(self, report: Report) -> dict[str, Any]:
+        return {
+            "types": tuple(self.types),
+            "dimensions": tuple(self.dimensions),
+            "variables": tuple(variable.freeze(report) for variable in self.variables),
+            "attributes": merged(self.attributes, "", report),
+            "groups": tuple(group.freeze(report) for group in self.groups),
+            "span": self.span,
+        }
 
     def variable_path(self, name: str) -> str:
         """FQN of a variable of this group."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.ast import Attribute, Constant, Dimension
+from nczarr.ast import Attribute, Dimension
 from nczarr.formats.cdl.declare import add_dimension, declare
 from nczarr.formats.cdl.scope import Scope
 from nczarr.formats.cdl.words import RESERVED
@@ -43,7 +44,7 @@ def simple(assembler: Assembler, scope: Scope, run: Token) -> None:
             _simple_dimension(assembler, scope, match)
 
 
-def _simple_dimensions(assembler: Assembler, match: Any, uses: list[Span]) -> list[str]:
+def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
     at = match.start("dims")
     found: list[str] = []
     for piece in match["dims"].split(b","):
@@ -55,7 +56,7 @@ def _simple_dimensions(assembler: Assembler, match: Any, uses: list[Span]) -> li
     return found
 
 
-def _simple_dimension(assembler: Assembler, scope: Scope, match: Any) -> None:
+def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:
     source = assembler.source
     start, end = match.span("dimension")
     name = match["dimension"].decode()
@@ -71,24 +72,24 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: Any) -> None:
     add_dimension(assembler, scope, name, int(size), place, size_place)
 
 
-def _simple_attribute(assembler: Assembler, scope: Scope, match: Any) -> None:
-    source = assembler.source
-    name = match["attribute"].decode()
-    place = Span(source, *match.span("attribute"))
-    word1, word2 = match.span("word1"), match.span("word2")
-    words = [Token(P.NAME, start, end - 1) for start, end in (word1, word2) if start >= 0]
-    text: bytes | None = match["text"]
-    variable = scope.variable_by_name.get(match["word1"].decode()) if len(words) == 1 else None
-    if text is not None and not name.startswith("_") and (not words or variable is not None):
-        attributes = variable.attributes if variable is not None else scope.attributes
-        constant = Constant(type="char", count=len(text) or 1, data=text or b"\0")
-        attributes.append(Attribute(name=name, value=constant, span=place))
-        return
+def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:
+    """An attribute of plain names. A text, or one number, of a variable or the group is done at a glance."""
+    word1, word2, raw_name, text, other = match.group("word1", "word2", "attribute", "text", "other")
+    name = raw_name.decode()
+    place = Span(assembler.source, *match.span("attribute"))
+    variable = scope.variable_by_name.get(word1.decode()) if word1 is not None and word2 is None else None
+    if (variable is not None or word1 is None) and not name.startswith("_"):
+        constant = assembler.text(text) if text is not None else assembler.plain(other, None)
+        if constant is not None:
+            attributes = variable.attributes if variable is not None else scope.attributes
+            attributes.append(Attribute(name=name, value=constant, span=place))
+            return
     low, high = match.span("text") if text is not None else match.span("other")
     values = (low - 1, high + 1) if text is not None else (low, high)
     if variable is not None:
-        span = Span(source, *values)
-        assembler.add_attribute(scope, variable, None, words, name, place, span)
+        assembler.add_attribute(scope, variable, None, [], name, place, Span(assembler.source, *values))
         return
-    token = Token(P.NAME, place.start, place.end - 1)
-    assembler.attribute(scope, words, token, *values)
+    words = [Token(P.NAME, *match.span(group)) for group in ("word1", "word2") if match[group] is not None]
+    for word in words:
+        word.stop -= 1
+    assembler.attribute(scope, words, Token(P.NAME, place.start, place.end - 1), *values)

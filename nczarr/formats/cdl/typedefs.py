@@ -60,17 +60,15 @@ def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) ->
         message = f"the base type of an enum is an integer type, not {base}"
         assembler.report.error("bad-enum-base", message, assembler.span(base_word), helps=["use byte, int, … as base"])
         base = "int64"
-    constants: list[EnumConstant] = []
-    for child in context.children:
-        if isinstance(child, P.EnumconstContext) and child.exception is None:
-            constant = _enum_constant(assembler, base, child)
-            if constant is not None:
-                constants.append(constant)
-    if not any(isinstance(child, P.EnumconstContext) for child in context.children):
+    contexts = [child for child in context.children if isinstance(child, P.EnumconstContext)]
+    if not contexts:
         close = context.children[-1].symbol
         message = f"the enum type `{declared}` has no constants; it needs at least one"
         assembler.report.error("empty-type", message, assembler.span(close))
-        constants.append(EnumConstant(name="_", value=0))
+    constants: list[EnumConstant] = []
+    for child in contexts:
+        if child.exception is None:
+            constants += _enum_constant(assembler, base, child, {constant.value for constant in constants})
     if not constants:
         constants.append(EnumConstant(name="_", value=0))
     scope.types.append(
@@ -78,21 +76,22 @@ def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) ->
     )
 
 
-def _enum_constant(assembler: Assembler, base: str, context: Any) -> EnumConstant | None:
+def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int]) -> list[EnumConstant]:
+    """The constant of one context, none after a syntax error; a free value stands in for a bad one, once reported."""
     name = next((token_of(child) for child in context.children if isinstance(child, P.NameContext)), None)
     size = next((child for child in context.children if isinstance(child, P.SizeContext)), None)
     if name is None or size is None:
-        return None
-    constant_name = assembler.words.name(name.start, name.end)
+        return []
     value = integer(assembler, size, "bad-number", "the value of an enum constant is an integer", None)
-    if value is None:
-        return None
     atomic = ATOMIC[base]
-    if not atomic.low <= value <= atomic.high:
+    if value is not None and not atomic.low <= value <= atomic.high:
         message = f"{value} does not fit the base type {base} ({atomic.low} .. {atomic.high})"
         assembler.report.error("value-range", message, assembler.span(size.children[0].symbol))
-        return None
-    return EnumConstant(name=constant_name, value=value, span=assembler.span(name))
+        value = None
+    if value is None:
+        value = next((free for free in range(len(taken) + 1) if free not in taken and free <= atomic.high), 0)
+    constant_name = assembler.words.name(name.start, name.end)
+    return [EnumConstant(name=constant_name, value=value, span=assembler.span(name))]
 
 
 def _compound(assembler: Assembler, scope: Scope, parts: Parts) -> None:

@@ -22,6 +22,7 @@ RESERVED = frozenset(
 """
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+_PATH_PIECE = re.compile(rb"/([^\\/]*+(?:\\.[^\\/]*+)*)", re.DOTALL)
 _MAY_ESCAPE = frozenset(names.CDL_SPECIAL.encode())
 
 
@@ -85,10 +86,5 @@ class Words:
         raw = bytes(self.source.data[start:end])
         if not raw.startswith(b"/"):
             return self.name(start, end)
-        parts: list[str] = []
-        at = start
-        for piece in re.split(rb"(?<!\\)/", raw)[1:]:
-            at += 1
-            parts.append(self.name(at, at + len(piece)))
-            at += len(piece)
-        return names.fqn(parts)
+        pieces = _PATH_PIECE.finditer(raw)
+        return names.fqn(self.name(start + piece.start(1), start + piece.end(1)) for piece in pieces)

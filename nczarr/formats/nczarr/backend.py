@@ -7,7 +7,6 @@ netCDF library would stumble over is left out of the lists of its group: stored,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
@@ -34,17 +33,18 @@ def emit(planned: Planned, report: Report) -> Iterator[Entry]:
     return Tree(planned, _NCZarr(planned)).entries()
 
 
-@dataclass(frozen=True, slots=True)
 class _NCZarr:
     """The dialect of netCDF-C. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
 
     `raw` and `order` remember dimension names without escapes, and the place of each group in the library's walk.
     """
 
-    planned: Planned
     scalar_shape: tuple[int, ...] = (1,)
-    raw: dict[str, str] = field(default_factory=dict)
-    order: dict[str, int] = field(default_factory=dict)
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self.raw: dict[str, str] = {}
+        self.order: dict[str, int] = {}
 
     def group_attributes(self, path: str, group: Group) -> Json:
         shown, types, others = _attributes(group.attributes)

@@ -7,8 +7,7 @@ a store whose writing was cut short has no root.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
@@ -37,8 +36,7 @@ class Dialect(Protocol):
         """`.zattrs` of a variable, be it an array or a group of parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """One emission."""
 
     planned: Planned

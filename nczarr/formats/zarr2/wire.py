@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr.data.codecs import Config, to_configs
 from nczarr.data.source import Layout
@@ -26,8 +25,7 @@ def encode(document: Any) -> bytes:
     return _ENCODER.encode(document).encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayDocument:
+class ArrayDocument(NamedTuple):
     """The document `.zarray`.
 
     ::
