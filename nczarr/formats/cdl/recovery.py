@@ -14,6 +14,8 @@ from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
 _WORDS = frozenset({P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF, P.OPAQUE, P.COMPOUND, P.COLON, P.SIMPLE})
+_SECTIONS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
+_STRUCTURE = _SECTIONS | {P.LBRACE, P.RBRACE, P.SEMICOLON}
 _STATEMENTS = (
     P.AttstatementContext, P.TypestatementContext, P.DimstatementContext, P.VarstatementContext, P.DatastatementContext,
 )  # fmt: skip
@@ -21,6 +23,25 @@ _STATEMENTS = (
 
 class Recovery(recovery.Recovery):
     """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks."""
+
+    def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
+        """Drop a token that is too many, but never one that holds statements and blocks together."""
+        if recognizer.getTokenStream().LA(1) in _STRUCTURE:
+            return None
+        token: Token | None = super().singleTokenDeletion(recognizer)
+        return token
+
+    def recover(self, recognizer: Any, e: Any) -> None:
+        """Leave a rule that holds a fault, behind the block that it has opened itself."""
+        context, stream = recognizer._ctx, recognizer.getTokenStream()
+        opened = [child for child in context.children or () if getattr(child, "symbol", None) is not None]
+        depth = sum((child.symbol.type == P.LBRACE) - (child.symbol.type == P.RBRACE) for child in opened)
+        if isinstance(context, P.NcdescContext):
+            depth = 0
+        while depth > 0 and (kind := stream.LA(1)) != P.EOF and kind not in _SECTIONS:
+            depth += (kind == P.LBRACE) - (kind == P.RBRACE)
+            recognizer.consume()
+        super().recover(recognizer, e)
 
     def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
         """Skip to a token of the set that may end the faulty statement, or begin the next."""
