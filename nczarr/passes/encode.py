@@ -296,10 +296,11 @@ def enum_value(text: str, declared: EnumType) -> int | None:
     whole = names.normal(names.unescape_cdl(word))
     if whole in values:
         return values[whole]
-    prefix = names.escape_cdl(declared.name) + "."
-    for start in (prefix, declared.name + "."):
-        if word.startswith(start):
-            return values.get(names.normal(names.unescape_cdl(word[len(start) :])))
+    for at, character in enumerate(word):
+        if character == "." and names.normal(names.unescape_cdl(word[:at])) == declared.name:
+            value = values.get(names.normal(names.unescape_cdl(word[at + 1 :])))
+            if value is not None:
+                return value
     return None
 
 

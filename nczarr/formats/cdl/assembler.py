@@ -33,6 +33,7 @@ class Assembler:
         self.specials = Specials(source, report)
         self.kind: Kind | None = None
         self.root = Scope("", "/", NOWHERE)
+        self.scope = self.root  # the group whose statements are being read
         self.value_lists: dict[str, Span] = {}
         self.attribute_lists: dict[tuple[str, str], Span] = {}
         self.uses: dict[str, tuple[Span, ...]] = {}
@@ -181,7 +182,20 @@ class Assembler:
     def type_word(self, word: Token) -> str:
         """A use of a type: the atomic type, or the name as written (a path as FQN)."""
         raw = bytes(self.source.data[word.start : word.end])
-        return PRIMITIVES.get(raw) or self.words.reference(word.start, word.end)
+        atomic = PRIMITIVES.get(raw)
+        if atomic is not None:
+            return atomic
+        name = self.words.reference(word.start, word.end)
+        return self._escaped_type(name) if name in _ATOMIC else name
+
+    def _escaped_type(self, name: str) -> str:
+        """The FQN of a declared type that bears the name of an atomic one (`\\float`): bare, it would mean that."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if any(declared.name == name for declared in scope.types):
+                return names.join(scope.path, name)
+            scope = scope.parent
+        return names.join("/", name)
 
     def variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
         """The variable that a word names (of this group, or by path); None if there is none, which is reported."""
@@ -213,7 +227,7 @@ class Assembler:
             return PRIMITIVES[raw]
         name = self.words.reference(word.start, word.end)
         if scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
-            return name
+            return self._escaped_type(name) if name in _ATOMIC else name
         self.undefined_variable(scope, word)
         return None
 

@@ -29,11 +29,13 @@ _SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5:
 
 def body(assembler: Assembler, scope: Scope, context: Any) -> None:
     """The content of a group."""
+    outer, assembler.scope = assembler.scope, scope
     for child in context.children or ():
         if isinstance(child, P.SectionContext):
             section(assembler, scope, child)
         else:
             attstatement(assembler, scope, child)
+    assembler.scope = outer
 
 
 def section(assembler: Assembler, scope: Scope, context: Any) -> None:

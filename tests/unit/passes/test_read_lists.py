@@ -135,3 +135,9 @@ def test_declared_space_costs_nothing() -> None:
     assert list(source.occupied((1 << 20,))) == [(0,)]
     assert source.read((slice(0, 3),)).tolist() == [1, -127, -127]
     assert source.read((slice(10**12 - 1, 10**12),)).tolist() == [-127]
+
+
+@pytest.mark.parametrize("word", ["float.b", "\\float.b", "/\\float.b", "b", "float.b.c", "/float.b.c"])
+def test_enum_constants_by_any_of_their_names(word: str) -> None:
+    types = "types: byte enum \\float {b = 1, b.c = 2} ; variables: \\float v ;"
+    assert values(f"{types} data: v = {word} ;") == (2 if word.endswith("c") else 1)
