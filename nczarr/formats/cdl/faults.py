@@ -91,9 +91,12 @@ class Explainer:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)
                 return Finding("expected-token", f"expected `= value` after the enum constant `{name}`")
-            case "enumdef" | "enumconst" | "name" if previous is not None and self._in(fault, P.EnumdefContext):
-                if previous.type == P.COMMA:
-                    return Finding("expected-token", "expected an enum constant after `,`")
+            case "enumdef" | "enumconst" | "name" if (
+                previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
+            ):
+                return Finding("expected-token", "expected an enum constant after `,`")
+            case "name":
+                return Finding("expected-token", f"expected a name, found {self._shown(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
                 return Finding("expected-token", "expected `=` after the attribute name")
             case "shape" | "dimref" if found.type == P.EQUALS:

@@ -15,12 +15,12 @@ from nczarr.diagnostics import Report
 from nczarr.formats.cdl import statements
 from nczarr.formats.cdl.assembler import Assembler
 from nczarr.formats.cdl.faults import Explainer
+from nczarr.formats.cdl.recovery import Recovery
 from nczarr.formats.cdl.scope import Scope
 from nczarr.passes.checked import Unchecked
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.cdl_tokens import FastTokens
-from nczarr.syntax.recovery import Recovery
 from nczarr.syntax.tokens import ListStream, Token
 
 if TYPE_CHECKING:
