@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from antlr4.atn.ATNState import ATNState
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
+from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics import Label, Report
 from nczarr.source import Source, Span
 from nczarr.syntax.tokens import Token
+
+EPSILON = -2
+"""The runtime's mark, in a set of tokens, that the rule may end here."""
 
 
 class Fault(NamedTuple):
@@ -69,6 +74,25 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         kind = next(iter(_types(self.getExpectedTokens(recognizer))), 0)
         here = recognizer.getCurrentToken()
         return Token(kind, here.start, here.start - 1)
+
+    def sync(self, recognizer: Any) -> None:
+        """Meet the runtime's own `sync`, with a copy of a set.
+
+        At the end of a loop the runtime (4.13.2) adds to the set of tokens that the grammar's automaton keeps for
+        all later parses: after one faulty text, another would be recovered from in another way.
+        """
+        state = recognizer._interp.atn.states[recognizer.state]
+        following = recognizer.atn.nextTokens(state)
+        kind = recognizer.getTokenStream().LA(1)
+        loops = (ATNState.PLUS_LOOP_BACK, ATNState.STAR_LOOP_BACK)
+        if self.inErrorRecoveryMode(recognizer) or state.stateType not in loops or kind in following or EPSILON in following:
+            super().sync(recognizer)
+        else:
+            self.reportUnwantedToken(recognizer)
+            wanted = IntervalSet()
+            wanted.addSet(recognizer.getExpectedTokens())
+            wanted.addSet(self.getErrorRecoverySet(recognizer))
+            self.consumeUntil(recognizer, wanted)
 
     def _say(self, recognizer: Any, found: Token) -> None:
         if self.inErrorRecoveryMode(recognizer):
