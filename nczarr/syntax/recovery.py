@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from antlr4.atn.ATNState import ATNState
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
+from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics import Label, Report
 from nczarr.source import Source, Span
 from nczarr.syntax.tokens import Token
+
+EPSILON = -2
+"""The runtime's mark of a rule that may end here."""
 
 
 class Fault(NamedTuple):
@@ -51,6 +56,30 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self.report = report
         self.explain = explain
         self.count = 0
+
+    def sync(self, recognizer: Any) -> None:
+        """At a turn of a loop: skip what begins no further turn.
+
+        The runtime's own code adds the recovery set to the parser tables' set of expected tokens, which all later
+        parses share: their diagnostics would depend on what was parsed before.
+        """
+        state = recognizer._interp.atn.states[recognizer.state]
+        turning = state.stateType in (ATNState.STAR_LOOP_BACK, ATNState.PLUS_LOOP_BACK)
+        if turning and not self.inErrorRecoveryMode(recognizer) and self.unwanted(recognizer, state):
+            self.skip(recognizer)
+        else:
+            super().sync(recognizer)
+
+    def unwanted(self, recognizer: Any, state: ATNState) -> bool:
+        """Whether the current token can neither go on from a state nor end its rule."""
+        follow = recognizer.atn.nextTokens(state)
+        return recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow
+
+    def skip(self, recognizer: Any) -> None:
+        """Report the current token, and skip to one that is expected here or behind an enclosing rule."""
+        self.reportUnwantedToken(recognizer)
+        wanted = IntervalSet().addSet(recognizer.getExpectedTokens())
+        self.consumeUntil(recognizer, wanted.addSet(self.getErrorRecoverySet(recognizer)))
 
     def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802
         """A rule met a token that none of its alternatives can begin with."""
