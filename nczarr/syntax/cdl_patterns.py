@@ -75,7 +75,7 @@ KIND = {
     "string": P.STRING,
     "char": P.CHAR,
 }
-CAREFUL_CUT = re.compile(
+_CAREFUL_CUT = (
     rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
     rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
@@ -104,18 +104,38 @@ def _run(*statements: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
 
 
-SIMPLE = {
-    0: _run(_ATTRIBUTE),
-    P.TYPES: _run(_ATTRIBUTE),
-    P.DIMENSIONS: _run(_ATTRIBUTE, _DIMENSION),
-    P.VARIABLES: _run(_ATTRIBUTE, _VARIABLE),
+_RUNS = {
+    0: (_ATTRIBUTE,),
+    P.TYPES: (_ATTRIBUTE,),
+    P.DIMENSIONS: (_ATTRIBUTE, _DIMENSION),
+    P.VARIABLES: (_ATTRIBUTE, _VARIABLE),
 }
+
+
+@cache
+def simple_run(section: int) -> re.Pattern[bytes] | None:
+    """Runs of the simple statements of a section, compiled when the first such section comes; None: it has none."""
+    statements = _RUNS.get(section)
+    return None if statements is None else _run(*statements)
+
 
 HAND_TYPED = 1 << 14
 """Value lists up to this many bytes are looked through for a forgotten semicolon."""
 
-BRACES = re.compile(rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]')
-"""Braces of a value list, and what may hold others."""
+_BRACES = rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]'
+
+
+@cache
+def careful_cut() -> re.Pattern[bytes]:
+    """A value list up to its semicolon, strings and comments and all; compiled when first asked for."""
+    return re.compile(_CAREFUL_CUT)
+
+
+@cache
+def braces() -> re.Pattern[bytes]:
+    """Braces of a value list, and what may hold others; compiled when first asked for."""
+    return re.compile(_BRACES)
+
 
 _NEXT_STATEMENT = (
     rb"[\r\n][ \t]*+(?:(?:types|dimensions|variables|data|group):"

@@ -18,8 +18,6 @@ from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.cdl_header import check_bytes, line_end, opens_comment, scan_header, skip_character
 from nczarr.syntax.cdl_patterns import (
-    BRACES,
-    CAREFUL_CUT,
     HAND_TYPED,
     HEADER,
     KIND,
@@ -28,10 +26,12 @@ from nczarr.syntax.cdl_patterns import (
     PLAIN,
     PUNCTUATION,
     SECTIONS,
-    SIMPLE,
     SPACE,
     WORDS,
+    braces,
+    careful_cut,
     next_statement,
+    simple_run,
 )
 from nczarr.syntax.tokens import Token
 
@@ -76,7 +76,7 @@ class FastTokens:
             at = space.end() if space else at
             if at >= self.length:
                 return
-            if fresh and not self.inner and (run := SIMPLE.get(self.section)) is not None:
+            if fresh and not self.inner and (run := simple_run(self.section)) is not None:
                 match = run.match(data, at)
                 if match is not None:
                     self._add(P.SIMPLE, at, match.end())
@@ -285,7 +285,7 @@ class FastTokens:
             return end
         data = self.source.data
         depth = 0
-        for match in BRACES.finditer(data, at, end):
+        for match in braces().finditer(data, at, end):
             depth += {b"{": 1, b"}": -1}.get(match.group(), 0)
             if depth < 0:  # the brace of a group or of the dataset
                 end = match.start()
@@ -306,7 +306,7 @@ def cut(data: Buffer, at: int) -> int:
         slash = data.find(b"/", here, end)
         plain = end if slash < 0 else slash
         if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
-            match = CAREFUL_CUT.match(data, here)
+            match = careful_cut().match(data, here)
             return match.end() if match else here
         if slash < 0:
             return end
