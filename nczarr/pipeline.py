@@ -39,7 +39,7 @@ def read(
 
 def target(path: str, name: str | None, report: Report) -> Format | None:
     """The format of a target: the one named, else the one that its suffix tells."""
-    form = registry.named(name) if name else registry.for_target(path)
+    form = registry.named(name) if name else registry.for_target(path.rstrip("/"))
     if form is not None and (form.emit or form.write):
         return form
     what = f"format `{name}`" if name else f"the suffix of `{path}`"
@@ -51,6 +51,7 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
 
 def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
     """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target."""
+    path = path.rstrip("/") or path
     if not options.overwrite and os.path.lexists(path):
         report.error("target-exists", f"`{path}` exists", helps=["`--overwrite` replaces it"])
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
@@ -58,12 +59,16 @@ class Messages:
             return 0
         from nczarr import render
 
-        if self._json:
-            out.writelines(render.json_lines(found))
-        else:
-            out.writelines(render.human(found, colour=render.wants_colour(out)))
-            out.write(f"{render.summary(found, self.report.dropped)}\n")
-        out.flush()
+        try:
+            if self._json:
+                out.writelines(render.json_lines(found))
+            else:
+                out.writelines(render.human(found, colour=render.wants_colour(out)))
+                out.write(f"{render.summary(found, self.report.dropped)}\n")
+            out.flush()
+        except BrokenPipeError:
+            # Whoever read the diagnostics has seen enough; the status still says that there are errors.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         return max((STATUS.get(each.code, 1) for each in found if each.severity is Severity.ERROR), default=0)
 
     def guard(self, work: Callable[[], None]) -> int:

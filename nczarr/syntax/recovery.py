@@ -19,7 +19,7 @@ from nczarr.source import Source, Span
 from nczarr.syntax.tokens import Token
 
 EPSILON = -2
-"""The runtime's mark, in a set of tokens, that the rule may end here."""
+"""The runtime's mark of a rule that may end here."""
 
 
 class Fault(NamedTuple):
@@ -57,6 +57,30 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self.explain = explain
         self.count = 0
 
+    def sync(self, recognizer: Any) -> None:
+        """At a turn of a loop: skip what begins no further turn.
+
+        The runtime's own code adds the recovery set to the parser tables' set of expected tokens, which all later
+        parses share: their diagnostics would depend on what was parsed before.
+        """
+        state = recognizer._interp.atn.states[recognizer.state]
+        turning = state.stateType in (ATNState.STAR_LOOP_BACK, ATNState.PLUS_LOOP_BACK)
+        if turning and not self.inErrorRecoveryMode(recognizer) and self.unwanted(recognizer, state):
+            self.skip(recognizer)
+        else:
+            super().sync(recognizer)
+
+    def unwanted(self, recognizer: Any, state: ATNState) -> bool:
+        """Whether the current token can neither go on from a state nor end its rule."""
+        follow = recognizer.atn.nextTokens(state)
+        return recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow
+
+    def skip(self, recognizer: Any) -> None:
+        """Report the current token, and skip to one that is expected here or behind an enclosing rule."""
+        self.reportUnwantedToken(recognizer)
+        wanted = IntervalSet().addSet(recognizer.getExpectedTokens())
+        self.consumeUntil(recognizer, wanted.addSet(self.getErrorRecoverySet(recognizer)))
+
     def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802
         """A rule met a token that none of its alternatives can begin with."""
         self._say(recognizer, e.offendingToken)
@@ -74,25 +98,6 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         kind = next(iter(_types(self.getExpectedTokens(recognizer))), 0)
         here = recognizer.getCurrentToken()
         return Token(kind, here.start, here.start - 1)
-
-    def sync(self, recognizer: Any) -> None:
-        """Meet the runtime's own `sync`, with a copy of a set.
-
-        At the end of a loop the runtime (4.13.2) adds to the set of tokens that the grammar's automaton keeps for
-        all later parses: after one faulty text, another would be recovered from in another way.
-        """
-        state = recognizer._interp.atn.states[recognizer.state]
-        following = recognizer.atn.nextTokens(state)
-        kind = recognizer.getTokenStream().LA(1)
-        loops = (ATNState.PLUS_LOOP_BACK, ATNState.STAR_LOOP_BACK)
-        if self.inErrorRecoveryMode(recognizer) or state.stateType not in loops or kind in following or EPSILON in following:
-            super().sync(recognizer)
-        else:
-            self.reportUnwantedToken(recognizer)
-            wanted = IntervalSet()
-            wanted.addSet(recognizer.getExpectedTokens())
-            wanted.addSet(self.getErrorRecoverySet(recognizer))
-            self.consumeUntil(recognizer, wanted)
 
     def _say(self, recognizer: Any, found: Token) -> None:
         if self.inErrorRecoveryMode(recognizer):

@@ -202,3 +202,25 @@ def _waiting(pid: int) -> bytes:
         return Path(f"/proc/{pid}/wchan").read_bytes()
     except OSError:
         return b"pipe_read"
+
+
+def test_the_status_stands_when_nobody_reads_the_errors(tmp_path: Path) -> None:
+    source = tmp_path / "bad.cdl"
+    source.write_text("netcdf t { int ; }")
+    ends = os.pipe()
+    os.close(ends[0])
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "nczarr", "check", str(source)], stderr=ends[1], check=False, cwd=ROOT
+        )
+    finally:
+        os.close(ends[1])
+    assert ran.returncode == 1
+
+
+def test_a_slash_behind_a_target_changes_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "ok.cdl"
+    source.write_text("netcdf t { :a = 1 ; }")
+    assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 0
+    assert sorted(os.listdir(tmp_path)) == ["ok.cdl", "ok.zarr"]
+    assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 2

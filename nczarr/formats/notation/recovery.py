@@ -20,9 +20,6 @@ from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.recovery import Fault, Finding
 from nczarr.syntax.tokens import ListStream, Token
 
-EPSILON = -2
-"""The runtime's mark of a rule that may end here."""
-
 _SPOKEN = {
     P.NAME: "a name", P.SIZE: "a size", P.FQN: "a path such as `/time`", P.ZARRVERSION: "a version such as `2.0.0`",
     P.LBRACE: "`{`", P.RBRACE: "`}`", P.EOF: "the end of the text", P.STRING: "a text", P.INTEGER: "an integer",
@@ -49,14 +46,11 @@ class Recovery(recovery.Recovery):
     def sync(self, recognizer: Any) -> None:
         """At the first turn of a loop do what the runtime does at later ones: skip, instead of giving the rule up."""
         state = recognizer._interp.atn.states[recognizer.state]
-        if state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer):
-            follow = recognizer.atn.nextTokens(state)
-            if recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow:
-                self.reportUnwantedToken(recognizer)
-                expected = recognizer.getExpectedTokens()
-                self.consumeUntil(recognizer, expected.addSet(self.getErrorRecoverySet(recognizer)))
-                return
-        super().sync(recognizer)
+        entering = state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer)
+        if entering and self.unwanted(recognizer, state):
+            self.skip(recognizer)
+        else:
+            super().sync(recognizer)
 
     def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
         """Skip to a token of the set; a braced block is skipped whole."""
