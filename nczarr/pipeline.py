@@ -6,6 +6,7 @@ raises for bad input: findings go to the report, and what comes back is None. OS
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 
@@ -50,11 +51,17 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
 
 
 def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
-    """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target."""
+    """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target.
+
+    Raises OSError where the file system refuses.
+    """
     path = path.rstrip("/") or path
     if not options.overwrite and os.path.lexists(path):
         report.error("target-exists", f"`{path}` exists", helps=["`--overwrite` replaces it"])
         return False
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     if form.emit:
         from nczarr.link import store
 
