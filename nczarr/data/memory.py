@@ -6,6 +6,7 @@ All are picklable and cost memory for what was given, never for what was declare
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ class Runs:
         row_axes = len(shape) - 1
         while row_axes > 0 and bounds[row_axes] == (0, shape[row_axes]):
             row_axes -= 1
-        row_size = _product(shape[row_axes + 1 :])
+        row_size = math.prod(shape[row_axes + 1 :])
         flat = out.reshape(-1)
         length = (bounds[row_axes][1] - bounds[row_axes][0]) * row_size
         for number, leading in enumerate(itertools.product(*(range(a, b) for a, b in bounds[:row_axes]))):
@@ -131,20 +132,13 @@ class Runs:
         return iter(sorted(found))
 
 
-def _product(lengths: tuple[int, ...]) -> int:
-    total = 1
-    for length in lengths:
-        total *= length
-    return total
-
-
 def _chunks_of_run(
     first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: list[int]
 ) -> Iterator[Index]:
     """Chunks that the linear range [first, first + length) of an array meets, perhaps more than once."""
     if length <= 0:
         return
-    stride = _product(shape[1:])
+    stride = math.prod(shape[1:])
     low, high = first // stride, (first + length - 1) // stride
     if len(shape) == 1:
         yield from ((index,) for index in range(low // chunks[0], high // chunks[0] + 1))

@@ -8,6 +8,7 @@ value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, t
 
 from __future__ import annotations
 
+import math
 import re
 from typing import assert_never
 
@@ -165,7 +166,7 @@ def _problem(constant: Constant, types: Types) -> str | None:
     if isinstance(declared, VlenType):
         wanted_types = [(declared.base, None)] * constant.count
     elif isinstance(declared, CompoundType):
-        fields: list[tuple[str, int | None]] = [(field.type, _count(field.shape)) for field in declared.fields]
+        fields: list[tuple[str, int | None]] = [(field.type, math.prod(field.shape)) for field in declared.fields]
         wanted_types = fields * constant.count
     else:
         return f"type `{constant.type}` has fixed size"
@@ -178,10 +179,3 @@ def _problem(constant: Constant, types: Types) -> str | None:
         if problem:
             return problem
     return None
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    total = 1
-    for length in shape:
-        total *= length
-    return total

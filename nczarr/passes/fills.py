@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import assert_never
 
@@ -48,7 +49,7 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
             empty = _empty(declared.base, types)
             return Constant(type=type_name, count=count, data=(empty,) * count)
         case CompoundType():
-            fields = [default_fill(field.type, types, _product(field.shape)) for field in declared.fields]
+            fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
             known = [field for field in fields if field is not None]
             if len(known) < len(fields):
                 return None
@@ -72,10 +73,3 @@ def stored_fill(type_name: TypeName, types: Types) -> Constant:
 def _empty(type_name: TypeName, types: Types) -> Constant:
     """No values of a type."""
     return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())
-
-
-def _product(lengths: tuple[int, ...]) -> int:
-    total = 1
-    for length in lengths:
-        total *= length
-    return total
