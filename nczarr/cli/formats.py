@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 def row(form: Format) -> tuple[str, ...]:
     """One format as the cells of the table."""
     yes = {True: "yes", False: "–"}
-    writes = yes[bool(form.emit or form.write)]
+    writes = yes[form.writable]
     return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, keeps(form.capabilities)
 
 

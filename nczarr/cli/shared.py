@@ -40,6 +40,19 @@ def kind(text: str) -> Kind:
     return found
 
 
+def size(text: str) -> int:
+    """A number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for anything else."""
+    import re
+
+    found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number of bytes, 64MiB, 2TB …")
+    number, prefix, binary = found.groups()
+    power = " KMGTPE".index(prefix.upper()) if prefix else 0
+    unit = 1024 if binary else 1000
+    return int(number) * int(unit**power)
+
+
 class Messages:
     """The diagnostics of one command: collects them, prints them on stderr, and knows the exit status."""
 

@@ -13,6 +13,13 @@ CODES = (
         "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
     ),
     Code(
+        "oversized-target",
+        ERROR,
+        "The variables of a netCDF file would declare more bytes than the run allows. Nothing was written.",
+        "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 1000000000000 ;\nvariables:\n  byte v(x) ;\n}\n",
+        "Raise the limit with `--max-size 2TB`, or write a store, where what is not given takes no room.",
+    ),
+    Code(
         "target-exists",
         ERROR,
         "The target is there already. Nothing was touched. Exit status 2.",

@@ -42,6 +42,12 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
     store has a layout for each part, and that every name can be a key. Returns None if an error was found.
     """
     before = report.errors
+    if form.kinds:
+        from nczarr.passes.plan_file import plan_file
+
+        file = plan_file(checked, form, options, report)
+        _tell(list(file.losses) if file else [], form, options, report)
+        return file
     found = list(losses(checked, form))
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
