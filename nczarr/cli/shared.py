@@ -13,7 +13,7 @@ from nczarr.diagnostics import Diagnostic, Report, Severity
 if TYPE_CHECKING:
     from nczarr.ast import Kind
 
-STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3}
+STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3, "missing-library": 3}
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others have 1."""
 
 
