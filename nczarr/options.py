@@ -28,8 +28,8 @@ class Options(NamedTuple):
 
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
-    only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every annotation loss instead of one
-    summary.
+    only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
+    annotation loss instead of one summary.
     """
 
     kind: Kind | None = None

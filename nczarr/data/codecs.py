@@ -186,7 +186,7 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
 
 
 def decode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
-    """The inverse of `encode`. Raises ValueError, OSError, RuntimeError or zlib.error for bytes that are no such chunk."""
+    """The inverse of `encode`. Raises ValueError, OSError, RuntimeError or zlib.error for other bytes."""
     for codec in reversed(codecs):
         match codec.id:
             case 1:

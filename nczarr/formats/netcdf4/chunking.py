@@ -1,7 +1,7 @@
 """Chunk lengths where a dataset asks for chunks without saying which: those that netCDF-C 4.9 chooses.
 
 They are given to the library explicitly, so that the same input makes the same file with every release of it: the
-default size of a chunk has been 4 MiB and 16 MiB. The rule, as arithmetic: an unlimited dimension has length 1; the
+default is a setting of the library's build. The rule, as arithmetic: an unlimited dimension has length 1; the
 others share out the chunk's size in proportion to their lengths, which is then trimmed so that the last chunk is not
 mostly empty. A lone unlimited dimension has 4 KiB a chunk, and where all dimensions are unlimited they share evenly.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 16 << 20
 """The size that a chunk comes near to."""
 
 LONE_BYTES = 4096

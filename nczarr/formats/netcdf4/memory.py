@@ -1,8 +1,8 @@
 """Values as the netCDF library takes them: C structs with C's alignment, pointers to texts and lists.
 
-One rule, the mirror of `parts(T)`: a fixed-size type is its bytes, a record aligned as a C compiler would; a string is a
-pointer to a text that ends in NUL, NIL the null pointer; a vlen is a length and a pointer. What pointers point at
-lives as long as the `Values` that holds it.
+One rule, the mirror of `parts(T)`: a fixed-size type is its bytes, a record aligned as a C compiler would; a string is
+a pointer to a text that ends in NUL, NIL the null pointer; a vlen is a length and a pointer. What pointers point
+at lives as long as the `Values` that holds it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Reader:
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
-    """Elements `first ...` of an array in C order. Reads whole rows of the outermost dimension, or the elements of one."""
+    """Elements `first ...` of an array in C order. Reads whole rows of the outermost dimension."""
     import numpy as np
 
     if not shape:
