@@ -64,7 +64,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
     dataset = work.dataset
     if kind is not None and dataset.kind != kind:
         dataset = dataset.model_copy(update={"kind": kind})
-    return Checked(
+    checked = Checked(
         dataset=dataset,
         groups=known.groups,
         types=known.types,
@@ -74,6 +74,11 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         fills=fills,
         parts=parts,
     )
+    if wanted in ("nc3", "nc6", "nc5"):
+        from nczarr.passes.classic_sizes import check_sizes
+
+        check_sizes(checked, wanted, report)
+    return checked if not report.errors else None
 
 
 def _hopeless(work: Unchecked) -> bool:

@@ -15,6 +15,7 @@ from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
 from nczarr.diagnostics import Label, Report
 from nczarr.kinds import KIND_NAMES
 from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.classic_sizes import check_sizes
 from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Span
 
@@ -60,6 +61,8 @@ def holds(kind: Kind, checked: Checked) -> bool:
         return True
     trial = Report()
     check_target(checked, kind, trial)
+    if not trial.errors:
+        check_sizes(checked, kind, trial)
     return not trial.errors and all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
 
 

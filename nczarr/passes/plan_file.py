@@ -16,6 +16,7 @@ from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.passes.anonymous import name_dimensions
 from nczarr.passes.checked import Checked
+from nczarr.passes.classic_sizes import check_sizes
 from nczarr.passes.kinds import check_target
 from nczarr.passes.planned import Loss, Planned
 
@@ -31,6 +32,8 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     before = report.errors
     named = name_dimensions(checked)
     check_target(named, kind, report)
+    if report.errors == before:
+        check_sizes(named, kind, report)
     _check_size(named, options, report)
     if report.errors > before:
         return None
