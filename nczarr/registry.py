@@ -20,6 +20,7 @@ ROWS: dict[str, str] = {
     "ast": "nczarr.formats.ast_json:FORMAT",
     "nczarr": "nczarr.formats.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr2:FORMAT",
+    "zarr3": "nczarr.formats.zarr3:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
 
