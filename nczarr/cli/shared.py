@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from nczarr.ast import Kind
     from nczarr.sarif import Log
 
-STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3, "missing-library": 3}
-"""Exit status of the codes whose errors lie not in the input (DESIGN §4); all others have 1."""
-STATUS = {"unknown-target": MISUSED, "target-exists": MISUSED, "unreachable-file": UNREACHABLE}
+STATUS = {
+    "unknown-target": MISUSED,
+    "target-exists": MISUSED,
+    "unreachable-file": UNREACHABLE,
+    "missing-library": UNREACHABLE,
+}
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""
 
 
