@@ -59,7 +59,7 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     from nczarr.kinds import KIND_NAMES
     from nczarr.passes.kinds import choose
 
-    kind = choose(checked, form.kinds, options.kind)
+    kind = choose(checked, form.kinds, options.kind, stored=bool(options.chunks or options.codecs))
     if kind is not None:
         settled = registry.named(form.kinds[kind])
         assert settled is not None

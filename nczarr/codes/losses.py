@@ -50,7 +50,7 @@ CODES = (
         "lost-length",
         ERROR,
         "An unlimited dimension has a length, and no variable along it: in a netCDF-4 file it would have length 0.",
-        "$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
+        "$ nczarr compile - --kind nc4 -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
         _ALLOW.format("lost-length"),
     ),
     Code(

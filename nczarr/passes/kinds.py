@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Kind, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
-from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
+from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.diagnostics import Label, Report
 from nczarr.kinds import KIND_NAMES
 from nczarr.passes.checked import Checked, Unchecked
@@ -42,9 +42,11 @@ def check_target(checked: Checked, kind: Kind, report: Report) -> None:
         _KindChecker(checked, _declaration, kind, report).run()
 
 
-def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None) -> Kind | None:
+def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
     """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
     that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
+
+    `stored`: the run asks for chunks or codecs, which classic files have not.
     """
     if asked is not None:
         return asked if asked in kinds else None
@@ -52,13 +54,15 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None) -> Kin
     if own in kinds:
         return own
     allowed = [kind for kind in SIZES if kind in kinds]
-    return next((kind for kind in allowed if holds(kind, checked)), allowed[-1])
+    return next((kind for kind in allowed if holds(kind, checked, stored=stored)), allowed[-1])
 
 
-def holds(kind: Kind, checked: Checked) -> bool:
-    """Whether a file of this kind holds the whole dataset, storage hints included."""
+def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
+    """Whether a file of this kind holds the whole dataset, storage hints included, and those of the run (`stored`)."""
     if kind == "nc4":
         return True
+    if stored and not NETCDF_KINDS[kind].storage:
+        return False
     trial = Report()
     check_target(checked, kind, trial)
     if not trial.errors:
