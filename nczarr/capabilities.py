@@ -25,12 +25,17 @@ class Arrays(NamedTuple):
     """How a chunked store lays down the arrays that `data.parts` makes of a variable.
 
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
-    that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key.
+    that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
+    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and no reader takes
+    it for missing data; `shards`: several chunks may lie in one key.
     """
 
     codecs: frozenset[int] = frozenset()
     fixed_strings: bool = False
     separator: str = "."
+    lead: str = ""
+    fill_needed: bool = False
+    shards: bool = False
 
 
 class Capabilities(NamedTuple):

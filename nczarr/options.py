@@ -22,7 +22,8 @@ class Options(NamedTuple):
     """How to read, plan and write.
 
     `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
-    a dimension. `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
+    a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
+    `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them.
 
@@ -34,6 +35,7 @@ class Options(NamedTuple):
 
     kind: Kind | None = None
     chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
     codecs: Mapping[str, str] = MappingProxyType({})
     consolidated: bool = False
     char_netcdf: bool = False

@@ -23,6 +23,7 @@ ROWS: dict[str, str] = {
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
     "nczarr": "nczarr.formats.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr2:FORMAT",
+    "zarr3": "nczarr.formats.zarr3:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
 

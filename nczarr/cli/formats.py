@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from nczarr.capabilities import ALL_ATOMIC, USER_TYPES, Capabilities, Format
-from nczarr.cli.shared import command
+from nczarr.cli.shared import Messages, command
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
@@ -21,11 +21,14 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table."""
+    return Messages(options).guard(lambda: _print(options.form))
+
+
+def _print(form_of_table: str) -> None:
     from nczarr import registry
 
     rows = [row(form) for form in registry.formats()]
-    sys.stdout.writelines(markdown(rows) if options.form == "markdown" else plain(rows))
-    return 0
+    sys.stdout.writelines(markdown(rows) if form_of_table == "markdown" else plain(rows))
 
 
 def row(form: Format) -> tuple[str, ...]:

@@ -27,6 +27,15 @@ CODES = (
         "Raise the limit with `--max-size 2TB`, or write a store, where what is not given takes no room.",
     ),
     Code(
+        "refused-storage",
+        ERROR,
+        "The netCDF library does not store a variable so: filters that exclude one another, or that do not suit its "
+        "type, parameters that a filter does not take.",
+        "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 8 ;\nvariables:\n  int v(x) ;\n"
+        '  v:_Filter = "4,32,8|1,5" ;\n}\n',
+        "Choose other filters, in the dataset or with `--codec`.",
+    ),
+    Code(
         "target-exists",
         ERROR,
         "The target is there already. Nothing was touched. Exit status 2.",

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import math
 
-from nczarr.ast import CompoundType
+from nczarr.ast import Storage
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import NETCDF_KINDS, Format
-from nczarr.data.parts import Types, is_fixed, size
+from nczarr.data.parts import is_fixed
+from nczarr.data.structs import struct
 from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.passes.anonymous import name_dimensions
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_sizes import check_sizes
+from nczarr.passes.hdf5_losses import hdf5_losses
+from nczarr.passes.hdf5_storage import hdf5_storage
 from nczarr.passes.kinds import check_target
 from nczarr.passes.planned import Loss, Planned
+from nczarr.passes.wishes import Wishes, storage_of, wishes_of
 
-POINTER = 16
-"""Bytes that a string or a list of any length takes in an HDF5 file, its content aside."""
+GROWING = 2**31 - 1
+"""How long a chunk may be along an unlimited dimension."""
 
 
 def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> Planned | None:
-    """Decide whether a netCDF file may be made of the dataset. Returns None if an error was found."""
+    """Decide how a netCDF file will be made of the dataset. Returns None if an error was found."""
     kind = options.kind
     if kind is None:
         raise ValueError("a plan for a netCDF file needs its kind")
@@ -35,19 +39,43 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if report.errors == before:
         check_sizes(named, kind, report)
     _check_size(named, options, report)
+    wishes = wishes_of(named, form.name, None, options, report)
     if report.errors > before:
         return None
-    lost = [
-        Loss("storage", "annotation", path, f"variable `{path}`, storage hints", variable.span)
-        for path, variable in named.variables.items()
-        if not NETCDF_KINDS[kind].storage and variable.storage != DEFAULT_STORAGE
-    ]
-    return Planned(named, form, options, tuple(lost), parts=named.parts, kind=kind)
+    storage = {path: _wish(path, named, wishes) for path in named.variables}
+    lost: list[Loss] = []
+    if NETCDF_KINDS[kind].storage:
+        for path, wish in storage.items():
+            variable = named.variables[path]
+            itemsize = struct(variable.type, named.types).size
+            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize)
+            lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
+        lost += hdf5_losses(named)
+    else:
+        lost += [
+            Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)
+            for path, wish in storage.items()
+            if wish != DEFAULT_STORAGE
+        ]
+    return Planned(named, form, options, tuple(lost), storage, parts=named.parts, kind=kind)
+
+
+def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:
+    """The storage that the dataset and the options ask for. A codec for all variables is for those of fixed size."""
+    variable = checked.variables[path]
+    fixed = is_fixed(variable.type, checked.types)
+    if not fixed and path not in wishes.codecs:
+        wishes = wishes._replace(codecs={})
+    limits = tuple(
+        GROWING if checked.dimensions[str(ref)].unlimited else length
+        for ref, length in zip(variable.dimensions, checked.shapes[path], strict=True)
+    )
+    return storage_of(path, variable, limits, wishes, struct(variable.type, checked.types).size)
 
 
 def _check_size(checked: Checked, options: Options, report: Report) -> None:
     sizes = {
-        path: math.prod(checked.shapes[path]) * _width(variable.type, checked.types)
+        path: math.prod(checked.shapes[path]) * struct(variable.type, checked.types).size
         for path, variable in checked.variables.items()
     }
     total = sum(sizes.values())
@@ -59,12 +87,3 @@ def _check_size(checked: Checked, options: Options, report: Report) -> None:
     )
     helps = ["`--max-size` sets another limit", "a store has no limit: what is not given takes no room there"]
     report.error("oversized-target", text, checked.variables[largest].span, helps=helps)
-
-
-def _width(type_name: str, types: Types) -> int:
-    if is_fixed(type_name, types):
-        return size(type_name, types)
-    declared = types.get(type_name)
-    if isinstance(declared, CompoundType):
-        return sum(math.prod(field.shape) * _width(field.type, types) for field in declared.fields)
-    return POINTER

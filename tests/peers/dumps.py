@@ -24,7 +24,7 @@ class Dump(NamedTuple):
 def dumped(ncdump: str, path: Path, *, special: bool = True) -> Dump:
     """A file as `ncdump -p 9,17` prints it, with virtual attributes unless `special` is off."""
     flags = ["-n", "x", "-p", "9,17", *(["-s"] if special else [])]
-    done = subprocess.run([ncdump, *flags, str(path)], capture_output=True, check=True)  # noqa: S603
+    done = subprocess.run([ncdump, *flags, str(path)], capture_output=True, check=True)
     return parse(done.stdout.decode("utf-8", "surrogateescape"))
 
 

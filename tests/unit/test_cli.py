@@ -128,6 +128,7 @@ def test_formats() -> None:
         "ast",
         "nczarr",
         "zarr2",
+        "zarr3",
     ]
     assert run_command("formats", "--as", "markdown").text.startswith("| format |")
 

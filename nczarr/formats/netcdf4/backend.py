@@ -26,14 +26,18 @@ def build(planned: Planned, path: str, report: Report) -> bool:
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
 
-    if not provide(lib, planned.checked, report):
+    if not provide(lib, planned, report):
         return False
+    before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
     file = lib.make("nc_create", os.fsencode(path), mode)
     try:
-        ids = define(lib, file, planned.checked)
+        ids = define(lib, file, planned, report)
+        if report.errors > before:
+            lib.do("nc_abort", file)
+            return False
         lib.do("nc_enddef", file)
-        write_data(lib, planned.checked, ids)
+        write_data(lib, planned, ids)
         lib.do("nc_close", file)
     except BaseException:
         with suppress(OSError, c.CallError):  # the first failure is the one to tell

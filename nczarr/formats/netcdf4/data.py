@@ -16,25 +16,28 @@ from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
 
 SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""
 
 
-def write_data(lib: Library, checked: Checked, ids: Ids) -> None:
+def write_data(lib: Library, planned: Planned, ids: Ids) -> None:
     """Write every variable that has values, then see to it that unlimited dimensions have their lengths."""
+    checked = planned.checked
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            _Writer(lib, path, variable, checked, ids).write(parts)
+            _Writer(lib, path, variable, planned, ids).write(parts)
     for path, dimension in checked.dimensions.items():
         group = ids.groups[names.parent(path)]
         if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
-            _stretch(lib, path, checked, ids)
+            _stretch(lib, path, planned, ids)
 
 
 class _Writer:
-    def __init__(self, lib: Library, path: str, variable: Variable, checked: Checked, ids: Ids) -> None:
+    def __init__(self, lib: Library, path: str, variable: Variable, planned: Planned, ids: Ids) -> None:
+        checked = planned.checked
         self.lib = lib
         self.group = ids.groups[names.parent(path)]
         self.number = ids.variables[path]
@@ -42,7 +45,7 @@ class _Writer:
         self.types = checked.types
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
-        self.chunks = chunk_lengths(variable, checked) if variable.dimensions else None
+        self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -119,15 +122,16 @@ def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -
         yield index[: len(shape)]
 
 
-def _stretch(lib: Library, path: str, checked: Checked, ids: Ids) -> None:
+def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
     """Give an unlimited dimension its length: write the last element along it of a variable that has it."""
+    checked = planned.checked
     for fqn, variable in checked.variables.items():
         shape = checked.shapes[fqn]
         if path not in variable.dimensions or 0 in shape:
             continue
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
-        writer = _Writer(lib, fqn, variable, checked, ids)
+        writer = _Writer(lib, fqn, variable, planned, ids)
         writer.put(region, _one(checked, fqn, region))
         return
 

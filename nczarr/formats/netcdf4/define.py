@@ -22,15 +22,15 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.data.codecs import level_of
+from nczarr.data.structs import struct
+from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.formats.netcdf4.memory import c_dtype, constant_values
+from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.passes.checked import Checked
-
-DEFLATE, SHUFFLE, FLETCHER32 = (CODEC_IDS[name] for name in ("deflate", "shuffle", "fletcher32"))
+from nczarr.passes.planned import Planned
 
 
 class Ids(NamedTuple):
@@ -46,20 +46,21 @@ class Ids(NamedTuple):
         return c.ATOMIC_IDS.get(name) or self.types[name]
 
 
-def define(lib: Library, file: int, checked: Checked) -> Ids:
-    """Declare everything. `file` is in define mode."""
+def define(lib: Library, file: int, planned: Planned, report: Report) -> Ids:
+    """Declare everything. `file` is in define mode. Reports refused-storage where a filter is not taken."""
+    checked = planned.checked
     ids = Ids({"/": file}, {}, {}, {})
     for path, group in checked.groups.items():
         if path != "/":
             ids.groups[path] = lib.make("nc_def_grp", ids.groups[names.parent(path)], group.name.encode())
     for path, declared in in_order(checked.types):
-        ids.types[path] = _define_type(lib, ids.groups[names.parent(path)], declared, ids, checked)
+        ids.types[path] = _define_type(lib, path, declared, ids, checked)
     for path, dimension in checked.dimensions.items():
         length = 0 if grows(dimension) else dimension.size
         group_id = ids.groups[names.parent(path)]
         ids.dimensions[path] = lib.make("nc_def_dim", group_id, dimension.name.encode(), length)
     for path, variable in checked.variables.items():
-        _define_variable(lib, path, variable, ids, checked)
+        _define_variable(lib, path, variable, ids, planned, report)
     for path, group in checked.groups.items():
         for attribute in group.attributes:
             put_attribute(lib, ids.groups[path], c.GLOBAL, attribute, ids, checked)
@@ -90,7 +91,8 @@ def _made_of(declared: UserType) -> list[str]:
     return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
 
 
-def _define_type(lib: Library, group: int, declared: UserType, ids: Ids, checked: Checked) -> int:
+def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked: Checked) -> int:
+    group = ids.groups[names.parent(path)]
     name = declared.name.encode()
     match declared:
         case OpaqueType():
@@ -105,21 +107,17 @@ def _define_type(lib: Library, group: int, declared: UserType, ids: Ids, checked
                 lib.do("nc_insert_enum", group, made, constant.name.encode(), value)
             return made
         case CompoundType():
-            return _define_compound(lib, group, declared, ids, checked)
+            return _define_compound(lib, group, path, declared, ids, checked)
         case _:
             assert_never(declared)
 
 
-def _define_compound(lib: Library, group: int, declared: CompoundType, ids: Ids, checked: Checked) -> int:
+def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType, ids: Ids, checked: Checked) -> int:
     """A record at the offsets of its file, else aligned as a C compiler would."""
-    fqn = next(path for path, item in checked.types.items() if item is declared)
-    aligned = c_dtype(fqn, checked.types)
-    made = lib.make("nc_def_compound", group, declared.size or aligned.itemsize, declared.name.encode())
+    aligned = struct(fqn, checked.types)
+    made = lib.make("nc_def_compound", group, declared.size or aligned.size, declared.name.encode())
     for number, field in enumerate(declared.fields):
-        offset = field.offset
-        if offset is None:
-            assert aligned.fields is not None
-            offset = aligned.fields[f"f{number}"][1]
+        offset = aligned.offsets[number] if field.offset is None else field.offset
         base = ids.of_type(field.type)
         if field.shape:
             shape = integers(field.shape)
@@ -129,22 +127,26 @@ def _define_compound(lib: Library, group: int, declared: CompoundType, ids: Ids,
     return made
 
 
-def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, checked: Checked) -> None:
+def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, planned: Planned, report: Report) -> None:
     group = ids.groups[names.parent(path)]
     dimensions = integers([ids.dimensions[str(ref)] for ref in variable.dimensions])
     made = lib.make(
         "nc_def_var", group, variable.name.encode(), ids.of_type(variable.type), len(variable.dimensions), dimensions
     )
     ids.variables[path] = made
-    _define_storage(lib, group, made, variable, checked)
+    try:
+        _define_storage(lib, group, made, path, variable, planned)
+    except c.CallError as error:
+        text = f"the netCDF library does not store `{path}` so: {error}"
+        report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
     for attribute in variable.attributes:
-        put_attribute(lib, group, made, attribute, ids, checked)
+        put_attribute(lib, group, made, attribute, ids, planned.checked)
 
 
-def _define_storage(lib: Library, group: int, made: int, variable: Variable, checked: Checked) -> None:
-    storage = variable.storage
+def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, planned: Planned) -> None:
+    storage = planned.storage[path]
     if variable.dimensions:
-        chunks = chunk_lengths(variable, checked)
+        chunks = chunk_lengths(path, variable, planned)
         if chunks is not None:
             lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
         elif storage.layout == "compact":
@@ -162,10 +164,10 @@ def _define_storage(lib: Library, group: int, made: int, variable: Variable, che
         _define_quantize(lib, group, made, storage.quantize)
 
 
-def chunk_lengths(variable: Variable, checked: Checked) -> tuple[int, ...] | None:
+def chunk_lengths(path: str, variable: Variable, planned: Planned) -> tuple[int, ...] | None:
     """The chunk lengths that a variable gets; None: it lies in one piece, contiguous or compact."""
-    storage = variable.storage
-    dimensions = [checked.dimensions[str(ref)] for ref in variable.dimensions]
+    storage = planned.storage[path]
+    dimensions = [planned.checked.dimensions[str(ref)] for ref in variable.dimensions]
     if storage.chunks is not None:
         return tuple(
             chunk if grows(dimension) else min(chunk, dimension.size)
@@ -175,7 +177,7 @@ def chunk_lengths(variable: Variable, checked: Checked) -> tuple[int, ...] | Non
     if not dimensions or not (unlimited or storage.codecs or storage.layout == "chunked"):
         return None
     lengths = [None if grows(dimension) else dimension.size for dimension in dimensions]
-    return default_chunks(lengths, c_dtype(variable.type, checked.types).itemsize)
+    return default_chunks(lengths, struct(variable.type, planned.checked.types).size)
 
 
 def grows(dimension: Dimension) -> bool:
@@ -184,16 +186,17 @@ def grows(dimension: Dimension) -> bool:
 
 
 def _define_filters(lib: Library, group: int, made: int, storage: Storage) -> None:
-    by_id = {codec.id: codec for codec in storage.codecs}
-    deflate = by_id.get(DEFLATE)
-    if deflate is not None or SHUFFLE in by_id:
-        level = 0 if deflate is None else level_of(deflate)
-        lib.do("nc_def_var_deflate", group, made, int(SHUFFLE in by_id), int(deflate is not None), level)
-    if FLETCHER32 in by_id:
-        lib.do("nc_def_var_fletcher32", group, made, 1)
+    """Filters in the order of the plan, which is the library's own."""
     for codec in storage.codecs:
-        if codec.id not in (DEFLATE, SHUFFLE, FLETCHER32):
-            lib.do("nc_def_var_filter", group, made, codec.id, len(codec.parameters), c.unsigned(codec.parameters))
+        match codec.id:
+            case 3:
+                lib.do("nc_def_var_fletcher32", group, made, 1)
+            case 2:
+                lib.do("nc_def_var_deflate", group, made, 1, 0, 0)
+            case 1:
+                lib.do("nc_def_var_deflate", group, made, 0, 1, level_of(codec))
+            case number:
+                lib.do("nc_def_var_filter", group, made, number, len(codec.parameters), c.unsigned(codec.parameters))
 
 
 def _define_quantize(lib: Library, group: int, made: int, quantize: Quantize) -> None:

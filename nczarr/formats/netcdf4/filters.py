@@ -15,7 +15,7 @@ from nczarr.ast import Codec
 from nczarr.data import codecs
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4.library import Library
-from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
 
 BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
 OURS = codecs.NUMCODECS - BUILT_IN
@@ -48,18 +48,18 @@ _registered: dict[int, _FilterClass] = {}
 """What HDF5 points at must live as long as the process."""
 
 
-def provide(lib: Library, checked: Checked, report: Report) -> bool:
+def provide(lib: Library, planned: Planned, report: Report) -> bool:
     """See to it that every filter of a dataset can be declared, and used where there are values to write.
 
     Reports `unavailable-filter`, with its number, for each variable whose values nobody can encode.
     """
     before = report.errors
-    for path, variable in checked.variables.items():
-        for codec in variable.storage.codecs:
+    for path, variable in planned.checked.variables.items():
+        for codec in planned.storage[path].codecs:
             if codec.id in BUILT_IN or _available(lib, codec.id):
                 continue
             can = codec.id in OURS and codecs.expressible([codec])
-            if not can and checked.parts.get(path):
+            if not can and planned.parts.get(path):
                 name = f" ({codec.name})" if codec.name else ""
                 text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
                 helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]

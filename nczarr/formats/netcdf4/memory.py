@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.data.parts import NUMPY, Types, escape, is_fixed
 from nczarr.data.source import ArraySource, Parts
+from nczarr.data.structs import struct
 from nczarr.passes.columns import constant_parts
 
 if TYPE_CHECKING:
@@ -48,12 +49,19 @@ def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
         case OpaqueType():
             return np.dtype(f"V{declared.size}")
         case VlenType():
-            return np.dtype([("length", POINTER), ("address", POINTER)], align=True)
+            return np.dtype([("length", POINTER), ("address", POINTER)])
         case CompoundType():
-            fields = [
-                (f"f{number}", c_dtype(field.type, types), field.shape) for number, field in enumerate(declared.fields)
-            ]
-            return np.dtype(fields, align=True)
+            whole = struct(type_name, types)
+            return np.dtype(
+                {
+                    "names": [f"f{number}" for number in range(len(declared.fields))],
+                    "formats": [(c_dtype(field.type, types), field.shape) for field in declared.fields],
+                    "offsets": list(whole.offsets),
+                    "itemsize": whole.size,
+                }
+            )
+        case _:
+            assert_never(declared)
 
 
 def constant_values(constant: Constant, types: Types) -> Values:
