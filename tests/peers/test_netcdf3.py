@@ -25,10 +25,11 @@ from nczarr.passes.classic_layout import CLASSIC_KINDS
 from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.testing.strategies import datasets_with_data
-from tests.conftest import shared_folder
+from tests.conftest import ROOT, shared_folder
 
-from .classic import differing, refused, unexplained
+from .classic import DIFFERENCES, differing, refused, unexplained
 from .classic_texts import texts
+from .ncgen import REFUSED
 
 pytestmark = pytest.mark.peer
 
@@ -255,3 +256,9 @@ def test_the_library_reads_it_back(kind: Kind, peer: Peer, tmp_path: Path, pair:
 @given(pair=datasets_with_data(wide=True))
 def test_the_library_reads_cdf5_back(peer: Peer, tmp_path: Path, pair: Pair) -> None:
     reads_back(pair, "nc5", peer("netCDF4"), tmp_path)
+
+
+def test_the_page_names_every_difference() -> None:
+    page = (ROOT / "docs" / "ncgen-differences.md").read_text("utf-8").partition("## Classic files")[2]
+    files = DIFFERENCES.keys() | {file for file, _ in REFUSED}
+    assert [file for file in sorted(files) if f"`{file}`" not in page] == []
