@@ -1,4 +1,4 @@
-"""What a netCDF-4 file loses of a dataset, storage aside: texts with NUL bytes, lengths that nothing has.
+"""What a netCDF-4 file loses of a dataset, storage aside: texts with NUL bytes, NIL in attributes, some lengths.
 
 Strings end at their first NUL for the netCDF library, dimensions of length 0 grow, an unlimited dimension is as long
 as the variables along it.
@@ -28,9 +28,9 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
             yield Loss("unlimited", "annotation", path, text, dimension.span)
     with_texts = {path for path in checked.types if _has_texts(path, checked.types)} | {"string"}
     for path, group in groups(checked.dataset):
-        yield from _attributes(path, group.attributes)
+        yield from _attributes(path, group.attributes, checked.types)
     for path, variable in checked.variables.items():
-        yield from _attributes(path, variable.attributes)
+        yield from _attributes(path, variable.attributes, checked.types)
         if variable.type not in with_texts:
             continue
         for source in checked.parts.get(path, {}).values():
@@ -40,11 +40,36 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 break
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
+def _attributes(path: str, attributes: tuple[Attribute, ...], types: Types) -> Iterator[Loss]:
     for attribute in attributes:
-        if _has_nul(attribute.value):
-            text = f"attribute `{attribute.name}` of `{path}` has a string with a NUL byte, where it would end"
-            yield Loss("cut-string", "value", path, text, attribute.span)
+        value = attribute.value
+        if isinstance(value.data, bytes):
+            continue
+        where = f"attribute `{attribute.name}` of `{path}`"
+        if _has_nul(value):
+            yield Loss(
+                "cut-string", "value", path, f"{where} has a string with a NUL byte, where it would end", attribute.span
+            )
+        if without_nil(value, types) is not value:
+            text = f"{where} has NIL in a list of strings, which would become an empty text"
+            yield Loss("lost-nil", "value", path, text, attribute.span)
+
+
+def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
+    """The constant with empty texts for NIL in lists of strings; itself if there is none.
+
+    libnetcdf 4.10.1 crashes on such an attribute, because it copies every text of the list.
+    """
+    data = constant.data
+    if isinstance(data, bytes):
+        return constant
+    if constant.type == "string":
+        return Constant.strings(item or b"" for item in data) if listed and None in data else constant  # type: ignore[misc]
+    inside = isinstance(types.get(constant.type), VlenType)
+    items = tuple(without_nil(item, types, listed=inside) for item in data if isinstance(item, Constant))
+    if all(new is old for new, old in zip(items, data, strict=True)):
+        return constant
+    return Constant(type=constant.type, count=constant.count, data=items)
 
 
 def _has_nul(constant: Constant) -> bool:
