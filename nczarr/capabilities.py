@@ -87,6 +87,8 @@ class Format(NamedTuple):
     `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
     `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
     `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file. One of the two, or neither.
+    `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
+    and values; only for texts and single files.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -99,3 +101,4 @@ class Format(NamedTuple):
     read: str | None = None
     emit: str | None = None
     write: str | None = None
+    losses: str | None = None

@@ -11,7 +11,8 @@ CODES = (
         "lost-type",
         ERROR,
         "The target has no such type, and what it shows instead changes what a reader computes: the integers of an "
-        "enum without their names, the counts and content of a ragged variable as arrays of their own.",
+        "enum without their names, the counts and content of a ragged variable as arrays of their own. Or the type is "
+        "one that a text declares only later, and what is of that type would be left out.",
         "$ nczarr compile - --to zarr2\n"
         "netcdf t {\ntypes:\n  byte enum e { off = 0, on = 1 } ;\nvariables:\n  e v ;\ndata:\n  v = on ;\n}\n",
         _ALLOW.format("lost-type"),
@@ -42,11 +43,29 @@ CODES = (
     Code(
         "renamed-dimension",
         ERROR,
-        "Arrays of one group use two dimensions of one name and different length. Pure Zarr knows dimensions by their "
-        "simple names only, so one of them would get another.",
+        "A dimension would get another name. Pure Zarr knows dimensions by their simple names only, and arrays of one "
+        "group use two of one name and different length; or a variable uses one that a text declares only later.",
         "$ nczarr compile - --to zarr2\n"
         "netcdf t {\ndimensions:\n  x = 2 ;\ngroup: g {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(/x, x) ;\n}\n}\n",
         _ALLOW.format("renamed-dimension"),
+    ),
+    Code(
+        "unnamed-value",
+        ERROR,
+        "A variable or attribute of an enum type has values that no constant of the enum names. CDL writes enum values "
+        "by name alone: the text shows the numbers, and does not compile until the enum names them.",
+        "$ nczarr compile - --to cdl\n"
+        "dataset t 2.0.0 {\n  enum sky ubyte { clear 0 cloudy 1 }\n  attribute seen sky 7\n}\n",
+        _ALLOW.format("unnamed-value"),
+    ),
+    Code(
+        "lost-length",
+        ERROR,
+        "An unlimited dimension would be empty. In CDL only values tell its length, and no variable along it has any "
+        "that can be written: all are fill, of an enum that has no fill value.",
+        "$ nczarr compile - --to cdl\n"
+        "dataset t 2.0.0 {\n  enum sky ubyte { cloudy 1 }\n  dimension time unlimited 3\n  variable v sky /time\n}\n",
+        _ALLOW.format("lost-length"),
     ),
     Code(
         "lost-annotations",
@@ -68,7 +87,8 @@ CODES = (
         "unsafe-name",
         ERROR,
         "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, or a group "
-        "and a variable beside it share it.",
+        "and a variable beside it share it. Or it has no spelling in the text: CDL cannot name anything `_`, nor begin "
+        "a name with an invisible space.",
         "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
     ),
