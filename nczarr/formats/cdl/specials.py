@@ -7,6 +7,7 @@ everything that a value says by itself is checked here, at its place.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -73,6 +74,9 @@ class Specials:
             return lowered[name.lower()]
         if not name.startswith("_"):
             return None
+        begun = [known for known in lowered if _begins(name.lower(), known)]
+        if begun:
+            return lowered[min(begun, key=lambda known: (-_shared(name.lower(), known), len(known)))]
         found = names.closest(name, self.known)
         return found if found is not None and abs(len(found) - len(name)) <= 2 and _near(name, found) else None
 
@@ -281,11 +285,21 @@ class Specials:
         return None
 
 
+def _shared(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+
+
+def _begins(name: str, known: str) -> bool:
+    """Whether most of a name is the begin of a special one: `_deflate`, `_endian`, `_chunking`."""
+    return _shared(name, known) >= max(5, math.ceil(2 * len(name) / 3))
+
+
 def _near(one: str, other: str) -> bool:
     """Whether two names differ in case and at most two letters."""
     a, b = one.lower(), other.lower()
     if len(a) == len(b):
         return sum(x != y for x, y in zip(a, b, strict=True)) <= 2
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-    at = next((i for i, (x, y) in enumerate(zip(longer, shorter, strict=False)) if x != y), len(shorter))
+    at = _shared(longer, shorter)
     return longer[at + len(longer) - len(shorter) :] == shorter[at:]
