@@ -213,6 +213,7 @@ def write(
     format: str | None = None,  # noqa: A002
     *,
     chunks: Mapping[str, Sequence[int] | int] | None = None,
+    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
@@ -227,7 +228,12 @@ def write(
 
     report = Report()
     options = options_from(
-        chunks=chunks, codecs=codecs, consolidated=consolidated, overwrite=overwrite, allow_loss=allow_loss
+        chunks=chunks,
+        shards=shards,
+        codecs=codecs,
+        consolidated=consolidated,
+        overwrite=overwrite,
+        allow_loss=allow_loss,
     )
     target = os.fspath(path)
     form = pipeline.target(target, format, report)
@@ -245,21 +251,30 @@ def options_from(
     *,
     kind: str | None = None,
     chunks: Mapping[str, Sequence[int] | int] | None = None,
+    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
 ) -> Options:
-    """Options as Python callers give them. Raises ValueError for a kind that there is not."""
+    """Options as Python callers give them. Raises ValueError for a kind, or a word for shards, that there is not."""
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
-    lengths = {name: (each,) if isinstance(each, int) else tuple(each) for name, each in (chunks or {}).items()}
+    asked: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards or {}
+    unknown = [each for each in asked.values() if isinstance(each, str) and each not in ("auto", "none")]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no shape of shards; use auto, none or lengths")
     return Options(
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],
-        chunks=lengths,
+        chunks={name: _lengths(each) for name, each in (chunks or {}).items()},
+        shards={name: each if isinstance(each, str) else _lengths(each) for name, each in asked.items()},
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss),
         special=True,  # a text target loses nothing of the storage
     )
+
+
+def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)

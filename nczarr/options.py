@@ -14,21 +14,28 @@ if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 
+DEFAULT_MAX_SIZE = 16 << 30
+"""Bytes that the variables of a netCDF file may declare in all, unless the run allows more."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
     `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
-    a dimension. `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
+    a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
+    `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them.
 
-    The last members concern texts: `header_only`, `coordinates_only`, `special` (virtual attributes too), data of
-    certain `variables` and `groups` only, and the `name` that the dataset gets: the flags of `ncdump`.
-    `verbose`: list every annotation loss instead of one summary.
+    `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
+    `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
+    only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
+    annotation loss instead of one summary.
     """
 
     kind: Kind | None = None
     chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
     codecs: Mapping[str, str] = MappingProxyType({})
     consolidated: bool = False
     char_netcdf: bool = False
@@ -40,4 +47,5 @@ class Options(NamedTuple):
     variables: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     name: str | None = None
+    max_size: int = DEFAULT_MAX_SIZE
     verbose: bool = False

@@ -44,6 +44,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
     "cdl": blocks("cdl"),
     "ncz": blocks("notation"),
     "zarr2.txt": blocks("zarr2"),
+    "zarr3.txt": blocks("zarr3"),
     "nczarr.txt": blocks("nczarr"),
 }
 

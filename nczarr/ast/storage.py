@@ -19,8 +19,13 @@ CODEC_IDS: dict[str, int] = {
     "bzip2": 307,
     "blosc": 32001,
     "zstd": 32015,
+    "gzip": 65537,
+    "crc32c": 65538,
 }
-"""The codecs that have a name of their own, by HDF5 filter number (registered with The HDF Group)."""
+"""The codecs that have a name of their own, by HDF5 filter number (registered with The HDF Group).
+
+HDF5's numbers end at 65535: those beyond are ours, for codecs that only stores have.
+"""
 
 CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import open_input
-from nczarr.cli.shared import Messages, command, kind
-from nczarr.options import Options
+from nczarr.cli.shared import Messages, command, kind, size
+from nczarr.options import DEFAULT_MAX_SIZE, Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -33,6 +33,13 @@ def parser() -> argparse.ArgumentParser:
         help="chunk lengths: time=1,lat=100 by dimension, /g1/temp=1,12 for one variable",
     )
     made.add_argument(
+        "--shards",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="auto, none (default), or shard lengths as for --chunks (Zarr v3)",
+    )
+    made.add_argument(
         "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
     )
     made.add_argument(
@@ -40,6 +47,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
+    )
+    made.add_argument(
+        "--max-size",
+        type=size,
+        default=DEFAULT_MAX_SIZE,
+        metavar="SIZE",
+        help="bytes that a netCDF file may declare (16GiB)",
     )
     made.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     made.add_argument(
@@ -50,15 +64,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The run's options. Raises ValueError for a chunk or codec specification that is none."""
+    """The run's options. Raises ValueError for a chunk, shard or codec specification that is none."""
     return Options(
         kind=arguments.kind,
         chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
+        shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
         codecs=dict(map(codec_pair, arguments.codec)),
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
+        max_size=arguments.max_size,
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )
@@ -66,20 +82,32 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
     """Chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for anything else."""
+    return _length_pairs(f"--chunks {spec}", spec)
+
+
+def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
+    """Shard lengths by name as `chunk_pairs`, or `auto` or `none`, for a variable or (`""`) for all."""
+    name, _, word = spec.rpartition("=")
+    if word in ("auto", "none") and (not name or name.startswith("/")):
+        return [(name, word)]
+    return [*_length_pairs(f"--shards {spec}", spec)]
+
+
+def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
     if spec.startswith("/"):
         name, _, lengths = spec.rpartition("=")
-        pairs = [(name, tuple(_length(length, spec) for length in lengths.split(",")))]
+        pairs = [(name, tuple(_length(length, option) for length in lengths.split(",")))]
     else:
         split = [item.rpartition("=") for item in spec.split(",")]
-        pairs = [(name, (_length(length, spec),)) for name, _, length in split]
+        pairs = [(name, (_length(length, option),)) for name, _, length in split]
     if not all(name for name, _ in pairs):
-        raise ValueError(f"--chunks {spec}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+        raise ValueError(f"{option}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
     return pairs
 
 
-def _length(text: str, spec: str) -> int:
+def _length(text: str, option: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"--chunks {spec}: `{text}` is no positive number")
+        raise ValueError(f"{option}: `{text}` is no positive number")
     return int(text)
 
 
@@ -118,6 +146,11 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     elif checked is not None and not report.errors and not shown:
         pipeline.write(checked, out, form, report, options)
     elif checked is not None and not report.errors:
+        if out is None and form.binary:
+            report.error(
+                "unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`, or `-o -`"]
+            )
+            return
         for piece in pipeline.blocks(checked, form, report, options) or ():
             sys.stdout.buffer.write(piece)
 

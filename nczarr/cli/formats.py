@@ -34,7 +34,7 @@ def _print(form_of_table: str) -> None:
 def row(form: Format) -> tuple[str, ...]:
     """One format as the cells of the table."""
     yes = {True: "yes", False: "–"}
-    writes = yes[bool(form.emit or form.write)]
+    writes = yes[form.writable]
     return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, keeps(form.capabilities)
 
 

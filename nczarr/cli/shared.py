@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from nczarr.ast import Kind
     from nczarr.sarif import Log
 
-STATUS = {"unknown-target": MISUSED, "target-exists": MISUSED, "unreachable-file": UNREACHABLE}
+STATUS = {
+    "unknown-target": MISUSED,
+    "target-exists": MISUSED,
+    "unreachable-file": UNREACHABLE,
+    "missing-library": UNREACHABLE,
+}
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""
 
 
@@ -41,6 +46,19 @@ def kind(text: str) -> Kind:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
     return found
+
+
+def size(text: str) -> int:
+    """A number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for anything else."""
+    import re
+
+    found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number of bytes, 64MiB, 2TB …")
+    number, prefix, binary = found.groups()
+    power = " KMGTPE".index(prefix.upper()) if prefix else 0
+    unit = 1024 if binary else 1000
+    return int(number) * int(unit**power)
 
 
 class Messages:

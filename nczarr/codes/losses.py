@@ -41,6 +41,22 @@ CODES = (
         _ALLOW.format("lost-nil"),
     ),
     Code(
+        "cut-string",
+        ERROR,
+        "A string holds a NUL byte. In a netCDF-4 file it would end there.",
+        '$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  attribute note string "a\\x00b"\n}\n',
+        _ALLOW.format("cut-string"),
+    ),
+    Code(
+        "lost-length",
+        ERROR,
+        "An unlimited dimension has a length, and no variable along it that tells it: the dimension would have length "
+        "0. In a netCDF-4 file any variable along it tells its length; in CDL only one with values that can be "
+        "written, and an enum without a fill value has none where nothing was given.",
+        "$ nczarr compile - --kind nc4 -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
+        _ALLOW.format("lost-length"),
+    ),
+    Code(
         "renamed-dimension",
         ERROR,
         "A dimension would get another name. Pure Zarr knows dimensions by their simple names only, and arrays of one "
@@ -57,15 +73,6 @@ CODES = (
         "$ nczarr compile - --to cdl\n"
         "dataset t 2.0.0 {\n  enum sky ubyte { clear 0 cloudy 1 }\n  attribute seen sky 7\n}\n",
         _ALLOW.format("unnamed-value"),
-    ),
-    Code(
-        "lost-length",
-        ERROR,
-        "An unlimited dimension would be empty. In CDL only values tell its length, and no variable along it has any "
-        "that can be written: all are fill, of an enum that has no fill value.",
-        "$ nczarr compile - --to cdl\n"
-        "dataset t 2.0.0 {\n  enum sky ubyte { cloudy 1 }\n  dimension time unlimited 3\n  variable v sky /time\n}\n",
-        _ALLOW.format("lost-length"),
     ),
     Code(
         "lost-annotations",
@@ -86,9 +93,9 @@ CODES = (
     Code(
         "unsafe-name",
         ERROR,
-        "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, or a group "
-        "and a variable beside it share it. Or it has no spelling in the text: CDL cannot name anything `_`, nor begin "
-        "a name with an invisible space.",
+        "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, is "
+        "`zarr.json`, or a group and a variable beside it share it. Or it has no spelling in the text: CDL cannot name "
+        "anything `_`, nor begin a name with an invisible space.",
         "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
     ),
@@ -101,11 +108,22 @@ CODES = (
         "Correct the name, or give one length a dimension.",
     ),
     Code(
+        "unmatched-shards",
+        ERROR,
+        "`--shards` names no dimension or variable of the dataset, has another number of lengths than the variable has "
+        "dimensions, does not make whole chunks, or is given for a target without shards.",
+        "$ nczarr compile - --to zarr3 --chunks lon=4 --shards lon=6\n"
+        "netcdf t {\ndimensions:\n  lon = 8 ;\nvariables:\n  int v(lon) ;\n}\n",
+        "Give multiples of the chunk lengths, or `--shards auto`.",
+    ),
+    Code(
         "bad-codec",
         ERROR,
-        "A codec specification is none, or is meant for a variable that is not there.",
+        "A codec specification is none, is meant for a variable that is not there, or names a codec that the target "
+        "has not.",
         "$ nczarr compile - --codec zlib:12\nnetcdf t {\n}\n",
-        "Write `none`, or steps joined by `+`: `zlib:5`, `shuffle+zstd:3`, `bz2:9`, `blosc:lz4:5`, `fletcher32`.",
+        "Write `none`, or steps joined by `+`: `zlib:5`, `shuffle+zstd:3`, `bz2:9`, `blosc:lz4:5`, `fletcher32`; for "
+        "Zarr v3 also `gzip:5` and `crc32c`.",
     ),
     Code(
         "oversized-fill",

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.ast.storage import CODEC_IDS, Codec
+from nczarr.data.crc32c import crc32c
 
-DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD = (
-    CODEC_IDS[name] for name in ("deflate", "shuffle", "fletcher32", "bzip2", "blosc", "zstd")
+DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
+    CODEC_IDS[name] for name in ("deflate", "shuffle", "fletcher32", "bzip2", "blosc", "zstd", "gzip", "crc32c")
 )
 NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs has too, with the same encoded bytes."""
@@ -24,12 +25,12 @@ NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 """Blosc's compressors by the number that the HDF5 filter uses."""
 
-DEFAULT_LEVELS = {DEFLATE: 4, BZIP2: 9, ZSTD: 3}
+DEFAULT_LEVELS = {DEFLATE: 4, BZIP2: 9, ZSTD: 3, GZIP: 4}
 """Levels where a filter comes without one. Those of the netCDF library's own defaults where it has them."""
 
-_NAMES = {"zlib": DEFLATE, "gzip": DEFLATE, "deflate": DEFLATE, "bz2": BZIP2, "bzip2": BZIP2, "zstd": ZSTD,
-          "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "blosc": BLOSC}  # fmt: skip
-_LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (1, 22), BLOSC: (0, 9)}
+_NAMES = {"zlib": DEFLATE, "gzip": GZIP, "deflate": DEFLATE, "bz2": BZIP2, "bzip2": BZIP2, "zstd": ZSTD,
+          "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "blosc": BLOSC, "crc32c": CRC32C}  # fmt: skip
+_LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (1, 22), BLOSC: (0, 9), GZIP: (0, 9)}
 
 Config = dict[str, Any]
 
@@ -45,7 +46,7 @@ def _sane(codec: Codec) -> bool:
         case 32001:
             level, shuffle, compressor = _blosc(codec)
             return level <= 9 and shuffle <= 2 and compressor < len(BLOSC_COMPRESSORS) and compressor != 3
-        case 1 | 307 | 32015:
+        case 1 | 307 | 32015 | 65537:
             low, high = _LEVELS[codec.id]
             return len(codec.parameters) <= 1 and low <= level_of(codec) <= high
         case _:
@@ -53,7 +54,7 @@ def _sane(codec: Codec) -> bool:
 
 
 def level_of(codec: Codec) -> int:
-    """The compression level of a deflate, bzip2 or zstd filter."""
+    """The compression level of a deflate, bzip2, zstd or gzip filter."""
     return codec.parameters[0] if codec.parameters else DEFAULT_LEVELS[codec.id]
 
 
@@ -73,11 +74,19 @@ def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
     chain = list(codecs)
     for place, codec in enumerate(codecs):
         before = codecs[:place]
-        whole = all(step.id == FLETCHER32 for step in before) and (4 * len(before)) % max(1, itemsize) == 0
+        whole = all(step.id in (FLETCHER32, CRC32C) for step in before) and (4 * len(before)) % max(1, itemsize) == 0
         if codec.id == SHUFFLE and before and not whole:
             chain.remove(codec)
             chain.insert(0, codec)
     return tuple(chain)
+
+
+def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]:
+    """The chain for a target that knows these: where there is no gzip, deflate does the same."""
+    plain = GZIP in known
+    return tuple(
+        codec if plain or codec.id != GZIP else Codec(id=DEFLATE, parameters=codec.parameters) for codec in codecs
+    )
 
 
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
@@ -104,18 +113,22 @@ def _config(codec: Codec, itemsize: int) -> Config:
                     "blocksize": 0}  # fmt: skip
         case 32015:
             return {"id": "zstd", "level": level_of(codec)}
+        case 65537:
+            return {"id": "gzip", "level": level_of(codec)}
+        case 65538:
+            return {"id": "crc32c"}
         case _:
             raise ValueError(f"no numcodecs name for filter {codec.id}")
 
 
 def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
-    """The neutral chain behind numcodecs configurations; None if one of them is no filter that HDF5 knows."""
+    """The neutral chain behind numcodecs configurations; None if one of them has no number."""
     codecs = []
     for config in configs:
         match config.get("id"):
-            case "zlib" | "bz2" | "zstd" as name:
+            case "zlib" | "bz2" | "zstd" | "gzip" as name:
                 codecs.append(Codec(id=_NAMES[name], parameters=(int(config.get("level", 1)),)))
-            case "shuffle" | "fletcher32" as name:
+            case "shuffle" | "fletcher32" | "crc32c" as name:
                 codecs.append(Codec(id=_NAMES[name]))
             case "blosc" if config.get("cname") in BLOSC_COMPRESSORS:
                 compressor = BLOSC_COMPRESSORS.index(config["cname"])
@@ -130,7 +143,7 @@ def parse(text: str) -> tuple[Codec, ...]:
     """The chain of a `--codec` specification. Raises ValueError, whose text says what is wrong.
 
     `none`, or steps joined by `+` in the order of encoding: `zlib:5`, `shuffle+zlib:5`, `zstd:3`, `bz2:9`,
-    `blosc:lz4:5`, `fletcher32`. Levels may be left out.
+    `blosc:lz4:5`, `fletcher32`, `gzip:5`, `crc32c`. Levels may be left out.
     """
     if text == "none":
         return ()
@@ -179,10 +192,30 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
             return _shuffle(data, itemsize)
         case 307:
             return bz2.compress(data, level_of(codec))
+        case 65537:
+            packer = zlib.compressobj(level_of(codec), wbits=31)  # without a time: the same data give the same bytes
+            return packer.compress(data) + packer.flush()
+        case 65538:
+            return data + crc32c(data).to_bytes(4, "little")
         case _:
             import numcodecs.registry
 
             return bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).encode(_typed(codec, data, itemsize)))
+
+
+def decode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
+    """The inverse of `encode`. Raises ValueError, OSError, RuntimeError or zlib.error for other bytes."""
+    for codec in reversed(codecs):
+        match codec.id:
+            case 1:
+                data = zlib.decompress(data)
+            case 307:
+                data = bz2.decompress(data)
+            case _:
+                import numcodecs.registry
+
+                data = bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).decode(data))
+    return data
 
 
 def _shuffle(data: bytes, itemsize: int) -> bytes:

@@ -106,6 +106,8 @@ def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types, path
 
 
 def escape(name: str) -> str:
-    """A field's name as one segment of a part's path: `%` and a leading dot, which stores reserve, as `%xx`."""
+    """A field's name as one segment of a part's path: `%` and what stores keep for themselves as `%xx`."""
     text = name.replace("%", "%25").replace("/", "%2F")
-    return "%2E" + text[1:] if text.startswith(".") else text
+    if text.startswith(".") or text == "zarr.json":
+        return f"%{ord(text[0]):02X}{text[1:]}"
+    return text

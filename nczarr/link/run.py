@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import Report
-from nczarr.link.encode import chunk_bytes
+from nczarr.link.shard import key_bytes
 from nczarr.link.tasks import Array, arrays
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
@@ -67,7 +67,7 @@ def _is_small(array: Array) -> bool:
 
 
 def _write(array: Array, index: Index, store: Store) -> None:
-    data = chunk_bytes(array, index)
+    data = key_bytes(array, index)
     if data is not None:
         store.put(array.key(index), data)
 

@@ -1,4 +1,4 @@
-"""Tasks: the chunks of one part, cut into independent pieces of work, each a plain description.
+"""Tasks: the keys of one part, chunks or shards, as independent pieces of work, each a plain description.
 
 Invariant: enumerating tasks takes time in proportion to what is stored, never to the declared shape: a sparse
 array's chunks come from the source's own `occupied`.
@@ -17,23 +17,30 @@ from nczarr.passes.planned import Planned, Target
 
 
 class Array(NamedTuple):
-    """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill."""
+    """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill.
+
+    `separator` and `lead` make the keys: `0.1`, or `c/0/1`.
+    """
 
     prefix: str
     target: Target
     source: ArraySource | None
     separator: str = "."
+    lead: str = ""
 
     def key(self, index: Index) -> str:
-        """The key of a chunk; a scalar's is `0`."""
-        return self.prefix + (self.separator.join(map(str, index)) or "0")
+        """The key of a chunk or shard; a scalar's is the lead, or `0`."""
+        numbers = map(str, index)
+        words = (self.lead, *numbers) if self.lead else numbers
+        return self.prefix + (self.separator.join(words) or "0")
 
     def indices(self) -> Iterator[Index]:
-        """The chunks to make, in C order."""
+        """The keys to make, chunks or shards, in C order."""
         layout = self.target.layout
+        unit = layout.shards or layout.chunks
         if self.target.sparse and self.source is not None:
-            return self.source.occupied(layout.chunks)
-        counts = (range(-(-length // chunk)) for length, chunk in zip(layout.shape, layout.chunks, strict=True))
+            return self.source.occupied(unit)
+        counts = (range(-(-length // each)) for length, each in zip(layout.shape, unit, strict=True))
         return itertools.product(*counts)
 
     def region(self, index: Index) -> Selection:
@@ -55,7 +62,8 @@ def arrays(planned: Planned) -> Iterator[Array]:
     from nczarr import names
 
     capabilities = planned.form.capabilities
-    separator = capabilities.arrays.separator if capabilities.arrays is not None else "."
+    assert capabilities.arrays is not None
+    separator, lead = capabilities.arrays.separator, capabilities.arrays.lead
     for path, targets in planned.targets.items():
         sources = planned.parts.get(path, {})
         folder = ""
@@ -64,4 +72,4 @@ def arrays(planned: Planned) -> Iterator[Array]:
             if route(source, target) == "nothing":
                 continue
             folder = folder or "/".join(names.split(path)) + "/"
-            yield Array(folder + (part + "/" if part else ""), target, source, separator)
+            yield Array(folder + (part + "/" if part else ""), target, source, separator, lead)

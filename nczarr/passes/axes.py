@@ -7,7 +7,7 @@ dimensions of different length would share a name in one group, the one from far
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from nczarr import names
 from nczarr.ast import Group
@@ -16,6 +16,9 @@ from nczarr.passes.checked import Checked
 
 ANONYMOUS = "_Anonymous_Dim_"
 """The netCDF library's own prefix for a dimension without a name; the length follows."""
+
+CONTENT, ELEMENTS = "_content", "_elements"
+"""Names of the ragged dimension: of a vlen's own content, and of arrays that lie inside such content."""
 
 
 def axes(checked: Checked) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
@@ -66,3 +69,29 @@ def _free(name: str, size: int, lengths: dict[str, int]) -> str:
         alias = f"{name}_{number}"
     lengths[alias] = size
     return alias
+
+
+def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Container[str]) -> list[str]:
+    """Dimension names of one part of a variable: its `own`, or the ragged one, then those of an array field by length.
+
+    `parts` are the paths of all parts.
+    """
+    found = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
+    if not _inside_content(part, parts):
+        found = list(own)
+    for length in shape[len(found) :]:
+        name, number = f"_{length}", 1
+        while name in found:
+            number += 1
+            name = f"_{length}_{number}"
+        found.append(name)
+    return found
+
+
+def _inside_content(part: str, parts: Container[str]) -> bool:
+    """Whether a part lies in ragged content: the content of some `counts` that is a part too."""
+    segments = part.split("/")
+    return any(
+        segment == "content" and "/".join([*segments[:depth], "counts"]) in parts
+        for depth, segment in enumerate(segments)
+    )

@@ -7,11 +7,9 @@ options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from nczarr import names
-from nczarr.ast import Codec, Storage, Variable
+from nczarr.ast import Storage, Variable
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible, portable
@@ -22,6 +20,7 @@ from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
 from nczarr.passes.planned import Target
+from nczarr.passes.shards import Wish, can_shard, inner_chunks, problem, shard_shape
 from nczarr.passes.strings import Strings, survey
 
 WHOLE = 16 << 20
@@ -31,53 +30,19 @@ FIXED_STRING = 256
 """The longest strings that lie in a fixed-length array."""
 
 
-class Wishes(NamedTuple):
-    """What the run's options ask for: chunk lengths by variable or dimension, codecs by variable (`""`: all)."""
-
-    chunks: Mapping[str, tuple[int, ...]]
-    codecs: Mapping[str, tuple[Codec, ...]]
-
-
-def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int) -> Storage:
-    """The variable's storage with the options worked in: the plan's own wish, before what the target can do."""
-    storage = variable.storage
-    chunks = _wished_chunks(path, variable, shape, wishes, itemsize)
-    codecs = wishes.codecs.get(path, wishes.codecs.get("") if shape else None)
-    if chunks is None and codecs is None:
-        return storage
-    return Storage(
-        layout="chunked" if shape else storage.layout,
-        chunks=storage.chunks if chunks is None else chunks,
-        codecs=storage.codecs if codecs is None else codecs,
-        endian=storage.endian,
-        no_fill=storage.no_fill,
-        quantize=storage.quantize,
-    )
-
-
-def _wished_chunks(
-    path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int
-) -> tuple[int, ...] | None:
-    if not wishes.chunks or not shape:
-        return None
-    own = wishes.chunks.get(path)
-    if own is None:
-        simple = [names.last(ref) if isinstance(ref, str) else "" for ref in variable.dimensions]
-        asked = [
-            wishes.chunks.get(str(ref)) or wishes.chunks.get(name)
-            for ref, name in zip(variable.dimensions, simple, strict=True)
-        ]
-        if not any(asked):
-            return None
-        otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        own = tuple(wish[0] if wish else length for wish, length in zip(asked, otherwise, strict=True))
-    return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
-
-
 def lay(
-    path: str, variable: Variable, checked: Checked, arrays: Arrays, options: Options, storage: Storage
+    path: str,
+    variable: Variable,
+    checked: Checked,
+    arrays: Arrays,
+    options: Options,
+    storage: Storage,
+    shards: Wish = "none",
 ) -> tuple[dict[str, Target], Parts]:
-    """The targets of a variable's parts in the order of `parts`, and their sources."""
+    """The targets of a variable's parts in the order of `parts`, and their sources.
+
+    Lengths of `shards` are those of the whole variable; parts of other shapes have none then.
+    """
     shape = checked.shapes[path]
     fill = checked.fills[path]
     sources = checked.parts.get(path)
@@ -93,7 +58,7 @@ def lay(
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         has_fill = (fill is not None or part.path != "") and not (storage.no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
-        targets[part.path] = _target(one, checked, arrays, options, storage, shape)
+        targets[part.path] = _target(one, checked, arrays, options, storage, shape, shards)
     return targets, sources
 
 
@@ -112,7 +77,13 @@ class _One(NamedTuple):
 
 
 def _target(
-    one: _One, checked: Checked, arrays: Arrays, options: Options, storage: Storage, shape: tuple[int, ...]
+    one: _One,
+    checked: Checked,
+    arrays: Arrays,
+    options: Options,
+    storage: Storage,
+    shape: tuple[int, ...],
+    wish: Wish,
 ) -> Target:
     type_name = one.part.type
     strings = Strings()
@@ -129,14 +100,19 @@ def _target(
             dtype = ">S1"
         elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
             dtype = dtype.replace("<", ">")
-    chunks = storage.chunks if one.shape == shape and one.part.shape == shape else None
+    whole = one.shape == shape and one.part.shape == shape
+    if not can_shard(dtype) or not (whole or isinstance(wish, str)):
+        wish = "none"
+    chunks = storage.chunks if whole else None
     if chunks is None or not fits(chunks, itemsize):
-        chunks = default_chunks(one.shape, itemsize)
+        chunks = inner_chunks(wish, default_chunks(one.shape, itemsize), one.shape)
+    sound = problem(wish, chunks, one.shape, itemsize) is None
+    shards = shard_shape(wish, chunks, one.shape, itemsize) if sound else None
     codecs = portable(storage.codecs, itemsize) if expressible(storage.codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
-    fill, sparse = _fill(one, dtype, itemsize, strings)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill)
+    fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards)
     return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
 
 
@@ -155,6 +131,14 @@ def _declared_length(variable: Variable) -> int | None:
         if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
             return int(attribute.value.as_numbers()[0])
     return None
+
+
+def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
+    """The fill value in the dtype's bytes, where every array has one: cells that were never written need no chunk."""
+    if dtype == "|O":
+        return one.pad, True
+    pad = one.pad.ljust(itemsize, b"\0")
+    return (pad[::-1] if isinstance(dtype, str) and dtype[0] == ">" else pad), True
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:

@@ -27,7 +27,6 @@ ANNOTATIONS = {
     "unused-dimension": "unused dimensions",
     "anonymous-dimension": "anonymous dimensions, which get names",
     "empty-dimension": "dimensions of length 0, which become unlimited",
-    "dimension-length": "lengths of unlimited dimensions without data",
     "dimension-home": "the groups of dimensions",
     "storage": "storage hints",
     "filter": "filters without a name there, whose chunks are stored as they are",

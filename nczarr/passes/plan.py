@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.ast import Codec, Storage
+from nczarr.ast import Storage
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
 from nczarr.data import codecs
@@ -22,9 +22,11 @@ from nczarr.options import Options
 from nczarr.passes.axes import axes
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import fits
-from nczarr.passes.layout import Wishes, lay, storage_of
+from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
+from nczarr.passes.shards import Wish, can_shard, problem
+from nczarr.passes.wishes import storage_of, wishes_of
 
 __all__ = ["Planned", "plan"]
 
@@ -43,12 +45,18 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     key. Returns None if an error was found.
     """
     before = report.errors
+    if form.kinds:
+        from nczarr.passes.plan_file import plan_file
+
+        file = plan_file(checked, form, options, report)
+        _tell(list(file.losses) if file else [], form, options, report)
+        return file
     found = [*losses(checked, form), *more]
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
     _check_keys(checked, report)
-    wishes = _wishes(checked, options, report)
+    wishes = wishes_of(checked, form.name, form.capabilities.arrays, options, report)
     if report.errors > before:
         return None
     axis_names, renamed = axes(checked)
@@ -62,7 +70,9 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         fixed = is_fixed(variable.type, checked.types)
         itemsize = size(variable.type, checked.types) if fixed else 8
         storage[path] = storage_of(path, variable, checked.shapes[path], wishes, itemsize)
-        targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path])
+        shards = wishes.shards_of(path, variable)
+        targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
+        _check_shards(path, shards, targets[path], checked, report)
         found += _unmet(path, storage[path], checked, form, itemsize)
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
@@ -125,40 +135,10 @@ def _key_problem(name: str) -> str | None:
     """Why a name cannot be one segment of a store's keys; None if it can."""
     if "/" in name or "\0" in name:
         return "has a character that no key can have"
-    if name.startswith("."):
-        return "starts with a dot, as the store's own keys do"
+    if name.startswith(".") or name == "zarr.json":
+        return "is kept for the store's own keys: they start with a dot, or are `zarr.json`"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
-
-
-def _wishes(checked: Checked, options: Options, report: Report) -> Wishes:
-    """The options' chunks and codecs, each checked against the dataset."""
-    simple = {names.last(fqn) for fqn in checked.dimensions}
-    for name, lengths in options.chunks.items():
-        variable = checked.variables.get(name)
-        if variable is not None and len(lengths) != len(variable.dimensions):
-            text = (
-                f"`--chunks` gives {len(lengths)} lengths for `{name}`, which has {len(variable.dimensions)} dimensions"
-            )
-            report.error("unmatched-chunks", text, variable.span)
-        elif variable is None and (len(lengths) != 1 or not (name in simple or name in checked.dimensions)):
-            known = [*sorted(simple), *checked.variables]
-            closest = names.closest(name, known)
-            helps = [f"did you mean `{closest}`?"] if closest else []
-            report.error(
-                "unmatched-chunks", f"`--chunks` names `{name}`, which is no dimension or variable", helps=helps
-            )
-    chains: dict[str, tuple[Codec, ...]] = {}
-    for name, text in options.codecs.items():
-        if name and name not in checked.variables:
-            closest = names.closest(name, checked.variables)
-            helps = [f"did you mean `{closest}`?"] if closest else []
-            report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
-        try:
-            chains[name] = codecs.parse(text)
-        except ValueError as error:
-            report.error("bad-codec", f"`{text}` is no codec: {error}")
-    return Wishes(options.chunks, chains)
 
 
 def _renamed(checked: Checked, renamed: dict[str, str]) -> Iterator[Loss]:
@@ -185,6 +165,20 @@ def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) 
     if count and not form.capabilities.typed_attributes:
         text = f"variable `{path}` has {count} NIL strings, which would become empty texts"
         yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
+
+
+def _check_shards(path: str, wish: Wish, targets: dict[str, Target], checked: Checked, report: Report) -> None:
+    """Report shards that were asked for in numbers and cannot be made of the variable's chunks."""
+    whole = targets.get("")
+    if whole is None or isinstance(wish, str) or not can_shard(whole.layout.dtype):
+        return
+    layout = whole.layout
+    descr = layout.dtype
+    itemsize = int(descr[2:]) if isinstance(descr, str) and descr != "|O" else 16
+    wrong = problem(wish, layout.chunks, layout.shape, itemsize)
+    if wrong is not None:
+        helps = [f"its chunks are {'×'.join(map(str, layout.chunks))}; `--chunks` asks for others"]
+        report.error("unmatched-shards", f"variable `{path}`: {wrong}", checked.variables[path].span, helps=helps)
 
 
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:

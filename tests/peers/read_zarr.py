@@ -35,7 +35,9 @@ def members(group: zarr.Group, path: str, found: dict[str, Any], groups: list[st
         found[inside] = {
             "dtype": str(member.dtype),
             "values": plain(member[...]) if member.size <= LARGEST else None,
-            "dimensions": list(member.attrs.get("_ARRAY_DIMENSIONS", [])),
+            "dimensions": list(member.metadata.dimension_names or ())
+            if member.metadata.zarr_format == 3
+            else list(member.attrs.get("_ARRAY_DIMENSIONS", [])),
             "attributes": dict(member.attrs),
         }
 
@@ -55,10 +57,11 @@ def through_xarray(path: str, group: str) -> dict[str, Any]:
     return found
 
 
-def through_tensorstore(path: str, names: list[str]) -> dict[str, Any]:
+def through_tensorstore(path: str, names: list[str], zarr_format: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    driver = "zarr3" if zarr_format == 3 else "zarr"
     for name in names:
-        spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": os.path.join(path, name)}}
+        spec = {"driver": driver, "kvstore": {"driver": "file", "path": os.path.join(path, name)}}
         try:
             store = tensorstore.open(spec).result()
             found[name] = store.read().result() if store.size <= LARGEST else {"error": "large"}
@@ -70,14 +73,15 @@ def through_tensorstore(path: str, names: list[str]) -> dict[str, Any]:
 def read(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     groups: list[str] = []
-    members(zarr.open_group(path, mode="r", zarr_format=2, use_consolidated=False), "", found, groups)
+    zarr_format = 3 if os.path.exists(os.path.join(path, "zarr.json")) else 2
+    members(zarr.open_group(path, mode="r", zarr_format=zarr_format, use_consolidated=False), "", found, groups)
     seen: dict[str, Any] = {}
     for group in groups:
         try:
             seen |= through_xarray(path, group)
         except Exception as error:
             seen[f"error in {group}"] = f"{type(error).__name__}: {error}"
-    return {"zarr": found, "xarray": seen, "tensorstore": through_tensorstore(path, list(found))}
+    return {"zarr": found, "xarray": seen, "tensorstore": through_tensorstore(path, list(found), zarr_format)}
 
 
 if __name__ == "__main__":

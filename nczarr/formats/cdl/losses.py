@@ -76,10 +76,5 @@ def _lengths(checked: Checked, shown: set[str]) -> Iterator[Loss]:
     for fqn, dimension in checked.dimensions.items():
         if not dimension.unlimited or not dimension.size or fqn in told:
             continue
-        users = [path for path in checked.variables if fqn in grown(checked, path)]
-        if users:
-            text = f"dimension `{fqn}` would be empty: no variable along it has a value that CDL can write"
-            yield Loss("lost-length", "value", fqn, text, dimension.span)
-        else:
-            text = f"dimension `{fqn}`, its length {dimension.size}"
-            yield Loss("dimension-length", "annotation", fqn, text, dimension.span)
+        text = f"dimension `{fqn}` would have length 0: no variable along it has a value that CDL can write"
+        yield Loss("lost-length", "value", fqn, text, dimension.span)

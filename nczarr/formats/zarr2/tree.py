@@ -11,15 +11,12 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
-from nczarr.data.source import Layout
 from nczarr.formats.zarr2.wire import GROUP, array_document, consolidated, encode
+from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
 Entry = tuple[str, bytes]
 """A key and its document."""
-
-CONTENT, ELEMENTS = "_content", "_elements"
-"""Names of the ragged dimension: of a vlen's own content, and of arrays that lie inside such content."""
 
 
 class Dialect(Protocol):
@@ -82,7 +79,7 @@ class Tree(NamedTuple):
         inner: dict[str, None] = {}
         for part, target in targets.items():
             yield f"{prefix}{part}/.zarray", array_document(target.layout, utf8=target.utf8).to_json()
-            dimensions = part_axes(self.planned, path, part, target)
+            dimensions = part_axes(self.planned.axes[path], part, target.layout.shape, targets)
             yield f"{prefix}{part}/.zattrs", encode({"_ARRAY_DIMENSIONS": dimensions})
             above = part.rpartition("/")[0]
             while above:
@@ -91,28 +88,3 @@ class Tree(NamedTuple):
         for name in sorted(inner, key=lambda name: (-name.count("/"), name)):
             yield f"{prefix}{name}/.zattrs", b"{}"
             yield f"{prefix}{name}/.zgroup", GROUP
-
-
-def part_axes(planned: Planned, path: str, part: str, target: Target) -> list[str]:
-    """Dimension names of one part: the variable's own, or the ragged one, then those of an array field by length."""
-    shape = target.layout.shape
-    names_ = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
-    if not _inside_content(planned, path, part, target.layout):
-        names_ = list(planned.axes[path])
-    for length in shape[len(names_) :]:
-        name, number = f"_{length}", 1
-        while name in names_:
-            number += 1
-            name = f"_{length}_{number}"
-        names_.append(name)
-    return names_
-
-
-def _inside_content(planned: Planned, path: str, part: str, layout: Layout) -> bool:
-    """Whether a part lies in ragged content: the content of some `counts` that is a part too."""
-    targets = planned.targets[path]
-    segments = part.split("/")
-    for depth, segment in enumerate(segments):
-        if segment == "content" and "/".join([*segments[:depth], "counts"]) in targets:
-            return True
-    return False

@@ -134,6 +134,11 @@ VALUE_LOSSES: dict[str, tuple[str, Dataset, Dataset]] = {
         Dataset(name="t", types=(CompoundType(name="c", fields=(Field(name="\u00a0f", type="int"),)),)),
         Dataset(name="t"),
     ),
+    "length that no variable has": (
+        "lost-length",
+        Dataset(name="t", dimensions=(Dimension(name="x", size=3, unlimited=True),)),
+        Dataset(name="t", dimensions=(Dimension(name="x", size=0, unlimited=True),)),
+    ),
     "dimension": (
         "unsafe-name",
         Dataset(name="t", dimensions=(Dimension(name="_", size=2),), variables=(number(dimensions=("/_",)),)),
@@ -175,7 +180,6 @@ def test_what_hangs_on_a_lost_thing_is_lost_by_name() -> None:
 ANNOTATIONS: dict[str, Dataset] = {
     "anonymous dimensions": Dataset(name="t", variables=(number(dimensions=(2,)),)),
     "length 0": Dataset(name="t", dimensions=(Dimension(name="x", size=0),)),
-    "lengths of unlimited": Dataset(name="t", dimensions=(Dimension(name="x", size=3, unlimited=True),)),
     "bits of unusual NaNs": Dataset(name="t", attributes=(Attribute(name="a", value=ODD_NAN),)),
     "layout of compounds": Dataset(
         name="t", types=(CompoundType(name="c", size=8, fields=(Field(name="f", type="int", offset=4),)),)

@@ -1,0 +1,98 @@
+"""CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41, reflected.
+
+`google_crc32c` does it where it is installed; else tables do, and for long data numpy runs many stretches side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+
+_POLYNOMIAL = 0x82F63B78
+_LANES = 1024
+"""Stretches of long data that are worked through side by side."""
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of all bytes; of none it is 0."""
+    return _implementation()(data)
+
+
+@cache
+def _implementation() -> Callable[[bytes], int]:
+    if find_spec("google_crc32c") is None:
+        return by_table
+    import google_crc32c
+
+    value: Callable[[bytes], int] = google_crc32c.value
+    return value
+
+
+@cache
+def _table() -> tuple[int, ...]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+        table.append(value)
+    return tuple(table)
+
+
+def by_table(data: bytes) -> int:
+    """The checksum without help of a library."""
+    state = 0xFFFFFFFF
+    stretch = len(data) // _LANES
+    whole = 0
+    if stretch >= 16:
+        whole = stretch * _LANES
+        state = _side_by_side(data[:whole], stretch)
+    table = _table()
+    for byte in memoryview(data)[whole:]:
+        state = state >> 8 ^ table[(state ^ byte) & 0xFF]
+    return state ^ 0xFFFFFFFF
+
+
+def _side_by_side(data: bytes, stretch: int) -> int:
+    """The state behind data that are cut into `_LANES` stretches of equal length.
+
+    The state is linear in what went before: behind a stretch it is the state before, moved over as many zeros, plus
+    the state that the stretch makes of nothing.
+    """
+    import numpy as np
+
+    table = np.array(_table(), np.uint32)
+    columns = np.frombuffer(data, np.uint8).reshape(_LANES, stretch).T
+    states = np.zeros(_LANES, np.uint32)
+    for column in columns:
+        states = states >> 8 ^ table[(states ^ column) & 0xFF]
+    moved = _over_zeros(stretch)
+    state = 0xFFFFFFFF
+    for own in states.tolist():
+        behind = own
+        for bit in range(32):
+            if state >> bit & 1:
+                behind ^= moved[bit]
+        state = behind
+    return state
+
+
+def _over_zeros(count: int) -> list[int]:
+    """What each bit of a state becomes behind `count` zero bytes."""
+    table = _table()
+    moved = [1 << bit for bit in range(32)]
+    power = [table[1 << bit] if bit < 8 else 1 << (bit - 8) for bit in range(32)]  # over one byte
+    while count:
+        if count & 1:
+            moved = [_apply(power, value) for value in moved]
+        power = [_apply(power, value) for value in power]
+        count >>= 1
+    return moved
+
+
+def _apply(matrix: list[int], state: int) -> int:
+    made = 0
+    for bit, column in enumerate(matrix):
+        if state >> bit & 1:
+            made ^= column
+    return made

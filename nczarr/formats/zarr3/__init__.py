@@ -1,0 +1,36 @@
+"""Pure Zarr version 3, core and registered extensions, with `dimension_names`. What it cannot hold is a loss."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Arrays, Capabilities, Format
+
+ARRAYS = Arrays(
+    codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
+    separator="/",
+    lead="c",
+    fill_needed=True,
+    shards=True,
+)
+"""Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
+of HDF5."""
+
+FORMAT = Format(
+    name="zarr3",
+    title="Zarr version 3",
+    suffixes=(),
+    spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",
+    capabilities=Capabilities(
+        user_types=frozenset(),
+        attribute_user_types=False,
+        unlimited="none",
+        anonymous_dimensions=False,
+        unused_dimensions=False,
+        typed_attributes=False,
+        definition_order=False,
+        storage=False,
+        kind=False,
+        names=False,
+        arrays=ARRAYS,
+    ),
+    emit="nczarr.formats.zarr3.backend:emit",
+)

@@ -1,0 +1,132 @@
+"""Element types and fill values of Zarr v3, two ways: `Descr` (numpy's words) ↔ the JSON of `zarr.json`.
+
+    <i4 "int32"    |S1 {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}    |V16 raw_bytes so too
+    |O "string", or "bytes" where a value is not UTF-8
+    record {"name": "structured", "configuration": {"fields": [["t", "int64"], ["v", {"name": "raw_bytes", …}]]}}
+
+Numbers, `string` and `bytes` are names of the specification and its register of extensions, the others those of
+zarr-python, which reads all of them; so does xarray. tensorstore knows numbers, raw_bytes and records of numbers, and
+refuses no other array because of one that it does not know. An array field has no type there: it is raw_bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from typing import Any
+
+from nczarr.ast import Constant
+from nczarr.ast.plain import Plain, number, plain
+from nczarr.data.source import Descr
+
+Json = dict[str, Any]
+
+_NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
+            "u8": "uint64", "f4": "float32", "f8": "float64"}  # fmt: skip
+_NAMES = {name: ("|" if code[1] == "1" else "<") + code for code, name in _NUMBERS.items()}
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
+    """The `data_type` member. Byte order is no part of it, but of the `bytes` codec."""
+    if not isinstance(descr, str):
+        fields = [[name, _field(field, shape)] for name, field, shape in descr]
+        return {"name": "structured", "configuration": {"fields": fields}}
+    if descr == "|O":
+        return "string" if utf8 else "bytes"
+    if descr[1] in "SV":
+        return _of_length("null_terminated_bytes" if descr[1] == "S" else "raw_bytes", int(descr[2:]))
+    return _NUMBERS[descr[1:]]
+
+
+def _field(descr: Descr, shape: tuple[int, ...]) -> str | Json:
+    return _of_length("raw_bytes", itemsize(descr) * math.prod(shape)) if shape else data_type(descr)
+
+
+def _of_length(name: str, length: int) -> Json:
+    return {"name": name, "configuration": {"length_bytes": length}}
+
+
+def descr(written: Any) -> Descr:
+    """The inverse of `data_type`, little-endian, as far as it goes: array fields come back as raw bytes.
+
+    Raises ValueError for a type that we do not write.
+    """
+    if written in ("string", "bytes", "variable_length_bytes"):
+        return "|O"
+    if isinstance(written, str) and written in _NAMES:
+        return _NAMES[written]
+    match written:
+        case {"name": "null_terminated_bytes", "configuration": {"length_bytes": int(length)}}:
+            return f"|S{length}"
+        case {"name": "raw_bytes", "configuration": {"length_bytes": int(length)}}:
+            return f"|V{length}"
+        case {"name": "structured", "configuration": {"fields": [*fields]}}:
+            return tuple((name, descr(field), ()) for name, field in fields)
+    raise ValueError(f"no data type of Zarr v3 that we know: {written!r}")
+
+
+def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
+    """The `fill_value` member, which every array has: zeros or an empty text where the array has none of its own.
+
+    A float is a number, `NaN` and the like, or, if it is a NaN of other bits than the usual one, those bits in
+    hexadecimal; a text is itself; bytes and records are base64.
+    """
+    if descr == "|O":
+        return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
+    data = (fill or b"").ljust(itemsize(descr), b"\0")
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(data).decode()
+    if descr[1] == "S":
+        return base64.b64encode(data.rstrip(b"\0")).decode()
+    code = _CODES[descr[1:]]
+    little = data[::-1] if descr[0] == ">" else data
+    value = number(struct.unpack("<" + code, little)[0], "float" if code == "f" else "double")
+    if isinstance(value, str) and struct.pack("<" + code, _SPECIAL[value]) != little:
+        return "0x" + little[::-1].hex()
+    return value
+
+
+def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
+    """The inverse of `fill_value`. Raises ValueError, TypeError or struct.error for what is no fill value."""
+    if descr == "|O":
+        return str(written).encode() if utf8 else base64.b64decode(written, validate=True)
+    if not isinstance(descr, str) or descr[1] in "SV":
+        return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
+    order = ">" if descr[0] == ">" else "<"
+    if isinstance(written, str) and written.startswith("0x"):
+        return bytes.fromhex(written[2:])[:: 1 if order == ">" else -1]
+    value = _SPECIAL[written] if isinstance(written, str) else written
+    return struct.pack(order + _CODES[descr[1:]], value)
+
+
+def fill_attribute(constant: Constant) -> Plain:
+    """A variable's own `_FillValue` among its attributes, as xarray codes it there: an integer is itself, a float the
+    base64 of it as a double. Of other types xarray takes none: it would refuse the whole group."""
+    shown = plain(constant)
+    if constant.type not in ("float", "double"):
+        known = constant.type not in ("char", "string") and isinstance(shown.value, int)
+        return shown if known else Plain(None, False)
+    text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()
+    return Plain(text, fill_of_attribute(constant.type, text) == constant)
+
+
+def fill_of_attribute(type_name: str, written: Any) -> Constant | None:
+    """The inverse of `fill_attribute`; None for what is no `_FillValue` of this type."""
+    if type_name not in ("float", "double"):
+        return Constant.numbers(type_name, [written]) if isinstance(written, int) else None
+    try:
+        (value,) = struct.unpack("<d", base64.b64decode(written, validate=True))
+        return Constant.numbers(type_name, [value])
+    except (TypeError, binascii.Error, struct.error, OverflowError):
+        return None
