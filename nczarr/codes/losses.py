@@ -43,7 +43,7 @@ CODES = (
     Code(
         "cut-string",
         ERROR,
-        "A string holds a NUL byte. In a netCDF-4 file it would end there.",
+        "A string holds a NUL byte. In a netCDF-4 file, and for every reader of CDL, it would end there.",
         '$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  attribute note string "a\\x00b"\n}\n',
         _ALLOW.format("cut-string"),
     ),

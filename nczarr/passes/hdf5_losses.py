@@ -6,7 +6,7 @@ as the variables along it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.walk import groups
@@ -26,12 +26,17 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
             yield Loss("unlimited", "annotation", path, text, dimension.span)
+    yield from cut_strings(checked, checked.parts)
+
+
+def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
+    """Strings with a NUL byte, which end there for those who read C texts; `shown`: the variables to look at."""
     with_texts = {path for path in checked.types if _has_texts(path, checked.types)} | {"string"}
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes)
     for path, variable in checked.variables.items():
         yield from _attributes(path, variable.attributes)
-        if variable.type not in with_texts:
+        if variable.type not in with_texts or path not in shown:
             continue
         for source in checked.parts.get(path, {}).values():
             if source.layout.dtype == "|O" and survey(source).nul:

@@ -18,6 +18,7 @@ from nczarr.formats.cdl.odd import NAN, UNNAMED, in_constant, in_variable
 from nczarr.formats.cdl.sayable import sayable
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
+from nczarr.passes.hdf5_losses import cut_strings
 from nczarr.passes.planned import Loss
 from nczarr.source import Span
 
@@ -37,6 +38,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         if fqn in shown and fqn in checked.parts:
             odd = in_variable(checked.parts[fqn], variable.type, checked.shapes[fqn], checked.types)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
+    yield from cut_strings(checked, shown)
     if not (options.header_only or options.coordinates_only or options.variables or options.groups):
         yield from _lengths(checked, shown)
 

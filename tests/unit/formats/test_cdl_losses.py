@@ -134,6 +134,11 @@ VALUE_LOSSES: dict[str, tuple[str, Dataset, Dataset]] = {
         Dataset(name="t", types=(CompoundType(name="c", fields=(Field(name="\u00a0f", type="int"),)),)),
         Dataset(name="t"),
     ),
+    "string with a NUL": (
+        "cut-string",
+        Dataset(name="t", attributes=(Attribute(name="a", value=Constant.strings([b"a\0b"])),)),
+        Dataset(name="t", attributes=(Attribute(name="a", value=Constant.strings([b"a"])),)),
+    ),
     "length that no variable has": (
         "lost-length",
         Dataset(name="t", dimensions=(Dimension(name="x", size=3, unlimited=True),)),
