@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from nczarr.codes.code import ERROR, WARNING, Code
+from nczarr.names import closest
 
 _ALLOW = "Write `nczarr`, which keeps it, or accept the loss with `--allow-loss {}`."
+
+VALUE_LOSSES = frozenset(
+    {
+        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
+        *("renamed-dimension", "unnamed-value", "unsafe-name"),
+    }
+)
+"""The losses that are errors until `--allow-loss` names them."""
+
+ALLOWED = VALUE_LOSSES | {"all"}
+
+
+def not_allowed(word: str) -> str:
+    """What to say of a word that names no loss."""
+    meant = closest(word, sorted(ALLOWED))
+    hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(sorted(ALLOWED))}"
+    return f"`{word}` is no loss of values; {hint}"
+
 
 CODES = (
     Code(
