@@ -24,7 +24,7 @@ CODES = (
         "reserved-attribute",
         WARNING,
         "An attribute has a name by which netCDF-4 files say what is a dimension: `CLASS`, `NAME`, `DIMENSION_LIST` "
-        "and others. Classic files and stores hold it; a netCDF-4 file cannot, and there it is an error: format-conflict.",
+        "and others. Classic files and stores hold it; a netCDF-4 file cannot (format-conflict).",
         'netcdf t {\n  :CLASS = "B" ;\n}\n',
         "Rename it.",
     ),
