@@ -6,7 +6,7 @@ as the variables along it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.walk import groups
@@ -26,12 +26,24 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
             yield Loss("unlimited", "annotation", path, text, dimension.span)
+    yield from cut_strings(checked, checked.parts)
+    owners = [(path, group.attributes) for path, group in checked.groups.items()]
+    owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
+    for path, attributes in owners:
+        for attribute in attributes:
+            if without_nil(attribute.value, checked.types) is not attribute.value:
+                text = f"attribute `{attribute.name}` of `{path}` has NIL in a list of strings: it would become an empty text"
+                yield Loss("lost-nil", "value", path, text, attribute.span)
+
+
+def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
+    """Strings with a NUL byte, which end there for those who read C texts; `shown`: the variables to look at."""
     with_texts = {path for path in checked.types if _has_texts(path, checked.types)} | {"string"}
     for path, group in groups(checked.dataset):
-        yield from _attributes(path, group.attributes, checked.types)
+        yield from _attributes(path, group.attributes)
     for path, variable in checked.variables.items():
-        yield from _attributes(path, variable.attributes, checked.types)
-        if variable.type not in with_texts:
+        yield from _attributes(path, variable.attributes)
+        if variable.type not in with_texts or path not in shown:
             continue
         for source in checked.parts.get(path, {}).values():
             if source.layout.dtype == "|O" and survey(source).nul:
@@ -40,19 +52,11 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 break
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...], types: Types) -> Iterator[Loss]:
+def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
     for attribute in attributes:
-        value = attribute.value
-        if isinstance(value.data, bytes):
-            continue
-        where = f"attribute `{attribute.name}` of `{path}`"
-        if _has_nul(value):
-            yield Loss(
-                "cut-string", "value", path, f"{where} has a string with a NUL byte, where it would end", attribute.span
-            )
-        if without_nil(value, types) is not value:
-            text = f"{where} has NIL in a list of strings, which would become an empty text"
-            yield Loss("lost-nil", "value", path, text, attribute.span)
+        if _has_nul(attribute.value):
+            text = f"attribute `{attribute.name}` of `{path}` has a string with a NUL byte, where it would end"
+            yield Loss("cut-string", "value", path, text, attribute.span)
 
 
 def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
