@@ -25,6 +25,7 @@ from . import compare
 from .expected import Expected, expected
 from .worker import Worker
 
+FORMATS = ("nczarr", "zarr2", "nczarr3", "zarr3")
 TENSORSTORE_LACKS = ("filters", '"id"', '"codecs"', "not unique")
 """What its refusals say of numbers: filters or codecs that it has not, two axes of one name in Zarr v3."""
 
@@ -51,7 +52,7 @@ def survey(checked: Checked, folder: Path, workers: dict[str, Worker], cdl: Path
     wanted = expected(checked)
     for fqn in axes(checked)[1]:  # two lengths of one name in one group: one of them gets another name
         wanted["/".join(split(fqn))].renamed = True
-    for form in ("nczarr", "zarr2", "zarr3"):
+    for form in FORMATS:
         path = folder / f"{form}.zarr"
         report = Report()
         options = Options(allow_loss=frozenset({"all"}))

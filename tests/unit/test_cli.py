@@ -129,6 +129,7 @@ def test_formats() -> None:
         "nczarr",
         "zarr2",
         "zarr3",
+        "nczarr3",
     ]
     assert run_command("formats", "--as", "markdown").text.startswith("| format |")
 
