@@ -22,7 +22,8 @@ class Arrays(NamedTuple):
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
     that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
     `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and no reader takes
-    it for missing data; `shards`: several chunks may lie in one key.
+    it for missing data; `shards`: several chunks may lie in one key;
+    `reserved`: how no name of a variable or group begins.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -31,6 +32,7 @@ class Arrays(NamedTuple):
     lead: str = ""
     fill_needed: bool = False
     shards: bool = False
+    reserved: tuple[str, ...] = (".",)
 
 
 class Capabilities(NamedTuple):

@@ -67,8 +67,8 @@ CODES = (
     Code(
         "unsafe-name",
         ERROR,
-        "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, is "
-        "`zarr.json`, or a group and a variable beside it share it.",
+        "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot "
+        "(in Zarr v3 also with two underscores), is `zarr.json`, or a group and a variable beside it share it.",
         "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
     ),

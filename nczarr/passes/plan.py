@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from nczarr import names
 from nczarr.ast import Codec, Storage
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Format
+from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
 from nczarr.data.fills import Repeated
 from nczarr.data.parts import is_fixed, size
@@ -47,7 +47,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
-    _check_keys(checked, report)
+    _check_keys(checked, form.capabilities.arrays, report)
     wishes = _wishes(checked, form, options, report)
     if report.errors > before:
         return None
@@ -101,14 +101,14 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
     report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
-def _check_keys(checked: Checked, report: Report) -> None:
+def _check_keys(checked: Checked, arrays: Arrays, report: Report) -> None:
     """Report names that cannot be a segment of a key, or that two children of one group share."""
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
         children = [(variable.name, "variable", variable.span) for variable in group.variables]
         children += [(child.name, "group", child.span) for child in group.groups]
         for name, what, span in children:
-            problem = _key_problem(name)
+            problem = _key_problem(name, arrays)
             if problem is None and name in taken:
                 problem = f"is also the name of a {taken[name]}"
             taken[name] = what
@@ -123,12 +123,12 @@ def _check_keys(checked: Checked, report: Report) -> None:
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
 
 
-def _key_problem(name: str) -> str | None:
+def _key_problem(name: str, arrays: Arrays) -> str | None:
     """Why a name cannot be one segment of a store's keys; None if it can."""
     if "/" in name or "\0" in name:
         return "has a character that no key can have"
-    if name.startswith(".") or name == "zarr.json":
-        return "is kept for the store's own keys: they start with a dot, or are `zarr.json`"
+    if name.startswith(arrays.reserved) or name == "zarr.json":
+        return f"is kept for the store itself: `zarr.json`, and what begins with {' or '.join(arrays.reserved)}"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
 

@@ -10,6 +10,7 @@ ARRAYS = Arrays(
     lead="c",
     fill_needed=True,
     shards=True,
+    reserved=(".", "__"),
 )
 """Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
 of HDF5."""
