@@ -6,7 +6,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from nczarr.ast.dataset import Kind
 
 ALL_ATOMIC = frozenset(
     ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
@@ -61,7 +66,7 @@ class Capabilities(NamedTuple):
     arrays: Arrays | None = None
 
 
-NETCDF_KINDS: dict[str, Capabilities] = {
+NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc3": Capabilities(
         atomic=CLASSIC_ATOMIC,
         user_types=frozenset(),
@@ -93,7 +98,10 @@ class Format(NamedTuple):
 
     `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
     `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
-    `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file. One of the two, or neither.
+    `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file, from front to back;
+    `build`: of `(Planned, str, Report) -> bool`, a single file at a path, made by a library. One of the three, or none.
+    `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
+    only chooses). `binary`: not to be shown on a terminal.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -106,3 +114,11 @@ class Format(NamedTuple):
     read: str | None = None
     emit: str | None = None
     write: str | None = None
+    build: str | None = None
+    kinds: Mapping[Kind, str] = MappingProxyType({})
+    binary: bool = False
+
+    @property
+    def writable(self) -> bool:
+        """Whether a dataset can be written in this format, or in one that it chooses."""
+        return bool(self.emit or self.write or self.build or self.kinds)

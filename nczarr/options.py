@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 
+DEFAULT_MAX_SIZE = 16 << 30
+"""Bytes that the variables of a netCDF file may declare in all, unless the run allows more."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
@@ -23,9 +27,10 @@ class Options(NamedTuple):
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them.
 
-    The last members concern texts: `header_only`, `coordinates_only`, `special` (virtual attributes too), data of
-    certain `variables` and `groups` only, and the `name` that the dataset gets: the flags of `ncdump`.
-    `verbose`: list every annotation loss instead of one summary.
+    `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
+    `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
+    only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
+    annotation loss instead of one summary.
     """
 
     kind: Kind | None = None
@@ -42,4 +47,5 @@ class Options(NamedTuple):
     variables: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     name: str | None = None
+    max_size: int = DEFAULT_MAX_SIZE
     verbose: bool = False

@@ -41,12 +41,33 @@ def read(
 def target(path: str, name: str | None, report: Report) -> Format | None:
     """The format of a target: the one named, else the one that its suffix tells."""
     form = registry.named(name) if name else registry.for_target(path.rstrip("/"))
-    if form is not None and (form.emit or form.write):
+    if form is not None and form.writable:
         return form
     what = f"format `{name}`" if name else f"the suffix of `{path}`"
-    writable = ", ".join(row.name for row in registry.formats() if row.emit or row.write)
+    writable = ", ".join(row.name for row in registry.formats() if row.writable)
     text = f"{what} names no format that can be written"
     report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+    return None
+
+
+def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
+    """The format that writes the dataset, where the one named leaves that to the kind of netCDF file; and the options
+    with that kind. None: an error stands in the report.
+    """
+    if not form.kinds:
+        return form, options
+    from nczarr.kinds import KIND_NAMES
+    from nczarr.passes.kinds import choose
+
+    kind = choose(checked, form.kinds, options.kind, stored=bool(options.chunks or options.codecs))
+    if kind is not None:
+        settled = registry.named(form.kinds[kind])
+        assert settled is not None
+        return settled, options._replace(kind=kind)
+    wanted = KIND_NAMES[options.kind] if options.kind else ""
+    report.error(
+        "unknown-target", f"format `{form.name}` makes no {wanted} files", helps=["`--to netcdf` makes every kind"]
+    )
     return None
 
 
@@ -62,10 +83,16 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    settled = settle(checked, form, report, options)
+    if settled is None:
+        return False
+    form, options = settled
     if form.emit:
         from nczarr.link import store
 
         return store(checked, path, form, report, options)
+    if form.build:
+        return _build(checked, path, form, report, options)
     from nczarr.stores.single import replacing
 
     pieces = text(checked, form, report, options)
@@ -75,6 +102,20 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
         for piece in pieces:
             file.write(piece)
     return True
+
+
+def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
+    from nczarr.passes.plan import plan
+    from nczarr.stores.single import beside
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors or form.build is None:
+        return False
+    with beside(path) as unfinished:
+        done: bool = registry.load(form.build)(planned, unfinished.path, report)
+        if not done:
+            unfinished.discard()
+    return done
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -90,6 +131,13 @@ def text(checked: Checked, form: Format, report: Report, options: Options) -> It
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """What `write` would make, as sorted `== key` blocks; None if an error stands in the report."""
+    settled = settle(checked, form, report, options)
+    if settled is None:
+        return None
+    form, options = settled
+    if form.build:
+        report.error("unknown-target", f"format `{form.name}` is written to files only", helps=["name one with `-o`"])
+        return None
     if not form.emit:
         return text(checked, form, report, options)
     from nczarr.link import shown

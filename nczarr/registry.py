@@ -18,6 +18,9 @@ ROWS: dict[str, str] = {
     "cdl": "nczarr.formats.cdl:FORMAT",
     "notation": "nczarr.formats.notation:FORMAT",
     "ast": "nczarr.formats.ast_json:FORMAT",
+    "netcdf": "nczarr.formats.netcdf:FORMAT",
+    "netcdf4": "nczarr.formats.netcdf4:FORMAT",
+    "netcdf3": "nczarr.formats.netcdf3:FORMAT",
     "nczarr": "nczarr.formats.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr2:FORMAT",
     "zarr3": "nczarr.formats.zarr3:FORMAT",
@@ -103,7 +106,7 @@ def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | N
     found: tuple[int, Format] | None = None
     for row in table.values():
         candidate: Format = load(row)
-        if not (candidate.emit or candidate.write if writing else candidate.read):
+        if not (candidate.writable if writing else candidate.read):
             continue
         length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
         if length and (found is None or length > found[0]):

@@ -22,6 +22,7 @@ LAYERS: dict[str, int] = {
     "nczarr.codes": 0,
     "nczarr.names": 0,
     "nczarr.render": 0,
+    "nczarr.sarif": 0,
     "nczarr.ast": 1,
     "nczarr.capabilities": 1,
     "nczarr.options": 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from nczarr.cli.inputs import open_input
 from nczarr.cli.shared import Messages, command, kind
@@ -20,14 +21,11 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Check each source on its own; the status is the worst of all."""
     options = Options(kind=arguments.kind)
-    status = 0
-    for path in arguments.sources:
-        messages = Messages(arguments)
+    messages = Messages(arguments)
 
-        def check(path: str = path, messages: Messages = messages) -> None:
-            from nczarr import pipeline
+    def check(path: str) -> None:
+        from nczarr import pipeline
 
-            pipeline.read(open_input(path), messages.report, options)
+        pipeline.read(open_input(path), messages.report, options)
 
-        status = max(status, messages.guard(check))
-    return status
+    return messages.guard(*(partial(check, path) for path in arguments.sources))

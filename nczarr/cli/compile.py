@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import open_input
-from nczarr.cli.shared import Messages, command, kind
-from nczarr.options import Options
+from nczarr.cli.shared import Messages, command, kind, size
+from nczarr.options import DEFAULT_MAX_SIZE, Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -48,6 +48,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
     )
+    made.add_argument(
+        "--max-size",
+        type=size,
+        default=DEFAULT_MAX_SIZE,
+        metavar="SIZE",
+        help="bytes that a netCDF file may declare (16GiB)",
+    )
     made.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     made.add_argument(
         "--allow-loss", action="append", default=[], metavar="KIND", help="accept a loss by its code, or all"
@@ -67,6 +74,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         char_netcdf=arguments.char == "netcdf",
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
+        max_size=arguments.max_size,
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )
@@ -138,6 +146,11 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     elif checked is not None and not report.errors and not shown:
         pipeline.write(checked, out, form, report, options)
     elif checked is not None and not report.errors:
+        if out is None and form.binary:
+            report.error(
+                "unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`, or `-o -`"]
+            )
+            return
         for piece in pipeline.blocks(checked, form, report, options) or ():
             sys.stdout.buffer.write(piece)
 

@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from nczarr.cli.shared import command
+from nczarr.cli import MISUSED
+from nczarr.cli.shared import Messages, command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -22,20 +23,25 @@ def run(options: argparse.Namespace) -> int:
     from nczarr.codes import CODES
     from nczarr.names import closest
 
-    if options.code is None:
-        sys.stdout.writelines(markdown() if options.form == "markdown" else listing())
-        return 0
-    code = CODES.get(options.code)
-    if code is None:
-        hint = closest(options.code, CODES)
-        meant = f"; did you mean `{hint}`?" if hint else ""
-        sys.stderr.write(f"nczarr explain: there is no code `{options.code}`{meant}\n")
-        return 2
+    if options.code is None or options.code in CODES:
+        return Messages(options).guard(lambda: _print(options.code, options.form))
+    hint = closest(options.code, CODES)
+    meant = f"; did you mean `{hint}`?" if hint else ""
+    sys.stderr.write(f"nczarr explain: there is no code `{options.code}`{meant}\n")
+    return MISUSED
+
+
+def _print(name: str | None, form: str) -> None:
+    from nczarr.codes import CODES
+
+    if name is None:
+        sys.stdout.writelines(markdown() if form == "markdown" else listing())
+        return
+    code = CODES[name]
     sys.stdout.write(f"{code.name} ({code.severity})\n\n{_wrapped(code.meaning)}\n\n")
     if code.example:
         sys.stdout.write("For example:\n\n" + "".join(f"    {line}\n" for line in _excerpt(code.example)) + "\n")
     sys.stdout.write(f"What to do: {_wrapped(code.remedy, 12)}\n")
-    return 0
 
 
 def listing() -> Iterator[str]:
@@ -45,7 +51,7 @@ def listing() -> Iterator[str]:
     width = max(map(len, CODES))
     for name in sorted(CODES):
         code = CODES[name]
-        yield f"{name:<{width}}  {code.severity:<7}  {code.meaning.split('. ')[0].rstrip('.').split(': ')[0]}\n"
+        yield f"{name:<{width}}  {code.severity:<7}  {code.summary.rstrip('.').split(': ')[0]}\n"
 
 
 def markdown() -> Iterator[str]:

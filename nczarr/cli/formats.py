@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from nczarr.capabilities import ALL_ATOMIC, USER_TYPES, Capabilities, Format
-from nczarr.cli.shared import command
+from nczarr.cli.shared import Messages, command
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
@@ -21,17 +21,20 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table."""
+    return Messages(options).guard(lambda: _print(options.form))
+
+
+def _print(form_of_table: str) -> None:
     from nczarr import registry
 
     rows = [row(form) for form in registry.formats()]
-    sys.stdout.writelines(markdown(rows) if options.form == "markdown" else plain(rows))
-    return 0
+    sys.stdout.writelines(markdown(rows) if form_of_table == "markdown" else plain(rows))
 
 
 def row(form: Format) -> tuple[str, ...]:
     """One format as the cells of the table."""
     yes = {True: "yes", False: "–"}
-    writes = yes[bool(form.emit or form.write)]
+    writes = yes[form.writable]
     return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, keeps(form.capabilities)
 
 

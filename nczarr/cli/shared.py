@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
 from nczarr.diagnostics import Diagnostic, Report, Severity
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
+    from nczarr.sarif import Log
 
-STATUS = {"unknown-target": 2, "target-exists": 2, "unreachable-file": 3}
-"""Exit status of the codes whose errors lie not in the input (DESIGN §4); all others have 1."""
+STATUS = {
+    "unknown-target": MISUSED,
+    "target-exists": MISUSED,
+    "unreachable-file": UNREACHABLE,
+    "missing-library": UNREACHABLE,
+}
+"""Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""
 
 
 def command(name: str, description: str, *, short_help: bool = True) -> argparse.ArgumentParser:
@@ -24,7 +31,8 @@ def command(name: str, description: str, *, short_help: bool = True) -> argparse
     flags = ("-h", "--help") if short_help else ("--help",)
     shared.add_argument(*flags, action="help", help="show this help and exit")
     shared.add_argument("--strict", action="store_true", help="take every warning for an error")
-    shared.add_argument("--message-format", choices=("human", "json"), default="human", help="form of diagnostics")
+    forms = ("human", "json", "sarif")
+    shared.add_argument("--message-format", choices=forms, default="human", help="form of diagnostics")
     shared.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     shared.add_argument("--verbose", action="store_true", help="list every loss; show where a crash happened")
     return parser
@@ -40,39 +48,59 @@ def kind(text: str) -> Kind:
     return found
 
 
+def size(text: str) -> int:
+    """A number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for anything else."""
+    import re
+
+    found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number of bytes, 64MiB, 2TB …")
+    number, prefix, binary = found.groups()
+    power = " KMGTPE".index(prefix.upper()) if prefix else 0
+    unit = 1024 if binary else 1000
+    return int(number) * int(unit**power)
+
+
 class Messages:
-    """The diagnostics of one command: collects them, prints them on stderr, and knows the exit status."""
+    """The diagnostics of one command: collects them, prints them on stderr, and knows the exit status.
+
+    For people and as JSON lines they are printed after each piece of work, as SARIF in one document at the end.
+    """
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.report = Report(strict=options.strict)
-        self._json = options.message_format == "json"
+        self._format = options.message_format
         self._quiet = options.quiet
         self._verbose = options.verbose
+        self._log: Log | None = None
+        if self._format == "sarif":
+            from nczarr.sarif import Log
 
-    def finish(self, stream: IO[str] | None = None) -> int:
-        """Print everything that was found and return the exit status: the worst of the errors."""
-        out = stream or sys.stderr
-        found = self.report.sorted()
-        if self._quiet:
-            found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
-        if not found:
-            return 0
-        from nczarr import render
+            self._log = Log()
 
+    def guard(self, *works: Callable[[], None]) -> int:
+        """Do the works of a command, each with a report of its own, and return the exit status: the worst of all.
+
+        Files out of reach and crashes become diagnostics. A reader of the product who went away ends the command.
+        """
+        status = DONE
         try:
-            if self._json:
-                out.writelines(render.json_lines(found))
-            else:
-                out.writelines(render.human(found, colour=render.wants_colour(out)))
-                out.write(f"{render.summary(found, self.report.dropped)}\n")
-            out.flush()
+            for number, work in enumerate(works):
+                if number:
+                    self.report = Report(strict=self.report.strict)
+                self._attempt(work)
+                status = max(status, self._print())
         except BrokenPipeError:
-            # Whoever read the diagnostics has seen enough; the status still says that there are errors.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-        return max((STATUS.get(each.code, 1) for each in found if each.severity is Severity.ERROR), default=0)
+            self._print()
+            self._close(DONE)
+            raise
+        except KeyboardInterrupt:
+            self._close(INTERRUPTED)
+            raise
+        self._close(status)
+        return status
 
-    def guard(self, work: Callable[[], None]) -> int:
-        """Do the work of a command; files out of reach and crashes become diagnostics. Returns the exit status."""
+    def _attempt(self, work: Callable[[], None]) -> None:
         try:
             work()
         except BrokenPipeError:
@@ -81,7 +109,38 @@ class Messages:
             self.report.error("unreachable-file", _reason(error))
         except Exception as error:
             self._crashed(error)
-        return self.finish()
+
+    def _print(self) -> int:
+        """Say everything that was found in one piece of work, and return its exit status."""
+        found = self.report.sorted()
+        if self._quiet:
+            found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
+        if self._log is not None:
+            self._log.add(found, self.report.dropped)
+        elif found:
+            self._write(self._lines(found))
+        return max((STATUS.get(each.code, FAULTY) for each in found if each.severity is Severity.ERROR), default=DONE)
+
+    def _lines(self, found: list[Diagnostic]) -> Iterator[str]:
+        from nczarr import render
+
+        if self._format == "json":
+            yield from render.json_lines(found)
+            return
+        yield from render.human(found, colour=render.wants_colour(sys.stderr))
+        yield f"{render.summary(found, self.report.dropped)}\n"
+
+    def _close(self, status: int) -> None:
+        if self._log is not None:
+            self._write([self._log.text(status)])
+
+    def _write(self, lines: Iterable[str]) -> None:
+        try:
+            sys.stderr.writelines(lines)
+            sys.stderr.flush()
+        except BrokenPipeError:
+            # Whoever read the diagnostics has seen enough; the status still says that there are errors.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
     def _crashed(self, error: Exception) -> None:
         place = _innermost(error)

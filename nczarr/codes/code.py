@@ -23,3 +23,8 @@ class Code:
     meaning: str
     example: str
     remedy: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the meaning, with its point."""
+        return self.meaning.split(". ")[0].rstrip(".") + "."

@@ -40,6 +40,20 @@ CODES = (
         _ALLOW.format("lost-nil"),
     ),
     Code(
+        "cut-string",
+        ERROR,
+        "A string holds a NUL byte. In a netCDF-4 file it would end there.",
+        '$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  attribute note string "a\\x00b"\n}\n',
+        _ALLOW.format("cut-string"),
+    ),
+    Code(
+        "lost-length",
+        ERROR,
+        "An unlimited dimension has a length, and no variable along it: in a netCDF-4 file it would have length 0.",
+        "$ nczarr compile - --kind nc4 -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
+        _ALLOW.format("lost-length"),
+    ),
+    Code(
         "renamed-dimension",
         ERROR,
         "Arrays of one group use two dimensions of one name and different length. Pure Zarr knows dimensions by their "

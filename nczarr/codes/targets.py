@@ -13,11 +13,42 @@ CODES = (
         "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
     ),
     Code(
+        "missing-library",
+        ERROR,
+        "A library that this format needs is not installed. Exit status 3.",
+        "",
+        "Install what the message names, or write another format.",
+    ),
+    Code(
+        "oversized-target",
+        ERROR,
+        "The variables of a netCDF file would declare more bytes than the run allows. Nothing was written.",
+        "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 1000000000000 ;\nvariables:\n  byte v(x) ;\n}\n",
+        "Raise the limit with `--max-size 2TB`, or write a store, where what is not given takes no room.",
+    ),
+    Code(
+        "refused-storage",
+        ERROR,
+        "The netCDF library does not store a variable so: filters that exclude one another, or that do not suit its "
+        "type, parameters that a filter does not take.",
+        "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 8 ;\nvariables:\n  int v(x) ;\n"
+        '  v:_Filter = "4,32,8|1,5" ;\n}\n',
+        "Choose other filters, in the dataset or with `--codec`.",
+    ),
+    Code(
         "target-exists",
         ERROR,
         "The target is there already. Nothing was touched. Exit status 2.",
         "$ nczarr compile - -o t.zarr\n$ nczarr compile - -o t.zarr\nnetcdf t {\n}\n",
         "Choose another name, or give `--overwrite`.",
+    ),
+    Code(
+        "unavailable-filter",
+        ERROR,
+        "Values are to be encoded by an HDF5 filter that neither the library nor nczarr has.",
+        "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n"
+        '  v:_Filter = "33000,1" ;\n  v:_ChunkSizes = 2 ;\ndata:\n  v = 1, 2 ;\n}\n',
+        "Install the filter's plug-in and name its folder in HDF5_PLUGIN_PATH, or choose another codec.",
     ),
     Code(
         "unknown-format",

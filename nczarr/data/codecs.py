@@ -203,6 +203,21 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
             return bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).encode(_typed(codec, data, itemsize)))
 
 
+def decode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
+    """The inverse of `encode`. Raises ValueError, OSError, RuntimeError or zlib.error for other bytes."""
+    for codec in reversed(codecs):
+        match codec.id:
+            case 1:
+                data = zlib.decompress(data)
+            case 307:
+                data = bz2.decompress(data)
+            case _:
+                import numcodecs.registry
+
+                data = bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).decode(data))
+    return data
+
+
 def _shuffle(data: bytes, itemsize: int) -> bytes:
     """All first bytes, then all second bytes, and so on; what is no whole item stays at the end."""
     if itemsize < 2:

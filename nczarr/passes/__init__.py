@@ -34,7 +34,7 @@ def check(
 ) -> Checked | None:
     """Run all passes. None if anything was an error (everything found is in the report).
 
-    `kind`: also report what a netCDF file of this kind cannot hold.
+    `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported.
     """
     with building():
         return _check(work, report, observer, kind)
@@ -61,8 +61,11 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
     parts = place_values(work, shapes, fills, known.types, report)
     if report.errors:
         return None
-    return Checked(
-        dataset=work.dataset,
+    dataset = work.dataset
+    if kind is not None and dataset.kind != kind:
+        dataset = dataset.model_copy(update={"kind": kind})
+    checked = Checked(
+        dataset=dataset,
         groups=known.groups,
         types=known.types,
         dimensions=known.dimensions,
@@ -71,6 +74,11 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         fills=fills,
         parts=parts,
     )
+    if wanted in ("nc3", "nc6", "nc5"):
+        from nczarr.passes.classic_sizes import check_sizes
+
+        check_sizes(checked, wanted, report)
+    return checked if not report.errors else None
 
 
 def _hopeless(work: Unchecked) -> bool:

@@ -6,38 +6,86 @@ ncgen narrows types and drops attributes in silence here (cdl-language §7.5).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Kind, Variable
-from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
+from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.diagnostics import Label, Report
 from nczarr.kinds import KIND_NAMES
-from nczarr.passes.checked import Unchecked
+from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.classic_sizes import check_sizes
 from nczarr.passes.tables import Tables, tables_of
 from nczarr.source import Span
 
 _LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
 """The largest dimension of a kind: the library counts bytes, and rounds up to four (NC_EDIMSIZE)."""
+SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
+"""Kinds from the smallest model to the largest, where nobody said anything."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
+
+
+Use = Callable[[str, int, Span], Span]
+"""Where an owner uses its name of a number, or the span given: see `Unchecked.use`."""
 
 
 def check_kind(work: Unchecked, kind: Kind, report: Report) -> None:
     """Report everything in a dataset that a file of this kind cannot hold."""
     if kind != "nc4":
-        _KindChecker(work, kind, report).run()
+        _KindChecker(tables_of(work), work.use, kind, report).run()
+
+
+def check_target(checked: Checked, kind: Kind, report: Report) -> None:
+    """The same for a target whose kind was not known before: places are those of whole declarations."""
+    if kind != "nc4":
+        _KindChecker(checked, _declaration, kind, report).run()
+
+
+def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
+    """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
+    that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
+
+    `stored`: the run asks for chunks or codecs, which classic files have not.
+    """
+    if asked is not None:
+        return asked if asked in kinds else None
+    own = checked.dataset.kind
+    if own in kinds:
+        return own
+    allowed = [kind for kind in SIZES if kind in kinds]
+    return next((kind for kind in allowed if holds(kind, checked, stored=stored)), allowed[-1])
+
+
+def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
+    """Whether a file of this kind holds the whole dataset, storage hints included, and those of the run (`stored`)."""
+    if kind == "nc4":
+        return True
+    if stored and not NETCDF_KINDS[kind].storage:
+        return False
+    trial = Report()
+    check_target(checked, kind, trial)
+    if not trial.errors:
+        check_sizes(checked, kind, trial)
+    return not trial.errors and all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+
+
+def _declaration(owner: str, index: int, otherwise: Span) -> Span:
+    return otherwise
 
 
 class _KindChecker:
-    def __init__(self, work: Unchecked, kind: Kind, report: Report) -> None:
-        self.work = work
+    def __init__(self, known: Tables | Checked, use: Use, kind: Kind, report: Report) -> None:
+        self.use = use
         self.kind = kind
         self.report = report
-        self.known: Tables = tables_of(work)
+        self.known = known
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
 
     def run(self) -> None:
         for path, declared in self.known.types.items():
-            place = self.work.use(path + "=", 0, self.work.use(path, 0, declared.span))
+            place = self.use(path + "=", 0, self.use(path, 0, declared.span))
             self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place)
         for path, group in self.known.groups.items():
             if path != "/":
@@ -45,7 +93,7 @@ class _KindChecker:
             for attribute in group.attributes:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
-            place = self.work.use(path + "=", 0, dimension.span)
+            place = self.use(path + "=", 0, dimension.span)
             longest = _LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
                 self._unlimited(path, place, dimension.name)
@@ -68,7 +116,7 @@ class _KindChecker:
             self._conflict(f"type {type_name} needs {wider}", place)
 
     def _attribute(self, owner: str, attribute: Attribute) -> None:
-        place = self.work.use(f"{owner}:{attribute.name}", 0, attribute.span)
+        place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
         self._type(attribute.value.type, place)
 
     def _unlimited(self, path: str, place: Span, name: str) -> None:
@@ -81,14 +129,14 @@ class _KindChecker:
         self._conflict(message, place, others)
 
     def _variable(self, path: str, variable: Variable) -> None:
-        self._type(variable.type, self.work.use(path, 0, variable.span))
+        self._type(variable.type, self.use(path, 0, variable.span))
         for axis, reference in enumerate(variable.dimensions):
             if not isinstance(reference, str) or axis == 0:
                 continue
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:
                 message = f"the unlimited dimension `{names.last(reference)}` comes first"
-                self._conflict(message, self.work.use(path, axis + 1, variable.span))
+                self._conflict(message, self.use(path, axis + 1, variable.span))
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":
                 self._attribute(path, attribute)

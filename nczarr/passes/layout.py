@@ -7,11 +7,9 @@ options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from nczarr import names
-from nczarr.ast import Codec, Storage, Variable
+from nczarr.ast import Storage, Variable
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible, portable
@@ -30,69 +28,6 @@ WHOLE = 16 << 20
 
 FIXED_STRING = 256
 """The longest strings that lie in a fixed-length array."""
-
-
-class Wishes(NamedTuple):
-    """What the run's options ask for: chunk and shard lengths by variable or dimension, codecs by variable.
-
-    `""` means every variable that has no word of its own; of shards it is `auto` or `none`.
-    """
-
-    chunks: Mapping[str, tuple[int, ...]]
-    codecs: Mapping[str, tuple[Codec, ...]]
-    shards: Mapping[str, str | tuple[int, ...]]
-
-    def shards_of(self, path: str, variable: Variable) -> Wish:
-        """What is asked for the shards of one variable."""
-        own = self.shards.get(path)
-        if own is None and self.shards:
-            asked = self.lengths(self.shards, variable)
-            if any(asked):
-                return tuple(asked)
-            own = self.shards.get("")
-        return own if isinstance(own, tuple) else "auto" if own == "auto" else "none"
-
-    @staticmethod
-    def lengths(wishes: Mapping[str, Any], variable: Variable) -> list[int | None]:
-        """The lengths asked for a variable's dimensions by their FQNs or simple names."""
-        found = []
-        for reference in variable.dimensions:
-            name = names.last(reference) if isinstance(reference, str) else ""
-            wish = (wishes.get(str(reference)) or wishes.get(name)) if name else None
-            found.append(wish[0] if isinstance(wish, tuple) else None)
-        return found
-
-
-def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int) -> Storage:
-    """The variable's storage with the options worked in: the plan's own wish, before what the target can do."""
-    storage = variable.storage
-    chunks = _wished_chunks(path, variable, shape, wishes, itemsize)
-    codecs = wishes.codecs.get(path, wishes.codecs.get("") if shape else None)
-    if chunks is None and codecs is None:
-        return storage
-    return Storage(
-        layout="chunked" if shape else storage.layout,
-        chunks=storage.chunks if chunks is None else chunks,
-        codecs=storage.codecs if codecs is None else codecs,
-        endian=storage.endian,
-        no_fill=storage.no_fill,
-        quantize=storage.quantize,
-    )
-
-
-def _wished_chunks(
-    path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int
-) -> tuple[int, ...] | None:
-    if not wishes.chunks or not shape:
-        return None
-    own = wishes.chunks.get(path)
-    if own is None:
-        asked = wishes.lengths(wishes.chunks, variable)
-        if not any(asked):
-            return None
-        otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        own = tuple(wish or length for wish, length in zip(asked, otherwise, strict=True))
-    return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
 
 
 def lay(

@@ -7,10 +7,10 @@ them, annotation losses one summarising warning (DESIGN §4). For stores of arra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.ast import Codec, Storage
+from nczarr.ast import Storage
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
@@ -22,10 +22,11 @@ from nczarr.options import Options
 from nczarr.passes.axes import axes
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import fits
-from nczarr.passes.layout import Wishes, lay, storage_of
+from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
 from nczarr.passes.shards import Wish, can_shard, problem
+from nczarr.passes.wishes import storage_of, wishes_of
 
 __all__ = ["Planned", "plan"]
 
@@ -43,12 +44,18 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
     store has a layout for each part, and that every name can be a key. Returns None if an error was found.
     """
     before = report.errors
+    if form.kinds:
+        from nczarr.passes.plan_file import plan_file
+
+        file = plan_file(checked, form, options, report)
+        _tell(list(file.losses) if file else [], form, options, report)
+        return file
     found = list(losses(checked, form))
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
     _check_keys(checked, form.capabilities.arrays, report)
-    wishes = _wishes(checked, form, options, report)
+    wishes = wishes_of(checked, form.name, form.capabilities.arrays, options, report)
     if report.errors > before:
         return None
     axis_names, renamed = axes(checked)
@@ -131,49 +138,6 @@ def _key_problem(name: str, arrays: Arrays) -> str | None:
         return f"is kept for the store itself: `zarr.json`, and what begins with {' or '.join(arrays.reserved)}"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
-
-
-def _wishes(checked: Checked, form: Format, options: Options, report: Report) -> Wishes:
-    """The options' chunks, shards and codecs, each checked against the dataset and the target."""
-    arrays = form.capabilities.arrays
-    assert arrays is not None
-    _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
-    if not arrays.shards and any(wish != "none" for wish in options.shards.values()):
-        report.error("unmatched-shards", f"{form.name} has no shards", helps=["`zarr3` and `nczarr3` have"])
-    _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
-    chains: dict[str, tuple[Codec, ...]] = {}
-    for name, text in options.codecs.items():
-        if name and name not in checked.variables:
-            closest = names.closest(name, checked.variables)
-            helps = [f"did you mean `{closest}`?"] if closest else []
-            report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
-        try:
-            chain = chains[name] = codecs.nearest(codecs.parse(text), arrays.codecs)
-            if not codecs.expressible(chain, arrays.codecs):
-                report.error("bad-codec", f"`{text}` has a codec that {form.name} has not")
-        except ValueError as error:
-            report.error("bad-codec", f"`{text}` is no codec: {error}")
-    return Wishes(options.chunks, chains, options.shards)
-
-
-def _check_lengths(
-    checked: Checked, asked: Mapping[str, str | tuple[int, ...]], option: str, code: str, report: Report
-) -> None:
-    """Report lengths for what is no dimension or variable, or too many or too few of them; words are for variables."""
-    simple = {names.last(fqn) for fqn in checked.dimensions}
-    for name, lengths in asked.items():
-        variable = checked.variables.get(name)
-        if variable is not None:
-            if isinstance(lengths, tuple) and len(lengths) != len(variable.dimensions):
-                counted = f"{len(lengths)} lengths for `{name}`, which has {len(variable.dimensions)} dimensions"
-                report.error(code, f"`{option}` gives {counted}", variable.span)
-        elif isinstance(lengths, str) and not name:
-            continue
-        elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
-            known = [*sorted(simple), *checked.variables]
-            closest = names.closest(name, known)
-            helps = [f"did you mean `{closest}`?"] if closest else []
-            report.error(code, f"`{option}` names `{name}`, which is no dimension or variable", helps=helps)
 
 
 def _renamed(checked: Checked, renamed: dict[str, str]) -> Iterator[Loss]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from nczarr.ast import Storage
+from nczarr.ast import Kind, Storage
 from nczarr.capabilities import Format
 from nczarr.data.source import Layout, Parts
 from nczarr.options import Options
@@ -56,7 +56,7 @@ class Planned(NamedTuple):
     For chunked stores: `storage` is each variable's with the run's options worked in, `targets` has the layout of
     every part, `parts` the sources (none for a part that is all `pad`), `axes` the simple names of the dimensions as
     they stand in the variable's group: unique where two dimensions of different length would share one.
-    For texts and single files these are empty.
+    For texts and single files these are empty. `kind` is that of the netCDF file to be made, None for any other target.
     """
 
     checked: Checked
@@ -67,3 +67,4 @@ class Planned(NamedTuple):
     targets: Mapping[str, Mapping[str, Target]] = MappingProxyType({})
     parts: Mapping[str, Parts] = MappingProxyType({})
     axes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    kind: Kind | None = None

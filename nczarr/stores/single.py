@@ -5,9 +5,9 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from nczarr.source import Source
 
@@ -21,18 +21,32 @@ def open_source(path: str) -> Source:
         return Source(path, file.read())
 
 
+class Unfinished(NamedTuple):
+    """A file that is being made: `path` is where it grows; `discard` says that it is not to take its place."""
+
+    path: str
+    discard: Callable[[], None]
+
+
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
-    """A new file beside `path` that takes its place when the block ends well, and vanishes otherwise.
+def beside(path: str) -> Iterator[Unfinished]:
+    """The name of a new file beside `path`, which takes its place when the block ends well, and vanishes otherwise.
 
     So nobody ever sees half a target, and a run that fails leaves an old one untouched. Raises OSError.
     """
     partial = f"{path}.partial-{os.urandom(4).hex()}"
+    discarded: list[bool] = []
     try:
-        with open(partial, "xb") as file:
-            yield file
-        os.replace(partial, path)
-    except BaseException:
+        yield Unfinished(partial, lambda: discarded.append(True))
+        if not discarded:
+            os.replace(partial, path)
+    finally:
         with suppress(FileNotFoundError):
             os.unlink(partial)
-        raise
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """An open file that takes the place of `path` when the block ends well: see `beside`. Raises OSError."""
+    with beside(path) as unfinished, open(unfinished.path, "xb") as file:
+        yield file

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nczarr import registry
 from tests.conftest import ROOT, run_command
 
 GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
@@ -121,16 +122,7 @@ def test_explain() -> None:
 
 def test_formats() -> None:
     done = run_command("formats")
-    assert [line.split()[0] for line in done.text.splitlines()] == [
-        "format",
-        "cdl",
-        "notation",
-        "ast",
-        "nczarr",
-        "zarr2",
-        "zarr3",
-        "nczarr3",
-    ]
+    assert [line.split()[0] for line in done.text.splitlines()] == ["format", *registry.ROWS]
     assert run_command("formats", "--as", "markdown").text.startswith("| format |")
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Group
-from nczarr.formats.cdl.anonymous import Anonymous
 from nczarr.formats.cdl.data import extent_carriers, variable_data
 from nczarr.formats.cdl.header import Header
 from nczarr.formats.cdl.spelling import identifier
+from nczarr.passes.anonymous import Anonymous
 from nczarr.passes.checked import Checked
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.formats.cdl.anonymous import Anonymous
 from nczarr.formats.cdl.constants import attribute_texts, needs_type
 from nczarr.formats.cdl.fold import fold
 from nczarr.formats.cdl.special import FORMATS, special_attributes
 from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference
+from nczarr.passes.anonymous import Anonymous
 from nczarr.passes.checked import Checked
 
 _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))

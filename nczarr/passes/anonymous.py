@@ -1,4 +1,4 @@
-"""Anonymous dimensions, which CDL has not: each length gets one named dimension a group.
+"""Anonymous dimensions, which CDL and netCDF files have not: each length gets one named dimension a group.
 
 The names are those that netCDF-C gives to the anonymous axes of a Zarr store, `_Anonymous_Dim_<length>`.
 """
@@ -6,10 +6,14 @@ The names are those that netCDF-C gives to the anonymous axes of a Zarr store, `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from nczarr import names
-from nczarr.ast import Dimension
+from nczarr.ast import Dimension, Group
 from nczarr.passes.checked import Checked
+from nczarr.passes.tables import tables
+
+AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 class Anonymous:
@@ -40,3 +44,31 @@ class Anonymous:
     def fqn(self, path: str, size: int) -> str:
         """The one that stands for an anonymous dimension of this length in a group."""
         return names.join(path, self._of[path, size].name)
+
+
+def name_dimensions(checked: Checked) -> Checked:
+    """The same dataset without anonymous dimensions: invented ones stand behind each group's own."""
+    if all(isinstance(ref, str) for variable in checked.variables.values() for ref in variable.dimensions):
+        return checked
+    invented = Anonymous(checked)
+    dataset = _named("/", checked.dataset, invented)
+    found = tables(dataset)
+    return checked._replace(
+        dataset=dataset, groups=found.groups, dimensions=found.dimensions, variables=found.variables
+    )
+
+
+def _named(path: str, group: AnyGroup, invented: Anonymous) -> AnyGroup:
+    variables = tuple(
+        variable.model_copy(
+            update={
+                "dimensions": tuple(
+                    invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions
+                )
+            }
+        )
+        for variable in group.variables
+    )
+    groups = tuple(_named(names.join(path, child.name), child, invented) for child in group.groups)
+    dimensions = (*group.dimensions, *invented.of_group(path))
+    return group.model_copy(update={"dimensions": dimensions, "variables": variables, "groups": groups})

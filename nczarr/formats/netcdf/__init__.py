@@ -1,0 +1,14 @@
+"""A netCDF file of whatever kind: the dataset's own, else the smallest that holds the whole model."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Capabilities, Format
+
+FORMAT = Format(
+    name="netcdf",
+    title="netCDF, of the kind asked for or the smallest that holds the dataset",
+    suffixes=(".nc", ".nc4"),
+    spec="https://docs.unidata.ucar.edu/nug/current/",
+    capabilities=Capabilities(anonymous_dimensions=False),
+    kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3", "nc4": "netcdf4", "nc7": "netcdf4"},
+)

@@ -1,0 +1,16 @@
+"""The classic netCDF formats: CDF-1 (nc3), CDF-2 (64-bit offset, nc6) and CDF-5 (nc5)."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import NETCDF_KINDS, Format
+
+FORMAT = Format(
+    name="netcdf3",
+    title="netCDF classic, 64-bit offset and CDF-5",
+    suffixes=(".cdf", ".nc3"),
+    spec="https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html",
+    capabilities=NETCDF_KINDS["nc5"],
+    write="nczarr.formats.netcdf3.backend:write",
+    kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"},
+    binary=True,
+)

@@ -1,0 +1,216 @@
+"""The values behind the header, as one forward stream of bytes in bounded pieces.
+
+Comes in: a checked dataset of the classic model, its array sources and its layout. What no source holds is the
+variable's fill value, padding as well; runs of it are made of one repeated piece, without a look at the source.
+Invariant: a piece has at most about `PIECE` bytes, and no more than a few of them exist at a time. numpy is
+imported only where a source has values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from nczarr.ast import ATOMIC
+from nczarr.data.parts import NUMPY
+from nczarr.data.source import ArraySource, Index, Parts
+from nczarr.formats.netcdf3.header import big_endian
+from nczarr.passes.checked import Checked
+from nczarr.passes.classic_layout import ClassicLayout, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PIECE = 1 << 22
+"""Bytes of a piece."""
+
+
+class Column(NamedTuple):
+    """A variable as it is written: where, its shape and big-endian numpy type, one fill value, and its values.
+
+    A fixed variable is one record of its own.
+    """
+
+    place: Place
+    shape: tuple[int, ...]
+    dtype: str
+    fill: bytes
+    source: ArraySource | None
+
+    @property
+    def padding(self) -> bytes:
+        """The bytes from the end of the values to the next multiple of four: fill again, as the library has it."""
+        return (self.fill * 4)[: self.place.padded - self.place.size]
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The shape of what lies in one piece of the file: of one record, or of all of a fixed variable."""
+        return self.shape[self.place.record :]
+
+
+def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) -> Iterator[bytes]:
+    """Everything from the end of the header to the end of the file."""
+    columns = [_column(path, checked, parts, place) for path, place in layout.places.items()]
+    for column in columns:
+        if not column.place.record:
+            yield from Strip(column).record(0)
+            yield column.padding
+    growing = [column for column in columns if column.place.record]
+    if layout.record_size > PIECE:
+        yield from _large_records(growing, layout)
+    elif layout.records and layout.record_size:
+        yield from _small_records(growing, layout)
+
+
+def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Place) -> Column:
+    type_name = checked.variables[path].type
+    width = ATOMIC[type_name].size
+    source = parts.get(path, {}).get("")
+    constant = checked.fills[path]
+    fill = constant.data if constant is not None and isinstance(constant.data, bytes) else bytes(width)
+    if source is not None and source.layout.fill is not None:
+        fill = source.layout.fill
+    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), big_endian(fill, width), source)
+
+
+class Strip:
+    """One variable, read front to back in slabs: stretches of a record in C order, of at most `PIECE` bytes each."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._slab = slab(column.inner, len(column.fill))
+        self._occupied: Iterator[Index] = iter(())
+        if column.source is not None:
+            leading = (1,) if column.place.record else ()
+            self._occupied = column.source.occupied((*leading, *self._slab))
+        self._next = next(self._occupied, None)
+
+    def record(self, number: int) -> Iterator[bytes]:
+        """The bytes of one record, of which each may be asked for once, in order."""
+        column, at = self._column, 0
+        while self._next is not None and (not column.place.record or self._next[0] == number):
+            region = self._region(self._next)
+            start = self._offset(region)
+            yield from repeated(column.fill, start - at)
+            data = self._read(region)
+            yield data
+            at = start + len(data)
+            self._next = next(self._occupied, None)
+        yield from repeated(column.fill, column.place.size - at)
+
+    def _region(self, index: Index) -> tuple[slice, ...]:
+        inner = index[self._column.place.record :]
+        return tuple(
+            slice(number * length, min((number + 1) * length, size))
+            for number, length, size in zip(inner, self._slab, self._column.inner, strict=True)
+        )
+
+    def _offset(self, region: tuple[slice, ...]) -> int:
+        """Bytes from the beginning of the record to the region."""
+        at = 0
+        for part, size in zip(region, self._column.inner, strict=True):
+            at = at * size + part.start
+        return at * len(self._column.fill)
+
+    def _read(self, region: tuple[slice, ...]) -> bytes:
+        column = self._column
+        assert column.source is not None
+        assert self._next is not None
+        leading = (slice(self._next[0], self._next[0] + 1),) if column.place.record else ()
+        return column.source.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()
+
+
+def slab(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
+    """The longest stretch of an array that is one in C order and has at most `PIECE` bytes."""
+    room = PIECE // width
+    lengths: list[int] = []
+    for length in reversed(shape):
+        lengths.append(min(length, room))
+        room = max(1, room // length)
+    return tuple(reversed(lengths))
+
+
+def repeated(element: bytes, size: int) -> Iterator[bytes]:
+    """So many bytes of one element over and over, in pieces."""
+    if size <= 0:
+        return
+    piece = element * (min(size, PIECE) // len(element))
+    for _ in range(size // len(piece)):
+        yield piece
+    if size % len(piece):
+        yield piece[: size % len(piece)]
+
+
+def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
+    """Records that are larger than a piece: one by one, each variable in pieces of its own."""
+    strips = [Strip(column) for column in columns]
+    for number in range(layout.records):
+        for strip, column in zip(strips, columns, strict=True):
+            yield from strip.record(number)
+            if len(columns) > 1:
+                yield column.padding
+
+
+def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
+    """Records by the thousand: a matrix of fill, into which each variable's values go as strided columns."""
+    size = layout.record_size
+    record = b"".join(column.fill * math.prod(column.inner) + column.padding for column in columns)[:size]
+    many = min(layout.records, max(1, PIECE // size))
+    empty = record * many
+    written = 0
+    for block, present in _occupied_blocks(columns, many):
+        yield from _empty_blocks(empty, written, block * many, size)
+        first = block * many
+        count = min(many, layout.records - first)
+        yield _filled(bytearray(empty[: count * size]), present, first, count, layout)
+        written = first + count
+    yield from _empty_blocks(empty, written, layout.records, size)
+
+
+def _empty_blocks(empty: bytes, start: int, stop: int, size: int) -> Iterator[bytes]:
+    """Records that hold nothing but fill."""
+    many = len(empty) // size
+    for first in range(start, stop, many):
+        yield empty if stop - first >= many else empty[: (stop - first) * size]
+
+
+def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, list[Column]]]:
+    """Blocks of so many records that hold anything but fill, in order, with the variables that have values there."""
+    from heapq import merge
+
+    def blocks(number: int, source: ArraySource, inner: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        return ((index[0], number) for index in source.occupied((many, *inner)))
+
+    walks = [blocks(number, item.source, item.inner) for number, item in enumerate(columns) if item.source is not None]
+    present: list[Column] = []
+    block = 0
+    for found, number in merge(*walks):
+        if present and found != block:
+            yield block, present
+            present = []
+        block = found
+        present.append(columns[number])
+    if present:
+        yield block, present
+
+
+def _filled(block: bytearray, present: list[Column], first: int, count: int, layout: ClassicLayout) -> bytes:
+    """A block of records with the values of some variables in their places."""
+    import numpy as np
+
+    for column in present:
+        assert column.source is not None
+        inner = column.inner
+        strides = [len(column.fill)] * len(inner)
+        for axis in range(len(inner) - 2, -1, -1):
+            strides[axis] = strides[axis + 1] * inner[axis + 1]
+        target: np.ndarray[tuple[int, ...], np.dtype[np.generic]] = np.ndarray(
+            (count, *inner),
+            column.dtype,
+            block,
+            column.place.begin - layout.record_begin,
+            (layout.record_size, *strides),
+        )
+        target[...] = column.source.read((slice(first, first + count), *(slice(0, length) for length in inner)))
+    return bytes(block)

@@ -1,0 +1,99 @@
+"""The header of a classic file, as bytes.
+
+Comes in: a dataset of the classic model and its layout. Goes out: the header, exactly `layout.header` bytes.
+Names and values are padded with zeros to a multiple of four. Source: the netCDF file format specifications.
+"""
+
+from __future__ import annotations
+
+from nczarr.ast import ATOMIC, Attribute, Kind
+from nczarr.formats.netcdf3.wire import (
+    ABSENT,
+    ATTRIBUTE,
+    DIMENSION,
+    LARGEST_VSIZE,
+    MAGIC,
+    TOO_LARGE_VSIZE,
+    TYPES,
+    VARIABLE,
+)
+from nczarr.passes.checked import Checked
+from nczarr.passes.classic_layout import TAG, WIDTHS, ClassicLayout, encoded
+
+
+def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:
+    """The header of a file of one of the classic kinds."""
+    made = _Header(kind)
+    made.out += MAGIC[kind]
+    made.count(layout.records)
+    made.head(DIMENSION, len(checked.dataset.dimensions))
+    ids: dict[str, int] = {}
+    for number, (path, dimension) in enumerate(checked.dimensions.items()):
+        ids[path] = number
+        made.name(dimension.name)
+        made.count(0 if dimension.unlimited else dimension.size)
+    made.attributes(checked.dataset.attributes)
+    made.head(VARIABLE, len(checked.variables))
+    for path, variable in checked.variables.items():
+        place = layout.places[path]
+        made.name(variable.name)
+        made.count(len(variable.dimensions))
+        for reference in variable.dimensions:
+            made.count(ids[str(reference)])
+        made.attributes(variable.attributes)
+        made.tag(TYPES[variable.type])
+        made.count(place.padded if made.wide or place.padded <= LARGEST_VSIZE else TOO_LARGE_VSIZE)
+        made.offset(place.begin)
+    return bytes(made.out)
+
+
+class _Header:
+    """Bytes that grow. `wide`: counts take eight bytes."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.out = bytearray()
+        self._count, self._offset = WIDTHS[kind]
+        self.wide = self._count == 8
+
+    def tag(self, number: int) -> None:
+        self.out += number.to_bytes(TAG, "big")
+
+    def count(self, number: int) -> None:
+        self.out += number.to_bytes(self._count, "big")
+
+    def offset(self, number: int) -> None:
+        self.out += number.to_bytes(self._offset, "big")
+
+    def head(self, tag: int, length: int) -> None:
+        """What a list begins with."""
+        self.tag(tag if length else ABSENT)
+        self.count(length)
+
+    def padded(self, data: bytes) -> None:
+        self.out += data
+        self.out += bytes(-len(data) % 4)
+
+    def name(self, name: str) -> None:
+        data = encoded(name)
+        self.count(len(data))
+        self.padded(data)
+
+    def attributes(self, attributes: tuple[Attribute, ...]) -> None:
+        self.head(ATTRIBUTE, len(attributes))
+        for attribute in attributes:
+            value = attribute.value
+            assert isinstance(value.data, bytes)  # no classic kind has strings
+            self.name(attribute.name)
+            self.tag(TYPES[value.type])
+            self.count(value.count)
+            self.padded(big_endian(value.data, ATOMIC[value.type].size))
+
+
+def big_endian(data: bytes, width: int) -> bytes:
+    """Little-endian values of so many bytes each, turned round."""
+    if width == 1:
+        return data
+    out = bytearray(len(data))
+    for byte in range(width):
+        out[byte::width] = data[width - 1 - byte :: width]
+    return bytes(out)

@@ -1,0 +1,28 @@
+"""The words of the classic formats: magic numbers, tags of lists, numbers of types.
+
+Source: the netCDF file format specifications (classic, 64-bit offset, CDF-5). All numbers are big-endian.
+"""
+
+from __future__ import annotations
+
+from nczarr.ast import Kind
+
+MAGIC: dict[Kind, bytes] = {"nc3": b"CDF\x01", "nc6": b"CDF\x02", "nc5": b"CDF\x05"}
+
+ABSENT = 0
+DIMENSION = 10
+VARIABLE = 11
+ATTRIBUTE = 12
+"""What the three lists of a header begin with (NC_DIMENSION, NC_VARIABLE, NC_ATTRIBUTE); an empty one with ABSENT."""
+
+TYPES: dict[str, int] = {
+    "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6,
+    "ubyte": 7, "ushort": 8, "uint": 9, "int64": 10, "uint64": 11,
+}  # fmt: skip
+"""The number of each type; those from 7 on are of CDF-5 alone."""
+
+TYPE_NAMES: dict[int, str] = {number: name for name, number in TYPES.items()}
+
+LARGEST_VSIZE = 2**32 - 4
+TOO_LARGE_VSIZE = 2**32 - 1
+"""A `vsize` of four bytes holds at most the first; what is larger is written as the second, and readers compute it."""

@@ -1,0 +1,16 @@
+"""netCDF-4 in HDF5 files, written by the netCDF library: the whole model, and the classic model (nc7)."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import NETCDF_KINDS, Format
+
+FORMAT = Format(
+    name="netcdf4",
+    title="netCDF-4 in HDF5, the classic model too",
+    suffixes=(".h5", ".hdf5"),
+    spec="https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html",
+    capabilities=NETCDF_KINDS["nc4"],
+    build="nczarr.formats.netcdf4.backend:build",
+    kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
+    binary=True,
+)

@@ -1,0 +1,46 @@
+"""`netcdf4`: one HDF5 file by the netCDF library, from a plan: declarations first, then values in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4.library import MissingLibraryError, library
+from nczarr.passes.planned import Planned
+
+
+def build(planned: Planned, path: str, report: Report) -> bool:
+    """Make the file. False: an error stands in the report, and the file is not to be kept.
+
+    Raises OSError if the file system or the HDF5 library cannot write it.
+    """
+    try:
+        lib = library()
+    except MissingLibraryError:
+        text = "netCDF-4 files are written by the netCDF library of netCDF4-python, which is not installed"
+        report.error("missing-library", text, helps=["`pip install netCDF4`, or write a store"])
+        return False
+    from nczarr.formats.netcdf4.data import write_data
+    from nczarr.formats.netcdf4.define import define
+    from nczarr.formats.netcdf4.filters import provide
+
+    if not provide(lib, planned, report):
+        return False
+    before = report.errors
+    mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
+    file = lib.make("nc_create", os.fsencode(path), mode)
+    try:
+        ids = define(lib, file, planned, report)
+        if report.errors > before:
+            lib.do("nc_abort", file)
+            return False
+        lib.do("nc_enddef", file)
+        write_data(lib, planned, ids)
+        lib.do("nc_close", file)
+    except BaseException:
+        with suppress(OSError, c.CallError):  # the first failure is the one to tell
+            lib.do("nc_abort", file)
+        raise
+    return True

@@ -1,0 +1,147 @@
+"""The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
+
+What is never written the library fills: with `_FillValue`, else the type's default.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.ast import Variable
+from nczarr.data.parts import is_fixed
+from nczarr.data.source import ArraySource, Index, Parts, Selection
+from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
+from nczarr.formats.netcdf4.library import Library, sizes
+from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
+from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
+
+SLAB = 8 << 20
+"""Bytes of values in memory that one call writes, unless one chunk has more."""
+
+
+def write_data(lib: Library, planned: Planned, ids: Ids) -> None:
+    """Write every variable that has values, then see to it that unlimited dimensions have their lengths."""
+    checked = planned.checked
+    for path, variable in checked.variables.items():
+        parts = checked.parts.get(path)
+        if parts and 0 not in checked.shapes[path]:
+            _Writer(lib, path, variable, planned, ids).write(parts)
+    for path, dimension in checked.dimensions.items():
+        group = ids.groups[names.parent(path)]
+        if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
+            _stretch(lib, path, planned, ids)
+
+
+class _Writer:
+    def __init__(self, lib: Library, path: str, variable: Variable, planned: Planned, ids: Ids) -> None:
+        checked = planned.checked
+        self.lib = lib
+        self.group = ids.groups[names.parent(path)]
+        self.number = ids.variables[path]
+        self.type = variable.type
+        self.types = checked.types
+        self.shape = checked.shapes[path]
+        self.dtype = c_dtype(variable.type, checked.types)
+        self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
+
+    def write(self, parts: Parts) -> None:
+        if self.type == "string" or is_fixed(self.type, self.types):
+            self._by_chunks(parts[""])
+        else:
+            self._in_order(parts)
+
+    def _by_chunks(self, source: ArraySource) -> None:
+        """An array of one part: blocks of whole chunks, in any order."""
+        block = blocks(self.shape, self.chunks, self.dtype.itemsize)
+        for index in source.occupied(block):
+            region = region_of(index, block, self.shape)
+            values = source.read(region).reshape(-1)
+            self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
+
+    def _in_order(self, parts: Parts) -> None:
+        """An array of several parts: front to back, as far as blocks of whole rows have anything."""
+        reader = Reader(parts, self.type, self.types)
+        rows = lines(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
+        for index in sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)}):
+            region = region_of(index, rows, self.shape)
+            reader.go_to(first_of(region, self.shape))
+            self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
+
+    def put(self, region: Selection, values: Values) -> None:
+        start = sizes([part.start for part in region])
+        count = sizes([part.stop - part.start for part in region])
+        self.lib.put_vara(self.group, self.number, start, count, values.address)
+
+
+def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
+    """Lengths of the blocks that one call writes: whole chunks, more along the inner dimensions first."""
+    lengths = list(chunks or (1,) * len(shape))
+    for axis in range(len(shape) - 1, -1, -1):
+        others = math.prod(lengths[:axis] + lengths[axis + 1 :]) * itemsize
+        times = max(1, SLAB // max(1, others * lengths[axis]))
+        lengths[axis] = max(1, min(shape[axis], lengths[axis] * times))
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
+
+
+def lines(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Lengths of blocks that are linear ranges of an array in C order, of at most `room` elements."""
+    lengths = [1] * len(shape)
+    for axis in range(len(shape) - 1, -1, -1):
+        lengths[axis] = max(1, min(shape[axis], room))
+        if lengths[axis] < shape[axis]:
+            break
+        room //= max(1, shape[axis])
+    return tuple(lengths)
+
+
+def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """The part of an array that a block covers."""
+    return tuple(
+        slice(number * length, min((number + 1) * length, extent))
+        for number, length, extent in zip(index, block, shape, strict=True)
+    )
+
+
+def first_of(region: Selection, shape: tuple[int, ...]) -> int:
+    """The linear index of a region's first element."""
+    first = 0
+    for part, extent in zip(region, shape, strict=True):
+        first = first * extent + int(part.start)
+    return first
+
+
+def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
+    """Blocks of a variable in which one of its parts has something: the part may have dimensions of its own behind."""
+    inner = source.layout.shape[len(shape) :]
+    for index in source.occupied((*rows, *(max(1, length) for length in inner))):
+        yield index[: len(shape)]
+
+
+def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
+    """Give an unlimited dimension its length: write the last element along it of a variable that has it."""
+    checked = planned.checked
+    for fqn, variable in checked.variables.items():
+        shape = checked.shapes[fqn]
+        if path not in variable.dimensions or 0 in shape:
+            continue
+        last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
+        region = tuple(slice(index, index + 1) for index in last)
+        writer = _Writer(lib, fqn, variable, planned, ids)
+        writer.put(region, _one(checked, fqn, region))
+        return
+
+
+def _one(checked: Checked, fqn: str, region: Selection) -> Values:
+    """The one element of a region that holds fill: as the source has it, else as the fill value says."""
+    variable = checked.variables[fqn]
+    fill = checked.fills[fqn]
+    if fill is not None:
+        return constant_values(fill, checked.types)
+    import numpy as np
+
+    return Values(np.zeros(1, c_dtype(variable.type, checked.types)))

@@ -1,0 +1,216 @@
+"""A tree of declarations into an open netCDF-4 file: groups, types, dimensions, variables, attributes, in this order.
+
+Ids come out by FQN. Order within each sort of thing is the tree's own; a type comes after those that it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, assert_never
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Dimension,
+    EnumType,
+    OpaqueType,
+    Quantize,
+    Storage,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.data.codecs import level_of
+from nczarr.data.structs import struct
+from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.formats.netcdf4.library import Library, integers, sizes
+from nczarr.formats.netcdf4.memory import constant_values
+from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
+
+
+class Ids(NamedTuple):
+    """The library's numbers by FQN: of groups, dimensions, types, and of variables in their group."""
+
+    groups: dict[str, int]
+    dimensions: dict[str, int]
+    types: dict[str, int]
+    variables: dict[str, int]
+
+    def of_type(self, name: str) -> int:
+        """Of an atomic type or a declared one."""
+        return c.ATOMIC_IDS.get(name) or self.types[name]
+
+
+def define(lib: Library, file: int, planned: Planned, report: Report) -> Ids:
+    """Declare everything. `file` is in define mode. Reports refused-storage where a filter is not taken."""
+    checked = planned.checked
+    ids = Ids({"/": file}, {}, {}, {})
+    for path, group in checked.groups.items():
+        if path != "/":
+            ids.groups[path] = lib.make("nc_def_grp", ids.groups[names.parent(path)], group.name.encode())
+    for path, declared in in_order(checked.types):
+        ids.types[path] = _define_type(lib, path, declared, ids, checked)
+    for path, dimension in checked.dimensions.items():
+        length = 0 if grows(dimension) else dimension.size
+        group_id = ids.groups[names.parent(path)]
+        ids.dimensions[path] = lib.make("nc_def_dim", group_id, dimension.name.encode(), length)
+    for path, variable in checked.variables.items():
+        _define_variable(lib, path, variable, ids, planned, report)
+    for path, group in checked.groups.items():
+        for attribute in group.attributes:
+            put_attribute(lib, ids.groups[path], c.GLOBAL, attribute, ids, checked)
+    return ids
+
+
+def in_order(types: Mapping[str, UserType]) -> list[tuple[str, UserType]]:
+    """The types so that each comes after those that it is made of, else in the order given. They are acyclic."""
+    done: dict[str, UserType] = {}
+
+    def visit(path: str) -> None:
+        if path in done:
+            return
+        declared = types[path]
+        for name in _made_of(declared):
+            if name in types:
+                visit(name)
+        done[path] = declared
+
+    for path in types:
+        visit(path)
+    return list(done.items())
+
+
+def _made_of(declared: UserType) -> list[str]:
+    if isinstance(declared, VlenType):
+        return [declared.base]
+    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
+
+
+def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked: Checked) -> int:
+    group = ids.groups[names.parent(path)]
+    name = declared.name.encode()
+    match declared:
+        case OpaqueType():
+            return lib.make("nc_def_opaque", group, declared.size, name)
+        case VlenType():
+            return lib.make("nc_def_vlen", group, name, ids.of_type(declared.base))
+        case EnumType():
+            made = lib.make("nc_def_enum", group, c.ATOMIC_IDS[declared.base], name)
+            width, signed = ATOMIC[declared.base].size, ATOMIC[declared.base].low < 0
+            for constant in declared.constants:
+                value = constant.value.to_bytes(width, c.BYTE_ORDER, signed=signed)
+                lib.do("nc_insert_enum", group, made, constant.name.encode(), value)
+            return made
+        case CompoundType():
+            return _define_compound(lib, group, path, declared, ids, checked)
+        case _:
+            assert_never(declared)
+
+
+def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType, ids: Ids, checked: Checked) -> int:
+    """A record at the offsets of its file, else aligned as a C compiler would."""
+    aligned = struct(fqn, checked.types)
+    made = lib.make("nc_def_compound", group, declared.size or aligned.size, declared.name.encode())
+    for number, field in enumerate(declared.fields):
+        offset = aligned.offsets[number] if field.offset is None else field.offset
+        base = ids.of_type(field.type)
+        if field.shape:
+            shape = integers(field.shape)
+            lib.do("nc_insert_array_compound", group, made, field.name.encode(), offset, base, len(field.shape), shape)
+        else:
+            lib.do("nc_insert_compound", group, made, field.name.encode(), offset, base)
+    return made
+
+
+def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, planned: Planned, report: Report) -> None:
+    group = ids.groups[names.parent(path)]
+    dimensions = integers([ids.dimensions[str(ref)] for ref in variable.dimensions])
+    made = lib.make(
+        "nc_def_var", group, variable.name.encode(), ids.of_type(variable.type), len(variable.dimensions), dimensions
+    )
+    ids.variables[path] = made
+    try:
+        _define_storage(lib, group, made, path, variable, planned)
+    except c.CallError as error:
+        text = f"the netCDF library does not store `{path}` so: {error}"
+        report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
+    for attribute in variable.attributes:
+        put_attribute(lib, group, made, attribute, ids, planned.checked)
+
+
+def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, planned: Planned) -> None:
+    storage = planned.storage[path]
+    if variable.dimensions:
+        chunks = chunk_lengths(path, variable, planned)
+        if chunks is not None:
+            lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
+        elif storage.layout == "compact":
+            lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
+        else:
+            lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
+    elif storage.layout == "compact":
+        lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
+    _define_filters(lib, group, made, storage)
+    if storage.endian is not None:
+        lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
+    if storage.no_fill:
+        lib.do("nc_def_var_fill", group, made, 1, None)
+    if storage.quantize is not None:
+        _define_quantize(lib, group, made, storage.quantize)
+
+
+def chunk_lengths(path: str, variable: Variable, planned: Planned) -> tuple[int, ...] | None:
+    """The chunk lengths that a variable gets; None: it lies in one piece, contiguous or compact."""
+    storage = planned.storage[path]
+    dimensions = [planned.checked.dimensions[str(ref)] for ref in variable.dimensions]
+    if storage.chunks is not None:
+        return tuple(
+            chunk if grows(dimension) else min(chunk, dimension.size)
+            for chunk, dimension in zip(storage.chunks, dimensions, strict=True)
+        )
+    unlimited = any(grows(dimension) for dimension in dimensions)
+    if not dimensions or not (unlimited or storage.codecs or storage.layout == "chunked"):
+        return None
+    lengths = [None if grows(dimension) else dimension.size for dimension in dimensions]
+    return default_chunks(lengths, struct(variable.type, planned.checked.types).size)
+
+
+def grows(dimension: Dimension) -> bool:
+    """Whether the library makes a dimension unlimited: it has no other dimensions of length 0."""
+    return dimension.unlimited or dimension.size == 0
+
+
+def _define_filters(lib: Library, group: int, made: int, storage: Storage) -> None:
+    """Filters in the order of the plan, which is the library's own."""
+    for codec in storage.codecs:
+        match codec.id:
+            case 3:
+                lib.do("nc_def_var_fletcher32", group, made, 1)
+            case 2:
+                lib.do("nc_def_var_deflate", group, made, 1, 0, 0)
+            case 1:
+                lib.do("nc_def_var_deflate", group, made, 0, 1, level_of(codec))
+            case number:
+                lib.do("nc_def_var_filter", group, made, number, len(codec.parameters), c.unsigned(codec.parameters))
+
+
+def _define_quantize(lib: Library, group: int, made: int, quantize: Quantize) -> None:
+    lib.do("nc_def_var_quantize", group, made, c.QUANTIZE[quantize.algorithm], quantize.digits)
+
+
+def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, ids: Ids, checked: Checked) -> None:
+    """Write one attribute of a group or variable, of whatever type."""
+    value = attribute.value
+    name = attribute.name.encode()
+    if value.type == "char":
+        lib.put_att(group, owner, name, c.ATOMIC_IDS["char"], value.count, value.data)
+    elif value.type in c.ATOMIC_IDS and c.BYTE_ORDER == "little" and isinstance(value.data, bytes):
+        lib.put_att(group, owner, name, c.ATOMIC_IDS[value.type], value.count, value.data)
+    else:
+        values = constant_values(value, checked.types)
+        lib.put_att(group, owner, name, ids.of_type(value.type), value.count, values.address)

@@ -1,0 +1,157 @@
+"""The netCDF library by its C interface: the one that netCDF4-python brings, with the HDF5 library beneath it.
+
+netCDF4-python itself cannot define opaque types, lists of anything but numbers, or attributes of user types; the
+library can, and so the functions are called by `ctypes`, without importing the package. Thin and typed: one method a
+function, arguments as Python has them, status codes as exceptions. Nothing here knows of trees or plans.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from typing import Any
+
+GLOBAL = -1
+"""The number of the variable that attributes of a group belong to."""
+
+ATOMIC_IDS = {
+    "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6, "ubyte": 7, "ushort": 8, "uint": 9,
+    "int64": 10, "uint64": 11, "string": 12,
+}  # fmt: skip
+"""The library's numbers of the atomic types."""
+
+BYTE_ORDER = sys.byteorder
+"""Of values in memory."""
+
+CHUNKED, CONTIGUOUS, COMPACT = 0, 1, 2
+NETCDF4, CLASSIC_MODEL, NOCLOBBER = 0x1000, 0x0100, 0x0004
+ENDIAN = {"little": 1, "big": 2}
+QUANTIZE = {"bitgroom": 1, "granularbitround": 2, "bitround": 3}
+
+_UNREACHABLE = range(-108, -100)
+"""Statuses of the library that speak of the file rather than of a call: NC_EHDFERR to NC_EVARMETA."""
+
+_INTEGER, _SIZES, _INTEGERS, _TEXT = c_int, POINTER(c_size_t), POINTER(c_int), c_char_p
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "nc_create": (_TEXT, c_int, _INTEGERS),
+    "nc_close": (c_int,),
+    "nc_abort": (c_int,),
+    "nc_enddef": (c_int,),
+    "nc_def_grp": (c_int, _TEXT, _INTEGERS),
+    "nc_def_dim": (c_int, _TEXT, c_size_t, _INTEGERS),
+    "nc_inq_dimlen": (c_int, c_int, _SIZES),
+    "nc_def_opaque": (c_int, c_size_t, _TEXT, _INTEGERS),
+    "nc_def_vlen": (c_int, _TEXT, c_int, _INTEGERS),
+    "nc_def_enum": (c_int, c_int, _TEXT, _INTEGERS),
+    "nc_insert_enum": (c_int, c_int, _TEXT, c_char_p),
+    "nc_def_compound": (c_int, c_size_t, _TEXT, _INTEGERS),
+    "nc_insert_compound": (c_int, c_int, _TEXT, c_size_t, c_int),
+    "nc_insert_array_compound": (c_int, c_int, _TEXT, c_size_t, c_int, c_int, _INTEGERS),
+    "nc_def_var": (c_int, _TEXT, c_int, c_int, _INTEGERS, _INTEGERS),
+    "nc_def_var_chunking": (c_int, c_int, c_int, _SIZES),
+    "nc_def_var_fletcher32": (c_int, c_int, c_int),
+    "nc_def_var_deflate": (c_int, c_int, c_int, c_int, c_int),
+    "nc_def_var_filter": (c_int, c_int, c_uint, c_size_t, POINTER(c_uint)),
+    "nc_def_var_endian": (c_int, c_int, c_int),
+    "nc_def_var_fill": (c_int, c_int, c_int, c_void_p),
+    "nc_def_var_quantize": (c_int, c_int, c_int, c_int),
+    "nc_put_att": (c_int, c_int, _TEXT, c_int, c_size_t, c_void_p),
+    "nc_put_vara": (c_int, c_int, _SIZES, _SIZES, c_void_p),
+}
+
+
+class MissingLibraryError(ImportError):
+    """There is no netCDF library to be found."""
+
+
+class CallError(RuntimeError):
+    """The library refused a call that a plan should have made right: a fault of ours."""
+
+
+class Library:
+    """The functions of one loaded library. All raise OSError if the file is out of reach, CallError otherwise."""
+
+    def __init__(self, dll: ctypes.CDLL) -> None:
+        self.dll = dll
+        dll.nc_strerror.restype = c_char_p
+        self._call: dict[str, Callable[..., int]] = {}
+        for name, arguments in _SIGNATURES.items():
+            function = getattr(dll, name)
+            function.argtypes = arguments
+            function.restype = c_int
+            self._call[name] = function
+        self.put_att = self._checked("nc_put_att")
+        self.put_vara = self._checked("nc_put_vara")
+
+    def _checked(self, name: str) -> Callable[..., None]:
+        function = self._call[name]
+
+        def call(*arguments: Any) -> None:
+            status = function(*arguments)
+            if status:
+                self._fail(name, status)
+
+        return call
+
+    def _fail(self, name: str, status: int) -> None:
+        if status > 0:
+            raise OSError(status, os.strerror(status))
+        text = self.dll.nc_strerror(status).decode("utf-8", "replace")
+        if status in _UNREACHABLE:
+            raise OSError(errno.EIO, f"the netCDF library: {text} ({name})")
+        raise CallError(f"{name}: {text} ({status})")
+
+    def do(self, name: str, *arguments: Any) -> None:
+        """Call a function that gives nothing back."""
+        status = self._call[name](*arguments)
+        if status:
+            self._fail(name, status)
+
+    def make(self, name: str, *arguments: Any) -> int:
+        """Call a function whose last argument gives back a number: an id."""
+        found = c_int()
+        status = self._call[name](*arguments, byref(found))
+        if status:
+            self._fail(name, status)
+        return found.value
+
+    def dimension_length(self, file: int, dimension: int) -> int:
+        """The current length of a dimension."""
+        found = c_size_t()
+        self.do("nc_inq_dimlen", file, dimension, byref(found))
+        return found.value
+
+
+def integers(values: Sequence[int]) -> Any:
+    """A C array of int."""
+    return (c_int * len(values))(*values)
+
+
+def unsigned(values: Sequence[int]) -> Any:
+    """A C array of unsigned int."""
+    return (c_uint * len(values))(*values)
+
+
+def sizes(values: Sequence[int]) -> Any:
+    """A C array of size_t."""
+    return (c_size_t * len(values))(*values)
+
+
+@cache
+def library() -> Library:
+    """The library, loaded once. Raises MissingLibraryError if netCDF4-python is not installed."""
+    spec = find_spec("netCDF4")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for suffix in EXTENSION_SUFFIXES:
+            path = os.path.join(folder, "_netCDF4" + suffix)
+            if os.path.exists(path):
+                return Library(ctypes.CDLL(path))
+    raise MissingLibraryError("netCDF4")

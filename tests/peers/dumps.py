@@ -1,0 +1,80 @@
+"""What ncdump prints, taken apart so that two files can be compared item by item."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+_GROUP = re.compile(r"\s*group: (.*) \{$")
+_END = re.compile(r"\s*\} // group ")
+_SECTION = re.compile(r"\s*(types|dimensions|variables|data):$|\s*// (?:global|group) attributes:$")
+
+
+class Dump(NamedTuple):
+    """`header`: declarations and attributes in order, each with its group, the definitions of types sorted;
+    `data`: what stands behind `=`, by path of the variable.
+    """
+
+    header: list[str]
+    data: dict[str, str]
+
+
+def dumped(ncdump: str, path: Path, *, special: bool = True) -> Dump:
+    """A file as `ncdump -p 9,17` prints it, with virtual attributes unless `special` is off."""
+    flags = ["-n", "x", "-p", "9,17", *(["-s"] if special else [])]
+    done = subprocess.run([ncdump, *flags, str(path)], capture_output=True, check=True)
+    return parse(done.stdout.decode("utf-8", "surrogateescape"))
+
+
+def parse(text: str) -> Dump:
+    """The items of a text that ncdump printed."""
+    header: list[str] = []
+    data: dict[str, str] = {}
+    groups: list[str] = []
+    section, types, block, blank = "", [""], "", False
+    for line in text.split("\n"):
+        if block:
+            data[block] += "\n" + line.strip()
+            block = "" if line.endswith(" ;") else block
+            continue
+        if section == "data" and blank and not _GROUP.match(line) and " =" in line:
+            block = "/".join(("", *groups, line.split(" =")[0].strip()))
+            data[block] = line.split(" =", 1)[1].strip()
+            block = "" if line.endswith(" ;") else block
+            continue
+        blank = not line.strip()
+        begins = _SECTION.match(line)
+        if section == "types" and (begins or _GROUP.match(line)):
+            header += sorted(filter(None, types))
+            types = [""]
+        if begins:
+            section = begins[1] or "attributes"
+        elif found := _GROUP.match(line):
+            groups.append(found[1])
+            section = ""
+        elif _END.match(line):
+            groups.pop()
+            section = ""
+        elif section == "types":
+            types[-1] += line.strip() + "\n"
+            if re.search(r"\} ;$|^\s*\}; // |\) [^(){}]* ;$", line) and not line.startswith(
+                " " * (4 + 2 * len(groups))
+            ):
+                types.append("")
+            continue
+        if "_NCProperties" not in line and not blank:
+            header.append("/".join(groups) + "|" + re.sub(r"\s+", " ", line.strip()))
+    return Dump(header, data)
+
+
+def differences(theirs: Dump, ours: Dump) -> list[str]:
+    """One text a thing that differs: a variable's path, or a line of the header that only one has."""
+    found = [f"{path}: {theirs.data.get(path, 'nothing')[:60]} | {ours.data.get(path, 'nothing')[:60]}"
+             for path in {**theirs.data, **ours.data} if theirs.data.get(path) != ours.data.get(path)]  # fmt: skip
+    found += [f"- {line}" for line in theirs.header if line not in ours.header]
+    found += [f"+ {line}" for line in ours.header if line not in theirs.header]
+    if not found and theirs.header != ours.header:
+        found = ["the order of the header"]
+    return found

@@ -1,0 +1,193 @@
+"""Files of ours against files of ncgen, from the same text and in the same run, as `ncdump -s -p 9,17` shows them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from nczarr import pipeline
+from nczarr.ast import Kind
+from nczarr.data.memory import Runs
+from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.source import Source
+from tests.conftest import shared_folder
+from tests.peers.dumps import Dump, differences, dumped
+from tests.peers.ncgen import DIFFERENCES, REFUSED, unexplained
+
+Tool = Callable[[str], str]
+Peer = Callable[[str], ModuleType]
+LARGE = ("bigf", "bigr", "tst_http_nc4")
+"""Parts of the names of files that declare more than 100 MB."""
+
+
+def corpus() -> Path:
+    folder = shared_folder()
+    return folder / "data/netcdf-c/cdl" if folder else Path()
+
+
+def _cases() -> list[tuple[str, Kind]]:
+    """Every file that ncgen accepts, with the smallest kind that it needs, and nc4."""
+    if not corpus().name:
+        return []
+    found: list[tuple[str, Kind]] = []
+    for entry in json.loads((corpus() / "index.json").read_text("utf-8"))["files"]:
+        wanted = {entry["kind_needed"], *({"nc4"} & set(entry["kinds_ok"]))}
+        found += [(Path(entry["file"]).stem, kind) for kind in ("nc3", "nc6", "nc5", "nc7", "nc4") if kind in wanted]
+    return found
+
+
+CASES = _cases()
+
+
+def large(case: tuple[str, Kind]) -> bool:
+    return any(part in case[0] for part in LARGE)
+
+
+def marked(cases: list[tuple[str, Kind]]) -> list[object]:
+    return [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if large(case) else []) for case in cases]
+
+
+def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
+    """Our file; a failure of the test if there is an error."""
+    report = Report()
+    options = Options(kind=kind)
+    checked = pipeline.read(Source(name, text), report, options)
+    assert checked is not None, [found.message for found in report.sorted()]
+    form = pipeline.target("x.nc", None, report)
+    assert form is not None
+    assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
+    return checked
+
+
+def generated(ncgen: str, source: Path, target: Path, kind: Kind) -> None:
+    """The file of ncgen."""
+    subprocess.run([ncgen, "-k", kind, "-o", str(target), str(source)], check=True, capture_output=True)
+
+
+def without_undefined(dump: Dump, checked: Checked) -> Dump:
+    """The dump without variables in which memory that was never written may show."""
+    hidden = {path for path, variable in checked.variables.items() if variable.storage.no_fill}
+    return dump._replace(data={path: text for path, text in dump.data.items() if path not in hidden})
+
+
+@pytest.fixture
+def same(tmp_path: Path, tool: Tool) -> Callable[[bytes, str, Kind], list[str]]:
+    """What differs between our file and ncgen's."""
+    ncgen, ncdump = tool("ncgen"), tool("ncdump")
+
+    def compare(text: bytes, stem: str, kind: Kind) -> list[str]:
+        source = tmp_path / f"{stem}.cdl"
+        source.write_bytes(text)
+        ours, theirs = tmp_path / "ours.nc", tmp_path / "theirs.nc"
+        checked = compiled(text, source.name, ours, kind)
+        generated(ncgen, source, theirs, kind)
+        special = kind != "nc5"  # ncdump 4.9.0 fails on virtual attributes of CDF-5 files
+        dumps = [without_undefined(dumped(ncdump, path, special=special), checked) for path in (theirs, ours)]
+        _check_given(ours, checked)
+        return differences(*dumps)
+
+    return compare
+
+
+def _check_given(path: Path, checked: Checked) -> None:
+    """Under `_NoFill`, the values that were given are there."""
+    for fqn, variable in checked.variables.items():
+        source = checked.parts.get(fqn, {}).get("")
+        if not (variable.storage.no_fill and isinstance(source, Runs)):
+            continue
+        import netCDF4
+
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            flat = np.asarray(file[fqn][...]).reshape(-1)
+        for start, low, high in zip(source.starts, source.offsets, source.offsets[1:], strict=False):
+            assert flat[start : start + high - low].tolist() == source.values[low:high].tolist(), fqn
+
+
+@pytest.mark.parametrize(("stem", "kind"), marked(CASES))
+def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]) -> None:
+    text = (corpus() / f"{stem}.cdl").read_bytes()
+    if (stem, kind) in REFUSED:
+        report = Report()
+        assert pipeline.read(Source(stem, text), report, Options(kind=kind)) is None
+        assert {found.code for found in report.sorted()} == {"format-conflict"}
+        return
+    assert unexplained(stem, kind, same(text, stem, kind)) == []
+
+
+@pytest.mark.parametrize(("stem", "kind"), marked([case for case in CASES if case not in REFUSED]))
+def test_our_dumps_compile_the_same_by_ncgen(
+    stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]
+) -> None:
+    report = Report()
+    checked = pipeline.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options(kind=kind))
+    assert checked is not None
+    pieces = pipeline.dump(checked, "cdl", report, Options(special=True))
+    assert pieces is not None
+    assert unexplained(stem, kind, same(b"".join(pieces), stem, kind), dump=True) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_default_chunks_as_ncgen_chooses_them(seed: int, tmp_path: Path, tool: Tool) -> None:
+    """Where a text asks for chunks without lengths: the same as ncgen's, whatever the default of our library."""
+    draw = random.Random(seed)
+    widths = {"byte": 1, "short": 2, "int": 4, "double": 8}
+    dimensions, variables, wanted = [], [], {}
+    for number in range(60):
+        rank = draw.randint(1, 4)
+        lengths = [None if draw.random() < 0.25 else int(10 ** draw.uniform(0, 7.5 / rank**0.5)) for _ in range(rank)]
+        type_name = draw.choice(list(widths))
+        names = [f"d{number}_{axis}" for axis in range(rank)]
+        dimensions += [f"{name} = {length or 'UNLIMITED'} ;" for name, length in zip(names, lengths, strict=True)]
+        variables.append(f"{type_name} v{number}({', '.join(names)}) ; v{number}:_DeflateLevel = 1 ;")
+        wanted[f"v{number}"] = default_chunks(lengths, widths[type_name])
+    source = tmp_path / "t.cdl"
+    source.write_text(
+        "netcdf t {\ndimensions:\n" + "\n".join(dimensions) + "\nvariables:\n" + "\n".join(variables) + "\n}"
+    )
+    generated(tool("ncgen"), source, tmp_path / "t.nc", "nc4")
+    done = subprocess.run([tool("ncdump"), "-hs", str(tmp_path / "t.nc")], check=True, capture_output=True, text=True)
+    found = re.findall(r"(v\d+):_ChunkSizes = ([\d, ]+) ;", done.stdout)
+    assert {name: tuple(map(int, lengths.split(","))) for name, lengths in found} == wanted
+
+
+@pytest.mark.parametrize(
+    ("stem", "kind"),
+    [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if number % 20 or large(case) else [])
+     for number, case in enumerate(CASES) if case not in REFUSED],
+)  # fmt: skip
+def test_the_corpus_through_the_library(
+    stem: str, kind: Kind, shared: Path, tmp_path: Path, tool: Tool, peer: Peer
+) -> None:
+    """What ncdump does not show, the C interface does: bytes of attributes, NIL, storage, fill modes."""
+    peer("netCDF4")
+    source, ours, theirs = corpus() / f"{stem}.cdl", tmp_path / "ours.nc", tmp_path / "theirs.nc"
+    checked = compiled(source.read_bytes(), source.name, ours, kind)
+    generated(tool("ncgen"), source, theirs, kind)
+    command = [
+        sys.executable,
+        str(shared / "tools" / "nc-same"),
+        "--no-type-order",
+        "--max",
+        "0",
+        str(theirs),
+        str(ours),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    undefined = {path for path, variable in checked.variables.items() if variable.storage.no_fill}
+    known = {entry.file for entry in DIFFERENCES if entry.kind in (None, kind)}
+    found = [line for line in done.stdout.splitlines() if line.split(":")[0] not in undefined]
+    assert stem in known or found == []
