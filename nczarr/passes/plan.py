@@ -71,7 +71,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
         storage[path] = storage_of(path, variable, checked.shapes[path], wishes, itemsize)
         shards = wishes.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
-        _check_shards(path, shards, targets[path], checked, report)
+        _check_shards(path, shards, targets[path], checked, options, report)
         found += _unmet(path, storage[path], checked, form, itemsize)
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
@@ -166,18 +166,26 @@ def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) 
         yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
 
 
-def _check_shards(path: str, wish: Wish, targets: dict[str, Target], checked: Checked, report: Report) -> None:
-    """Report shards that were asked for in numbers and cannot be made of the variable's chunks."""
+def _check_shards(
+    path: str, wish: Wish, targets: dict[str, Target], checked: Checked, options: Options, report: Report
+) -> None:
+    """Report shards that were asked for in numbers and cannot be made of the variable's chunks, or of its type."""
+    span = checked.variables[path].span
     whole = targets.get("")
-    if whole is None or isinstance(wish, str) or not can_shard(whole.layout.dtype):
+    if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
+        text = f"variable `{path}` has records or opaque values, which are not written in shards"
+        report.error("unmatched-shards", text, span, helps=["zarr-python could not read them there"])
         return
-    layout = whole.layout
-    descr = layout.dtype
-    itemsize = int(descr[2:]) if isinstance(descr, str) and descr != "|O" else 16
-    wrong = problem(wish, layout.chunks, layout.shape, itemsize)
-    if wrong is not None:
-        helps = [f"its chunks are {'×'.join(map(str, layout.chunks))}; `--chunks` asks for others"]
-        report.error("unmatched-shards", f"variable `{path}`: {wrong}", checked.variables[path].span, helps=helps)
+    for target in targets.values():
+        layout = target.layout
+        if isinstance(wish, str) or layout.shape != checked.shapes[path] or not can_shard(layout.dtype):
+            continue
+        itemsize = int(layout.dtype[2:]) if layout.dtype != "|O" else 16
+        wrong = problem(wish, layout.chunks, layout.shape, itemsize)
+        if wrong is not None:
+            helps = [f"its chunks are {'×'.join(map(str, layout.chunks))}; `--chunks` asks for others"]
+            report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
+            return
 
 
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:

@@ -158,7 +158,20 @@ def test_readers_read_shards(
     assert peer("tensorstore").open(spec).result().read().result().tolist() == values.tolist()
 
 
-SCHEMA = b"netcdf t {\ndimensions:\n  x = 100 ;\n  y = 60 ;\nvariables:\n  int v(x, y) ;\n  int s ;\n}\n"
+SCHEMA = b"""netcdf t {
+types:
+  opaque(4) key ;
+  int(*) row ;
+dimensions:
+  x = 100 ;
+  y = 60 ;
+variables:
+  int v(x, y) ;
+  int s ;
+  key k(x) ;
+  row r(x) ;
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -196,6 +209,8 @@ def test_specifications_that_are_none(spec: str) -> None:
         ("--to", "zarr3", "--shards", "z=5"),
         ("--to", "zarr3", "--shards", "/v=5"),
         ("--to", "zarr3", "--shards", "/w=auto"),
+        ("--to", "nczarr3", "--shards", "/k=auto"),
+        ("--to", "nczarr3", "--shards", "/r=30", "--chunks", "/r=20"),
         ("--to", "zarr3", "--shards", "x=30", "--chunks", "x=20"),
     ],
 )
