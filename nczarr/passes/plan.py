@@ -183,7 +183,8 @@ def _check_shards(
         itemsize = int(layout.dtype[2:]) if layout.dtype != "|O" else 16
         wrong = problem(wish, layout.chunks, layout.shape, itemsize)
         if wrong is not None:
-            helps = [f"its chunks are {'×'.join(map(str, layout.chunks))}; `--chunks` asks for others"]
+            lengths = ", ".join(map(str, layout.chunks))
+            helps = [f"its chunk lengths are {lengths}; `--chunks` asks for others"]
             report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
             return
 
