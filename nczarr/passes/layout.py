@@ -96,7 +96,7 @@ def _target(
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
-        if type_name == "char" and options.char_netcdf:
+        if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
             dtype = dtype.replace("<", ">")

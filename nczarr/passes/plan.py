@@ -76,7 +76,11 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
     _tell(found, form, options, report)
-    if options.char_netcdf and any(variable.type == "char" for variable in checked.variables.values()):
+    if (
+        options.char_netcdf
+        and arrays.netcdf_char
+        and any(variable.type == "char" for variable in checked.variables.values())
+    ):
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
     if report.errors > before:
@@ -119,6 +123,9 @@ def _check_keys(checked: Checked, arrays: Arrays, report: Report) -> None:
             if problem is None and name in taken:
                 problem = f"is also the name of a {taken[name]}"
             taken[name] = what
+            if problem is None and arrays.reserved and name.startswith(arrays.reserved):
+                text = f"the name of {what} `{names.join(path, name)}` begins with `{arrays.reserved}`"
+                report.warning("reserved-name", text, span, helps=["Zarr v3 keeps such names for itself"])
             if problem is not None:
                 helps = ["rename it, or write `cdl`, `notation` or `ast`"]
                 report.error(
@@ -134,8 +141,10 @@ def _key_problem(name: str, arrays: Arrays) -> str | None:
     """Why a name cannot be one segment of a store's keys; None if it can."""
     if "/" in name or "\0" in name:
         return "has a character that no key can have"
-    if name.startswith(arrays.reserved) or name == "zarr.json":
-        return f"is kept for the store itself: `zarr.json`, and what begins with {' or '.join(arrays.reserved)}"
+    if name.startswith("."):
+        return "starts with a dot, as the store's own keys do"
+    if name in arrays.documents:
+        return "is that of a document of the store"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
 
