@@ -159,7 +159,7 @@ def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize
     """Storage that even a chunked store cannot follow: filters without a name, chunks beyond measure."""
     span = checked.variables[path].span
     arrays = form.capabilities.arrays
-    if arrays is not None and not codecs.expressible(storage.codecs, arrays.codecs):
+    if arrays is not None and not codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs):
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
     elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
         yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)

@@ -192,3 +192,13 @@ def test_reserved_names_are_a_warning_and_open(tmp_path: Path, peer: Callable[[s
 def test_netcdf_s_char_is_no_matter_of_zarr3() -> None:
     dataset = Dataset(name="", variables=(Variable(name="c", type="char", dimensions=(2,)),))
     assert keys(dataset, {"/c": [b"a", b"b"]}, char_netcdf=True) == keys(dataset, {"/c": [b"a", b"b"]})
+
+
+def test_codecs_of_stores_in_other_targets(tmp_path: Path) -> None:
+    from nczarr.ast import Storage
+
+    storage = Storage(chunks=(4,), codecs=(Codec(id=65537, parameters=(5,)),))
+    tree = Dataset(name="", variables=(Variable(name="v", type="int", dimensions=(4,), storage=storage),))
+    found = keys(tree, {"/v": range(4)}, "nczarr")
+    assert json.loads(found["v/.zarray"])["compressor"] == {"id": "zlib", "level": 5}
+    assert json.loads(found["v/.zattrs"])["_nczarr_array"]["nczarr"]["filters"] == [[65537, 5]]
