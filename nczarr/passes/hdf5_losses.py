@@ -32,7 +32,8 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     for path, attributes in owners:
         for attribute in attributes:
             if without_nil(attribute.value, checked.types) is not attribute.value:
-                text = f"attribute `{attribute.name}` of `{path}` has NIL in a list of strings: it would become an empty text"
+                where = f"attribute `{attribute.name}` of `{path}`"
+                text = f"{where} has NIL in a list of strings, which would become an empty text"
                 yield Loss("lost-nil", "value", path, text, attribute.span)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
+from nczarr.data.codecs import of_hdf5
 
 COMPACT_BYTES = 1 << 16
 """Above this a variable cannot be compact: its data lie in the header of the object."""
@@ -34,7 +35,7 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed:
     made = Storage(
         layout="chunked" if wish.chunks is not None and shape else layout,
         chunks=chunks if shape else None,
-        codecs=pipeline(wish.codecs) if shape else (),
+        codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
         endian=wish.endian,
         no_fill=wish.no_fill and fixed,
         quantize=wish.quantize,
@@ -49,7 +50,10 @@ def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
 
 
 def _unmet(wish: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str]:
-    if pipeline(wish.codecs) != wish.codecs:
+    codecs = of_hdf5(wish.codecs)
+    if codecs != wish.codecs:
+        yield "codecs that HDF5 has not"
+    if pipeline(codecs) != codecs:
         yield "the order of filters"
     if wish.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         yield f"compact storage of more than {COMPACT_BYTES} bytes"
