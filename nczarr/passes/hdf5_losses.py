@@ -21,10 +21,16 @@ from nczarr.passes.strings import survey
 
 def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     """Everything that is lost, in the order of the tree."""
-    used = {ref for path, variable in checked.variables.items() for ref in variable.dimensions if measures(path, ref)}
+    used = {
+        ref
+        for path, variable in checked.variables.items()
+        if 0 not in checked.shapes[path]  # nothing can be written there, whatever the other dimensions
+        for ref in variable.dimensions
+        if measures(path, ref)
+    }
     for path, dimension in checked.dimensions.items():
         if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable below its group has it"
+            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable with values below its group has it"
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
