@@ -41,6 +41,20 @@ def test_folders_and_archives(path: Path, tmp_path: Path, readers: dict[str, Wor
     assert corpus.unexcused(path, survey(dataset, tmp_path, readers, path, STORES).differences) == []
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_shards(path: Path, tmp_path: Path, readers: dict[str, Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks and shards of our own choice are tiny, so that every file has some."""
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    monkeypatch.setattr("nczarr.passes.chunks.CHUNK_BYTES", 24)
+    monkeypatch.setattr("nczarr.passes.shards.SHARD_BYTES", 400)
+    outcome = survey(dataset, tmp_path, readers, stores=[("zarr3", ".zarr"), ("nczarr3", ".zip")], shards="auto")
+    assert corpus.unexcused(path, outcome.differences) == []
+
+
 ATTRIBUTES = r"""netcdf t {
 :a = "007" ; :b = "1.50" ; :c = "true" ; :d = "{a:1}" ; :e = "  a " ; :f = "NaN" ; :g = "\"quoted\"" ; :h = "[1,2]" ;
 :i = "-5" ; :j = "null" ; :k = "{\"a\":}" ; :l = "a,b" ; :m = "\\" ; :n = "" ; :o = "\u00e9" ; :p = "line\nend\t" ;
