@@ -105,6 +105,8 @@ class Format(NamedTuple):
     `build`: of `(Planned, str, Report) -> bool`, a single file at a path, made by a library. One of the three, or none.
     `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
     only chooses). `binary`: not to be shown on a terminal.
+    `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
+    and values; only for texts and single files.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -120,6 +122,7 @@ class Format(NamedTuple):
     build: str | None = None
     kinds: Mapping[Kind, str] = MappingProxyType({})
     binary: bool = False
+    losses: str | None = None
 
     @property
     def writable(self) -> bool:

@@ -22,9 +22,11 @@ _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
 """What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
 
 
-def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int) -> tuple[Storage, list[str]]:
-    """The storage of a variable; `itemsize`: bytes of a value in memory."""
+def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed: bool) -> tuple[Storage, list[str]]:
+    """The storage of a variable; `itemsize`: bytes of a value in memory; `fixed`: it holds no strings and lists."""
     unmet = list(_unmet(wish, shape, itemsize))
+    if wish.no_fill and not fixed:
+        unmet.append("_NoFill of values that are pointers")
     layout, chunks = wish.layout, wish.chunks
     if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         layout = None
@@ -35,7 +37,7 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int) -> tuple[
         chunks=chunks if shape else None,
         codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
         endian=wish.endian,
-        no_fill=wish.no_fill,
+        no_fill=wish.no_fill and fixed,
         quantize=wish.quantize,
     )
     return (wish if made == wish else made), unmet

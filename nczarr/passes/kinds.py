@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Kind, Variable
+from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.diagnostics import Label, Report
-from nczarr.kinds import KIND_NAMES
+from nczarr.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.passes.checked import Checked, Unchecked
 from nczarr.passes.classic_sizes import check_sizes
 from nczarr.passes.tables import Tables, tables_of
@@ -34,12 +34,16 @@ def check_kind(work: Unchecked, kind: Kind, report: Report) -> None:
     """Report everything in a dataset that a file of this kind cannot hold."""
     if kind != "nc4":
         _KindChecker(tables_of(work), work.use, kind, report).run()
+    if kind in HDF5_KINDS:
+        _check_reserved(tables_of(work), kind, report)
 
 
 def check_target(checked: Checked, kind: Kind, report: Report) -> None:
     """The same for a target whose kind was not known before: places are those of whole declarations."""
     if kind != "nc4":
         _KindChecker(checked, _declaration, kind, report).run()
+    if kind in HDF5_KINDS:
+        _check_reserved(checked, kind, report)
 
 
 def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
@@ -68,6 +72,17 @@ def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
     if not trial.errors:
         check_sizes(checked, kind, trial)
     return not trial.errors and all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+
+
+def _check_reserved(known: Tables | Checked, kind: Kind, report: Report) -> None:
+    """Report attributes with a name that HDF5 files keep for themselves."""
+    owners: list[tuple[str, Group | Variable]] = [*known.groups.items(), *known.variables.items()]
+    for path, owner in owners:
+        for attribute in owner.attributes:
+            if attribute.name in RESERVED_ATTRIBUTES:
+                message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
+                text = f"{message}; the output format is {KIND_NAMES[kind]}"
+                report.error("format-conflict", text, attribute.span, helps=["rename it"])
 
 
 def _declaration(owner: str, index: int, otherwise: Span) -> Span:

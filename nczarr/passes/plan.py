@@ -7,7 +7,7 @@ them, annotation losses one summarising warning (DESIGN §4). For stores of arra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nczarr import names
 from nczarr.ast import Storage
@@ -37,11 +37,12 @@ LARGEST_FILL = 1 << 27
 """Elements of ragged content that a fill value may make; see `fill_parts`."""
 
 
-def plan(checked: Checked, form: Format, options: Options, report: Report) -> Planned | None:
+def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Planned | None:
     """Decide how the dataset will lie in the target, and say what it loses there.
 
-    Expects a checked dataset. Ensures that whatever the target cannot hold is reported, that every variable of a
-    store has a layout for each part, and that every name can be a key. Returns None if an error was found.
+    Expects a checked dataset; `more` are the losses that the format's own rules found. Ensures that whatever the target
+    cannot hold is reported, that every variable of a store has a layout for each part, and that every name can be a
+    key. Returns None if an error was found.
     """
     before = report.errors
     if form.kinds:
@@ -50,7 +51,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report) -> Pl
         file = plan_file(checked, form, options, report)
         _tell(list(file.losses) if file else [], form, options, report)
         return file
-    found = list(losses(checked, form))
+    found = [*losses(checked, form), *more]
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None

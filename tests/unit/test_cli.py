@@ -218,3 +218,12 @@ def test_a_slash_behind_a_target_changes_nothing(tmp_path: Path) -> None:
     assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 0
     assert sorted(os.listdir(tmp_path)) == ["ok.cdl", "ok.zarr"]
     assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 2
+
+
+def test_a_loss_that_is_none_is_wrong_usage() -> None:
+    done = run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-typ", stdin=GOOD)
+    assert done.status == 2
+    assert "did you mean `lost-type`?" in done.err
+    assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-annotations", stdin=GOOD).status == 2
+    assert "there are: all, " in run_command("compile", "-", "--allow-loss", "0", stdin=GOOD).err
+    assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "all", stdin=GOOD).status == 0
