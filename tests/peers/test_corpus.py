@@ -21,9 +21,7 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_peers_see_the_same(path: Path, tmp_path: Path, readers: dict[str, Worker]) -> None:
-    """`nczarr` and `zarr2`, and of Zarr v3 one of the two; every third file as archives. `test_folders_and_archives` has
-    all of all.
-    """
+    """`nczarr`, `zarr2` and one of the two of Zarr v3; every third file as archives. A slow test has all of all."""
     dataset = corpus.checked(path)
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
