@@ -74,7 +74,7 @@ def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
         if variable.type not in with_texts or path not in shown:
             continue
         for source in checked.parts.get(path, {}).values():
-            if source.layout.dtype == "|O" and survey(source).nul:
+            if source.layout.dtype == "|O" and survey(source, source.layout.fill or b"").nul:
                 text = f"variable `{path}` has a string with a NUL byte, where it would end"
                 yield Loss("cut-string", "value", path, text, variable.span)
                 break
