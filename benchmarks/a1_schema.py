@@ -1,5 +1,6 @@
 """Row A1: a large schema (10,000 variables, 80,000 attributes, 100 groups). Parse and check against ncgen's whole
-run to netCDF-4, compile to netCDF-4 against the same, compile to NCZarr against ncgen to NCZarr. All outputs are compared."""
+run to netCDF-4, compile to netCDF-4 against the same, compile to NCZarr against ncgen to NCZarr. All outputs are
+compared."""
 
 from __future__ import annotations
 

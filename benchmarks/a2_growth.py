@@ -1,5 +1,5 @@
-"""Row A2: a schema of 1,000 variables and 8,000 attributes to netCDF-4, whole process, against ncgen; and how our time grows
-to ten times the schema (row A1). Both pairs of files are compared in full."""
+"""Row A2: a schema of 1,000 variables and 8,000 attributes to netCDF-4, whole process, against ncgen; and how our time
+grows to ten times the schema (row A1). Both pairs of files are compared in full."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _attribute(pick: random.Random, number: int) -> str:
 
 
 def same_files(mine: str, theirs: str, *, kinds: bool = True) -> str:
-    """Two netCDF files, as libnetcdf reads them: everything that they declare, and every value. `kinds`: of one kind."""
+    """Two netCDF files, as libnetcdf reads them: all that they declare, and every value. `kinds`: of one kind."""
     import netCDF4
 
     variables = values = 0

@@ -26,8 +26,10 @@ class Arrays(NamedTuple):
 
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
     that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
-    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and no reader takes
-    it for missing data; `shards`: several chunks may lie in one key.
+    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
+    take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys,
+    which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
+    `netcdf_char`: chars may lie as only the netCDF library reads them.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -36,6 +38,9 @@ class Arrays(NamedTuple):
     lead: str = ""
     fill_needed: bool = False
     shards: bool = False
+    documents: frozenset[str] = frozenset()
+    reserved: str = ""
+    netcdf_char: bool = False
 
 
 class Capabilities(NamedTuple):
@@ -100,6 +105,8 @@ class Format(NamedTuple):
     `build`: of `(Planned, str, Report) -> bool`, a single file at a path, made by a library. One of the three, or none.
     `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
     only chooses). `binary`: not to be shown on a terminal.
+    `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
+    and values; only for texts and single files.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -115,6 +122,7 @@ class Format(NamedTuple):
     build: str | None = None
     kinds: Mapping[Kind, str] = MappingProxyType({})
     binary: bool = False
+    losses: str | None = None
 
     @property
     def writable(self) -> bool:

@@ -56,13 +56,14 @@ class Report:
     Under `strict` every warning is an error.
     """
 
-    __slots__ = ("_errors", "_kept", "dropped", "limit", "strict")
+    __slots__ = ("_errors", "_hushed", "_kept", "dropped", "limit", "strict")
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
         self.strict = strict
         self.dropped = 0
         self._errors = 0
+        self._hushed: list[Span] = []
         self._kept: dict[tuple[object, ...], Diagnostic] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
@@ -71,6 +72,9 @@ class Report:
             diagnostic = diagnostic._replace(severity=Severity.ERROR)
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:
+            return
+        if self.hushed(diagnostic.primary.span):
+            self._errors += diagnostic.severity is Severity.ERROR
             return
         if diagnostic.severity is Severity.ERROR:
             self._errors += 1
@@ -109,9 +113,21 @@ class Report:
         place = Label(span, label)
         self.add(Diagnostic(code, Severity.WARNING, message, place, tuple(others), tuple(notes), tuple(helps)))
 
+    def hush(self, span: Span) -> None:
+        """Take nothing more at a place that holds a fault: whatever else is wrong there may follow from it."""
+        self._hushed.append(span)
+
+    def hushed(self, span: Span) -> bool:
+        """Whether a place begins inside one that was hushed."""
+        return any(span.source is known.source and known.start <= span.start < known.end for known in self._hushed)
+
+    def consequence(self) -> None:
+        """Count an error that is not said, because it follows from one that is."""
+        self._errors += 1
+
     @property
     def errors(self) -> int:
-        """How many errors were found, those over the limit included."""
+        """How many errors were found, those over the limit and those that are not said included."""
         return self._errors
 
     def sorted(self) -> list[Diagnostic]:

@@ -257,7 +257,7 @@ def options_from(
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
 ) -> Options:
-    """Options as Python callers give them. Raises ValueError for a kind, or a word for shards, that there is not."""
+    """Options as Python callers give them. Raises ValueError for a kind, shards or a loss that there is not."""
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
     asked: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards or {}
@@ -271,10 +271,21 @@ def options_from(
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
         consolidated=consolidated,
         overwrite=overwrite,
-        allow_loss=frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss),
+        allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),
         special=True,  # a text target loses nothing of the storage
     )
 
 
 def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
     return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _losses(words: Iterable[str]) -> frozenset[str]:
+    """The losses that a caller accepts. Raises ValueError for a word that names none."""
+    given = frozenset(words)
+    if given:
+        from nczarr.codes.losses import ALLOWED, not_allowed
+
+        for word in sorted(given - ALLOWED):
+            raise ValueError(not_allowed(word))
+    return given

@@ -23,3 +23,15 @@ _SPELLED: dict[Kind, str] = {
 
 KIND_SPELLINGS: dict[str, Kind] = {word: kind for kind, words in _SPELLED.items() for word in words.split("|")}
 """Every accepted spelling (those of ncgen, and what ncdump prints)."""
+
+HDF5_KINDS: tuple[Kind, ...] = ("nc4", "nc7")
+"""The kinds that lie in HDF5 files."""
+
+RESERVED_ATTRIBUTES = frozenset(
+    {
+        *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
+        *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
+    }
+)
+"""Names of attributes by which an HDF5 file says what is a dimension: the netCDF library refuses them as others
+(cdl-language §8)."""

@@ -59,7 +59,7 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     from nczarr.kinds import KIND_NAMES
     from nczarr.passes.kinds import choose
 
-    kind = choose(checked, form.kinds, options.kind)
+    kind = choose(checked, form.kinds, options.kind, stored=bool(options.chunks or options.codecs))
     if kind is not None:
         settled = registry.named(form.kinds[kind])
         assert settled is not None
@@ -122,7 +122,8 @@ def text(checked: Checked, form: Format, report: Report, options: Options) -> It
     """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
     from nczarr.passes.plan import plan
 
-    planned = plan(checked, form, options, report)
+    found = registry.load(form.losses)(checked, options) if form.losses else ()
+    planned = plan(checked, form, options, report, found)
     if planned is None or report.errors or form.write is None:
         return None
     pieces: Iterator[bytes] = registry.load(form.write)(planned, report, options)

@@ -11,13 +11,14 @@ import pytest
 
 import nczarr
 from nczarr.codes import CODES, PARTS, Code
+from nczarr.codes.losses import VALUE_LOSSES
 from nczarr.diagnostics import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.conftest import ROOT, run_command
 
 PACKAGE = ROOT / "nczarr"
-PROVOKED = {"bad-constant", "internal-error"}
+PROVOKED = {"bad-constant", "internal-error", "missing-library"}
 """Codes that no text provokes; a tree made by hand and a fault put into a pass do (below; tests/unit/test_cli.py)."""
 
 
@@ -138,3 +139,17 @@ def script(example: str) -> set[tuple[str, Severity]]:
     except nczarr.CompileError as error:
         found = error.diagnostics
     return {(each.code, each.severity) for each in found}
+
+
+def test_losses_that_can_be_allowed_are_those_that_are_found() -> None:
+    """Every `Loss(kind, "value", …)` of the source, and nothing else, is a word for `--allow-loss`."""
+    found = set()
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[0], ast.Constant):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                value = isinstance(node.args[1], ast.Constant) and node.args[1].value == "value"
+                if name == "_lose" or (name == "Loss" and value):
+                    found.add(str(node.args[0].value))
+    assert found == VALUE_LOSSES
+    assert found <= set(CODES)

@@ -64,3 +64,14 @@ class Storage(Node):
 
 
 DEFAULT_STORAGE = Storage()
+
+FILTER_LIMIT = 2**32
+"""Numbers of filters and their parameters are less than this: HDF5 keeps 32 bits of each."""
+
+_MOST_DIGITS = {"float": 7, "double": 15}
+_MOST_BITS = {"float": 23, "double": 52}
+
+
+def most_digits(type_name: str, algorithm: str) -> int:
+    """How many digits (bits for `bitround`) quantization can keep of a type; 0: the netCDF library has none for it."""
+    return (_MOST_BITS if algorithm == "bitround" else _MOST_DIGITS).get(type_name, 0)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import open_input
-from nczarr.cli.shared import Messages, command, kind, size
+from nczarr.cli.shared import Messages, command, kind, loss, size
 from nczarr.options import DEFAULT_MAX_SIZE, Options
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     made.add_argument(
-        "--allow-loss", action="append", default=[], metavar="KIND", help="accept a loss by its code, or all"
+        "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
     )
     made.add_argument("--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return made
@@ -90,6 +90,8 @@ def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
     name, _, word = spec.rpartition("=")
     if word in ("auto", "none") and (not name or name.startswith("/")):
         return [(name, word)]
+    if "=" not in spec:
+        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
     return [*_length_pairs(f"--shards {spec}", spec)]
 
 

@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         variables=tuple(name for names in arguments.variables for name in names.split(",")),
         groups=tuple(name for names in arguments.groups for name in names.split(",")),
         name=arguments.name,
+        allow_loss=frozenset(("all",)),  # a dump is for people: what it cannot say is a warning
         verbose=arguments.verbose,
     )
     messages = Messages(arguments)

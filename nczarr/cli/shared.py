@@ -61,6 +61,15 @@ def size(text: str) -> int:
     return int(number) * int(unit**power)
 
 
+def loss(text: str) -> str:
+    """A word behind `--allow-loss`: a value loss, or `all`. Raises ArgumentTypeError for others."""
+    from nczarr.codes.losses import ALLOWED, not_allowed
+
+    if text not in ALLOWED:
+        raise argparse.ArgumentTypeError(not_allowed(text))
+    return text
+
+
 class Messages:
     """The diagnostics of one command: collects them, prints them on stderr, and knows the exit status.
 

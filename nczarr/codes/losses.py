@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from nczarr.codes.code import ERROR, WARNING, Code
+from nczarr.names import closest
 
 _ALLOW = "Write `nczarr`, which keeps it, or accept the loss with `--allow-loss {}`."
+
+VALUE_LOSSES = frozenset(
+    {
+        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
+        *("renamed-dimension", "unnamed-value", "unsafe-name"),
+    }
+)
+"""The losses that are errors until `--allow-loss` names them."""
+
+ALLOWED = VALUE_LOSSES | {"all"}
+
+
+def not_allowed(word: str) -> str:
+    """What to say of a word that names no loss."""
+    meant = closest(word, sorted(ALLOWED))
+    hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(sorted(ALLOWED))}"
+    return f"`{word}` is no loss of values; {hint}"
+
 
 CODES = (
     Code(
         "lost-type",
         ERROR,
         "The target has no such type, and what it shows instead changes what a reader computes: the integers of an "
-        "enum without their names, the counts and content of a ragged variable as arrays of their own.",
+        "enum without their names, the counts and content of a ragged variable as arrays of their own. Or the type is "
+        "one that a text declares only later, and what is of that type would be left out.",
         "$ nczarr compile - --to zarr2\n"
         "netcdf t {\ntypes:\n  byte enum e { off = 0, on = 1 } ;\nvariables:\n  e v ;\ndata:\n  v = on ;\n}\n",
         _ALLOW.format("lost-type"),
@@ -42,25 +62,36 @@ CODES = (
     Code(
         "cut-string",
         ERROR,
-        "A string holds a NUL byte. In a netCDF-4 file it would end there.",
+        "A string holds a NUL byte. In a netCDF-4 file, and for every reader of CDL, it would end there.",
         '$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  attribute note string "a\\x00b"\n}\n',
         _ALLOW.format("cut-string"),
     ),
     Code(
         "lost-length",
         ERROR,
-        "An unlimited dimension has a length, and no variable along it: in a netCDF-4 file it would have length 0.",
-        "$ nczarr compile - -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
+        "An unlimited dimension has a length, and no variable along it that tells it: the dimension would have length "
+        "0. In a netCDF-4 file any variable along it tells its length; in CDL only one with values that can be "
+        "written, and an enum without a fill value has none where nothing was given.",
+        "$ nczarr compile - --kind nc4 -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
         _ALLOW.format("lost-length"),
     ),
     Code(
         "renamed-dimension",
         ERROR,
-        "Arrays of one group use two dimensions of one name and different length. Pure Zarr knows dimensions by their "
-        "simple names only, so one of them would get another.",
+        "A dimension would get another name. Pure Zarr knows dimensions by their simple names only, and arrays of one "
+        "group use two of one name and different length; or a variable uses one that a text declares only later.",
         "$ nczarr compile - --to zarr2\n"
         "netcdf t {\ndimensions:\n  x = 2 ;\ngroup: g {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(/x, x) ;\n}\n}\n",
         _ALLOW.format("renamed-dimension"),
+    ),
+    Code(
+        "unnamed-value",
+        ERROR,
+        "A variable or attribute of an enum type has values that no constant of the enum names. CDL writes enum values "
+        "by name alone: the text shows the numbers, and does not compile until the enum names them.",
+        "$ nczarr compile - --to cdl\n"
+        "dataset t 2.0.0 {\n  enum sky ubyte { clear 0 cloudy 1 }\n  attribute seen sky 7\n}\n",
+        _ALLOW.format("unnamed-value"),
     ),
     Code(
         "lost-annotations",
@@ -82,9 +113,18 @@ CODES = (
         "unsafe-name",
         ERROR,
         "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, is "
-        "`zarr.json`, or a group and a variable beside it share it.",
+        "`zarr.json` (in Zarr v3), or a group and a variable beside it share it. Or it has no spelling in the text: "
+        "CDL cannot name anything `_`, nor begin a name with an invisible space.",
         "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
+    ),
+    Code(
+        "reserved-name",
+        WARNING,
+        "A name begins with two underscores, which the Zarr v3 specification keeps for itself. zarr-python, xarray and "
+        "tensorstore open it all the same; other readers may not.",
+        "$ nczarr compile - --to nczarr3\nnetcdf t {\nvariables:\n  int __v ;\n}\n",
+        "Rename it, or write `nczarr`, if all readers of Zarr v3 shall open the store.",
     ),
     Code(
         "unmatched-chunks",

@@ -21,6 +21,14 @@ CODES = (
         "Choose another name, or make a group and declare the variable inside it.",
     ),
     Code(
+        "reserved-attribute",
+        WARNING,
+        "An attribute has a name by which netCDF-4 files say what is a dimension: `CLASS`, `NAME`, `DIMENSION_LIST` "
+        "and others. Classic files and stores hold it; a netCDF-4 file cannot (format-conflict).",
+        'netcdf t {\n  :CLASS = "B" ;\n}\n',
+        "Rename it.",
+    ),
+    Code(
         "name-too-long",
         ERROR,
         "A name is longer than 256 bytes of UTF-8, the netCDF library's limit.",

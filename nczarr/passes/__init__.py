@@ -42,14 +42,14 @@ def check(
 
 def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None) -> Checked | None:
     before = report.errors
+    work.kind = wanted = kind or work.dataset.kind
     for step in PASSES:
         if step is read_lists and report.errors > before and _hopeless(work):
             break
         work = step(work, report)
         if observer is not None:
             observer(step.__name__, work.dataset)
-    wanted = kind or work.dataset.kind
-    if wanted not in (None, "nc4"):
+    if wanted is not None:
         from nczarr.passes.kinds import check_kind  # few datasets are of another kind
 
         check_kind(work, wanted, report)

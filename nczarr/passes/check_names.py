@@ -3,7 +3,7 @@
 Expects: any tree. Ensures, if nothing is reported: every name is one that the netCDF library takes; within a group
 no two types, variables or groups share a name, no two dimensions do, and no dimension has the name of a type or
 group; attributes of one owner, fields of a compound and constants of an enum are unique. Names are compared in
-NFC. Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting.
+NFC. Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.ast import Attribute, CompoundType, EnumType, Group, Node
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics import Label, Report
+from nczarr.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.passes.checked import Unchecked
 from nczarr.source import Span
 
@@ -23,11 +24,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])
 
 def check_names(work: Unchecked, report: Report) -> Unchecked:
     """Check all names of a tree; the tree is not changed."""
-    _group(work.dataset, "", report, 1)
+    kept = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (passes/kinds.py)
+    _group(work.dataset, report, 1, kept)
     return work
 
 
-def _group(group: Group, owner: str, report: Report, depth: int) -> None:
+def _group(group: Group, report: Report, depth: int, kept: frozenset[str]) -> None:
     if depth > MAX_DEPTH + 1:
         report.error("too-deep-nesting", f"groups nest deeper than {MAX_DEPTH}", group.span)
         return
@@ -49,16 +51,16 @@ def _group(group: Group, owner: str, report: Report, depth: int) -> None:
                 break
         else:
             others.append((kind, item.span))
-    _attributes(group.attributes, owner, report)
+    _attributes(group.attributes, "", report, kept)
     for variable in group.variables:
-        _attributes(variable.attributes, variable.name, report)
+        _attributes(variable.attributes, variable.name, report, kept)
     for declared in group.types:
         if isinstance(declared, CompoundType):
             _unique(((field.name, field.span) for field in declared.fields), "field", report)
         elif isinstance(declared, EnumType):
             _unique(((item.name, item.span) for item in declared.constants), "enum constant", report, legal=False)
     for child in group.groups:
-        _group(child, "", report, depth + 1)
+        _group(child, report, depth + 1, kept)
 
 
 def _in_one_text(named: list[tuple[Node, str, str]]) -> bool:
@@ -94,11 +96,14 @@ def _legal(name: str, kind: str, place: Span, report: Report) -> None:
         report.error(problem[0], f"{kind}: {problem[1]}", place)
 
 
-def _attributes(attributes: tuple[Attribute, ...], owner: str, report: Report) -> None:
+def _attributes(attributes: tuple[Attribute, ...], owner: str, report: Report, kept: frozenset[str]) -> None:
     if len(attributes) > len({attribute.name for attribute in attributes}):
         _unique(((f"{owner}:{item.name}", item.span) for item in attributes), "attribute", report, legal=False)
     for attribute in attributes:
         _legal(attribute.name, "attribute", attribute.span, report)
+        if attribute.name in kept:
+            message = f"netCDF-4 files keep the name of attribute `{attribute.name}` for themselves"
+            report.warning("reserved-attribute", message, attribute.span, helps=["rename it"])
 
 
 def _unique(items: Iterable[tuple[str, Span]], kind: str, report: Report, *, legal: bool = True) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr.ast import Constant, Dataset, Dimension, Group, UserType, Variable
+from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.data.source import Parts
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Unchecked:
     type, then its dimensions; a compound: its fields' types; an enum or vlen: its base). `FQN=` is where the
     size of a dimension or the definition of a type begins, `FQN:name` the type of an attribute. What is missing falls
     back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
-    `known`: the tables of the tree, kept by `tables_of`.
+    `known`: the tables of the tree, kept by `tables_of`. `broken`: names in statements that the front end refused; that
+    nothing declares them is no news. `kind`: the kind of netCDF file that was asked for, or that the tree names.
     """
 
     dataset: Dataset
@@ -42,6 +43,8 @@ class Unchecked:
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
     columns: dict[str, Columns] = field(default_factory=dict)
     known: tuple[Dataset, Tables] | None = None
+    broken: frozenset[str] = frozenset()
+    kind: Kind | None = None
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Constant, Dimension, UserType, Variable
+from nczarr.ast import ATOMIC, Constant, Dimension, Quantize, UserType, Variable
+from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import G, rebuilt
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
@@ -92,6 +93,11 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
     if storage.endian is not None and variable.type in ("char", "string"):
         message = f"`{variable.name}` of type {variable.type} has no byte order"
         report.error("bad-storage", message, variable.span)
+    if storage.quantize is not None:
+        _quantize(variable, storage.quantize, report)
+    if any(number >= FILTER_LIMIT for codec in storage.codecs for number in (codec.id, *codec.parameters)):
+        message = f"a filter of `{variable.name}` has a number that 32 bits do not hold"
+        report.error("bad-storage", message, variable.span)
     if storage.layout in ("contiguous", "compact"):
         growing = next((dimension for dimension in dimensions if dimension.unlimited), None)
         if growing is not None:
@@ -100,6 +106,20 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
         elif storage.codecs:
             message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
             report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
+
+
+def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
+    """Check that a variable can be rounded as it asks for."""
+    limit = most_digits(variable.type, wanted.algorithm)
+    if wanted.digits <= limit:
+        return
+    message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
+    if limit:
+        what = "bits" if wanted.algorithm == "bitround" else "digits"
+        message = (
+            f"`{variable.name}` of type {variable.type} keeps 1 .. {limit} significant {what}, not {wanted.digits}"
+        )
+    report.error("bad-storage", message, variable.span)
 
 
 def place_values(

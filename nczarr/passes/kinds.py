@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Kind, Variable
+from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
-from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC
+from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.diagnostics import Label, Report
-from nczarr.kinds import KIND_NAMES
+from nczarr.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.passes.checked import Checked, Unchecked
 from nczarr.passes.classic_sizes import check_sizes
 from nczarr.passes.tables import Tables, tables_of
@@ -34,17 +34,23 @@ def check_kind(work: Unchecked, kind: Kind, report: Report) -> None:
     """Report everything in a dataset that a file of this kind cannot hold."""
     if kind != "nc4":
         _KindChecker(tables_of(work), work.use, kind, report).run()
+    if kind in HDF5_KINDS:
+        _check_reserved(tables_of(work), kind, report)
 
 
 def check_target(checked: Checked, kind: Kind, report: Report) -> None:
     """The same for a target whose kind was not known before: places are those of whole declarations."""
     if kind != "nc4":
         _KindChecker(checked, _declaration, kind, report).run()
+    if kind in HDF5_KINDS:
+        _check_reserved(checked, kind, report)
 
 
-def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None) -> Kind | None:
+def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
     """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
     that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
+
+    `stored`: the run asks for chunks or codecs, which classic files have not.
     """
     if asked is not None:
         return asked if asked in kinds else None
@@ -52,18 +58,31 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None) -> Kin
     if own in kinds:
         return own
     allowed = [kind for kind in SIZES if kind in kinds]
-    return next((kind for kind in allowed if holds(kind, checked)), allowed[-1])
+    return next((kind for kind in allowed if holds(kind, checked, stored=stored)), allowed[-1])
 
 
-def holds(kind: Kind, checked: Checked) -> bool:
-    """Whether a file of this kind holds the whole dataset, storage hints included."""
+def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
+    """Whether a file of this kind holds the whole dataset, storage hints included, and those of the run (`stored`)."""
     if kind == "nc4":
         return True
+    if stored and not NETCDF_KINDS[kind].storage:
+        return False
     trial = Report()
     check_target(checked, kind, trial)
     if not trial.errors:
         check_sizes(checked, kind, trial)
     return not trial.errors and all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+
+
+def _check_reserved(known: Tables | Checked, kind: Kind, report: Report) -> None:
+    """Report attributes with a name that HDF5 files keep for themselves."""
+    owners: list[tuple[str, Group | Variable]] = [*known.groups.items(), *known.variables.items()]
+    for path, owner in owners:
+        for attribute in owner.attributes:
+            if attribute.name in RESERVED_ATTRIBUTES:
+                message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
+                text = f"{message}; the output format is {KIND_NAMES[kind]}"
+                report.error("format-conflict", text, attribute.span, helps=["rename it"])
 
 
 def _declaration(owner: str, index: int, otherwise: Span) -> Span:

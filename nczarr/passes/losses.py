@@ -20,16 +20,21 @@ from nczarr.passes.planned import Loss
 ANNOTATIONS = {
     "attribute-type": "types of attributes",
     "attribute-bytes": "trailing NULs of attributes",
+    "nan-bits": "the bits of unusual NaNs",
     "type-name": "names of types",
     "char-or-string": "char rather than string",
     "unlimited": "unlimited dimensions",
     "unused-dimension": "unused dimensions",
+    "anonymous-dimension": "anonymous dimensions, which get names",
+    "empty-dimension": "dimensions of length 0, which become unlimited",
     "dimension-home": "the groups of dimensions",
     "storage": "storage hints",
     "filter": "filters without a name there, whose chunks are stored as they are",
     "definition-order": "the order of definition",
+    "compound-layout": "the layout of compounds",
     "kind": "the kind of netCDF file",
     "dataset-name": "the dataset's name",
+    "version": "the version of the data model",
 }
 """What the summary says of each kind of annotation loss."""
 
@@ -37,15 +42,17 @@ ANNOTATIONS = {
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     """Everything the format's capabilities cannot hold, except what depends on layouts."""
     held = form.capabilities
-    if held.user_types and held.typed_attributes and held.kind and held.names:
+    if held.user_types and held.typed_attributes and held.kind and held.names and held.anonymous_dimensions:
         return  # such a format holds the whole model: no need to walk the tree
     yield from _dataset(checked, form)
+    plain_attributes = not held.attribute_user_types or not held.typed_attributes
     for path, group in groups(checked.dataset):
-        if not held.attribute_user_types or not held.typed_attributes:
+        if plain_attributes:
             yield from _attributes(path, group.attributes, "")
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            yield from _attributes(fqn, variable.attributes, variable.type)
+            if plain_attributes:
+                yield from _attributes(fqn, variable.attributes, variable.type)
             yield from _variable(fqn, variable, checked, form)
         if not held.definition_order and _sorted_differently(
             [variable.name for variable in group.variables]
@@ -118,6 +125,10 @@ def _only_trailing_nuls(data: bytes, text: object) -> bool:
 
 def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
     held = form.capabilities
+    sizes = [str(each) for each in variable.dimensions if isinstance(each, int)]
+    if sizes and not held.anonymous_dimensions:
+        text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
+        yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not held.user_types:
         problem = _structure(variable.type, checked.types)
         if problem:

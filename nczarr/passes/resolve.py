@@ -138,7 +138,8 @@ class _Resolver:
             everywhere = self.types_by_name.get(name, [])
             found = everywhere[0] if len(everywhere) == 1 else None
         if found is None:
-            self._undefined_type(name, scope, place)
+            if not self._broken(name):
+                self._undefined_type(name, scope, place)
             return name
         if found == owner:
             self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
@@ -150,7 +151,8 @@ class _Resolver:
         """The FQN of the dimension that a use means, or the name itself, if it means none."""
         found = self._find(name, scope, self.tables.dimensions)
         if found is None:
-            self._undefined_dimension(name, scope, place)
+            if not self._broken(name):
+                self._undefined_dimension(name, scope, place)
             return name
         self._ordered(f"dimension `{name}`", self.tables.dimensions[found], place)
         return found
@@ -181,6 +183,16 @@ class _Resolver:
             here = Label(declaration.span, "defined here")
             message = f"{what} is used before its definition"
             self.report.error("forward-reference", message, place, others=[here], helps=["move the definition up"])
+
+    def _broken(self, name: str) -> bool:
+        """Whether a name is undefined only because the statement that would declare it has a fault."""
+        if not self.work.broken:
+            return False
+        simple = names.last(name) if name.startswith("/") and name != "/" else name
+        if simple not in self.work.broken:
+            return False
+        self.report.consequence()
+        return True
 
     # ---- what to say ---------------------------------------------------------------------------------------------
     def _missing_group(self, name: str, place: Span) -> bool:

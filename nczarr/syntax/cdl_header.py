@@ -36,13 +36,16 @@ def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | No
     return brace + 1
 
 
-def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> int:
-    """`netcdf NAME` without a brace: say so where it should stand, and go on as if it did."""
+def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> int | None:
+    """`netcdf NAME` without a brace: say so where it should stand, and go on as if it did, if anything follows."""
     word = re.compile(rb"[ \t]*[^\s{};:]*").match(source.data, at)
     end = word.end() if word else at
     space = SPACE.match(source.data, end)
     here = space.end() if space else end
     report.error("expected-token", "expected `{` after the dataset name", Span(source, here, here + 1))
+    if here >= len(source.data):
+        tokens.clear()
+        return None
     tokens.append(Token(P.DATASET_NAME, at, end - 1))
     tokens.append(Token(P.LBRACE, end, end - 1))
     return end

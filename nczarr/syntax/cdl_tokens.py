@@ -35,6 +35,13 @@ from nczarr.syntax.cdl_patterns import (
 )
 from nczarr.syntax.tokens import Token
 
+_INSTEAD = {
+    "[": "dimensions and sizes stand in parentheses, as in `int v(x)`",
+    "]": "dimensions and sizes stand in parentheses, as in `int v(x)`",
+    "#": "a comment begins with `//`",
+}
+"""What to write for characters of other languages."""
+
 
 class FastTokens:
     """Scans one source into `tokens`; faults go to the report."""
@@ -48,6 +55,7 @@ class FastTokens:
         self.stack: list[int] = []  # the section each open group interrupted
         self.inner = 0  # open braces that are not of groups
         self.parentheses = 0
+        self.refused: list[int] = []  # offsets of characters that were reported and left out
         self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
 
     def scan(self) -> list[Token]:
@@ -223,7 +231,15 @@ class FastTokens:
         return None
 
     def _bad_character(self, character: str, start: int, end: int) -> None:
-        self._error("bad-character", names.bad_character(character), start, end, "remove it, or put a space there")
+        """Report a character that no token has: the first of each statement, for others seldom come alone."""
+        ended = next((token.end for token in reversed(self.tokens) if token.type in (P.SEMICOLON, P.SIMPLE)), 0)
+        told = bool(self.refused) and self.refused[-1] >= ended
+        if character != "#":  # which hides the rest of its line, and nothing follows from it
+            self.refused.append(start)
+        if told:
+            return
+        help_ = _INSTEAD.get(character, "remove it, or put a space there")
+        self._error("bad-character", names.bad_character(character), start, end, help_)
 
     def _bad(self, at: int) -> int:
         """Nothing begins with what stands here. Returns where to go on; negative: nowhere."""
@@ -242,7 +258,7 @@ class FastTokens:
         end = skip_character(data, at)
         character = self.source.text(at, end)
         self._bad_character(character, at, end)
-        return end
+        return line_end(data, at) if character == "#" else end
 
     def _unclosed_string(self, at: int) -> None:
         message = "string constant is not closed before the end of the file"

@@ -116,6 +116,8 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             context,
         )
         finding = self.explain(fault)
+        if self.follows(recognizer, found, finding):
+            return
         if finding.place is not None:
             span = finding.place
         elif finding.after and fault.previous is not None:
@@ -123,6 +125,10 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         else:
             span = Span(self.source, found.start, max(found.end, found.start))
         self.report.error(finding.code, finding.message, span, helps=finding.helps, others=finding.others)
+
+    def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
+        """Whether a fault is a mere consequence of another, and not said. A parser's own strategy may know."""
+        return False
 
 
 def _types(expected: Any) -> list[int]:

@@ -68,6 +68,12 @@ class ListStream:
         """The token of this number."""
         return self.tokens[index]
 
+    def move(self, index: int, to: int) -> None:
+        """Take a token out and put it in elsewhere, where it has the number `to`: for faults that are mere disorder."""
+        self.tokens.insert(to, self.tokens.pop(index))
+        for number in range(min(index, to), max(index, to) + 1):
+            self.tokens[number].tokenIndex = number
+
     @property
     def size(self) -> int:
         """Number of tokens."""

@@ -59,9 +59,7 @@ def parse(text: str) -> Dump:
             section = ""
         elif section == "types":
             types[-1] += line.strip() + "\n"
-            if re.search(r"\} ;$|^\s*\}; // |\) [^(){}]* ;$", line) and not line.startswith(
-                " " * (4 + 2 * len(groups))
-            ):
+            if re.match(r"\s*\}; // ", line) if types[-1].startswith("compound ") else line.endswith(" ;"):
                 types.append("")
             continue
         if "_NCProperties" not in line and not blank:

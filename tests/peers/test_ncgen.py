@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,14 +18,16 @@ from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.data.memory import Runs
 from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.source import Source
 from tests.conftest import shared_folder
 from tests.peers.dumps import Dump, differences, dumped
-from tests.peers.ncgen import REFUSED, unexplained
+from tests.peers.ncgen import DIFFERENCES, REFUSED, unexplained
 
 Tool = Callable[[str], str]
+Peer = Callable[[str], ModuleType]
 LARGE = ("bigf", "bigr", "tst_http_nc4")
 """Parts of the names of files that declare more than 100 MB."""
 
@@ -45,13 +51,12 @@ def _cases() -> list[tuple[str, Kind]]:
 CASES = _cases()
 
 
+def large(case: tuple[str, Kind]) -> bool:
+    return any(part in case[0] for part in LARGE)
+
+
 def marked(cases: list[tuple[str, Kind]]) -> list[object]:
-    return [
-        pytest.param(
-            *case, id="-".join(case), marks=[pytest.mark.slow] if any(part in case[0] for part in LARGE) else []
-        )
-        for case in cases
-    ]
+    return [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if large(case) else []) for case in cases]
 
 
 def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
@@ -132,3 +137,57 @@ def test_our_dumps_compile_the_same_by_ncgen(
     pieces = pipeline.dump(checked, "cdl", report, Options(special=True))
     assert pieces is not None
     assert unexplained(stem, kind, same(b"".join(pieces), stem, kind), dump=True) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_default_chunks_as_ncgen_chooses_them(seed: int, tmp_path: Path, tool: Tool) -> None:
+    """Where a text asks for chunks without lengths: the same as ncgen's, whatever the default of our library."""
+    draw = random.Random(seed)
+    widths = {"byte": 1, "short": 2, "int": 4, "double": 8}
+    dimensions, variables, wanted = [], [], {}
+    for number in range(60):
+        rank = draw.randint(1, 4)
+        lengths = [None if draw.random() < 0.25 else int(10 ** draw.uniform(0, 7.5 / rank**0.5)) for _ in range(rank)]
+        type_name = draw.choice(list(widths))
+        names = [f"d{number}_{axis}" for axis in range(rank)]
+        dimensions += [f"{name} = {length or 'UNLIMITED'} ;" for name, length in zip(names, lengths, strict=True)]
+        variables.append(f"{type_name} v{number}({', '.join(names)}) ; v{number}:_DeflateLevel = 1 ;")
+        wanted[f"v{number}"] = default_chunks(lengths, widths[type_name])
+    source = tmp_path / "t.cdl"
+    source.write_text(
+        "netcdf t {\ndimensions:\n" + "\n".join(dimensions) + "\nvariables:\n" + "\n".join(variables) + "\n}"
+    )
+    generated(tool("ncgen"), source, tmp_path / "t.nc", "nc4")
+    done = subprocess.run([tool("ncdump"), "-hs", str(tmp_path / "t.nc")], check=True, capture_output=True, text=True)
+    found = re.findall(r"(v\d+):_ChunkSizes = ([\d, ]+) ;", done.stdout)
+    assert {name: tuple(map(int, lengths.split(","))) for name, lengths in found} == wanted
+
+
+@pytest.mark.parametrize(
+    ("stem", "kind"),
+    [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if number % 20 or large(case) else [])
+     for number, case in enumerate(CASES) if case not in REFUSED],
+)  # fmt: skip
+def test_the_corpus_through_the_library(
+    stem: str, kind: Kind, shared: Path, tmp_path: Path, tool: Tool, peer: Peer
+) -> None:
+    """What ncdump does not show, the C interface does: bytes of attributes, NIL, storage, fill modes."""
+    peer("netCDF4")
+    source, ours, theirs = corpus() / f"{stem}.cdl", tmp_path / "ours.nc", tmp_path / "theirs.nc"
+    checked = compiled(source.read_bytes(), source.name, ours, kind)
+    generated(tool("ncgen"), source, theirs, kind)
+    command = [
+        sys.executable,
+        str(shared / "tools" / "nc-same"),
+        "--no-type-order",
+        "--max",
+        "0",
+        str(theirs),
+        str(ours),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    undefined = {path for path, variable in checked.variables.items() if variable.storage.no_fill}
+    known = {entry.file for entry in DIFFERENCES if entry.kind in (None, kind)}
+    found = [line for line in done.stdout.splitlines() if line.split(":")[0] not in undefined]
+    assert stem in known or found == []

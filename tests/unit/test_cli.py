@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nczarr import registry
 from tests.conftest import ROOT, run_command
 
 GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
@@ -121,15 +122,7 @@ def test_explain() -> None:
 
 def test_formats() -> None:
     done = run_command("formats")
-    assert [line.split()[0] for line in done.text.splitlines()] == [
-        "format",
-        "cdl",
-        "notation",
-        "ast",
-        "nczarr",
-        "zarr2",
-        "zarr3",
-    ]
+    assert [line.split()[0] for line in done.text.splitlines()] == ["format", *registry.ROWS]
     assert run_command("formats", "--as", "markdown").text.startswith("| format |")
 
 
@@ -225,3 +218,12 @@ def test_a_slash_behind_a_target_changes_nothing(tmp_path: Path) -> None:
     assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 0
     assert sorted(os.listdir(tmp_path)) == ["ok.cdl", "ok.zarr"]
     assert run_command("compile", str(source), "-o", f"{tmp_path}/ok.zarr/").status == 2
+
+
+def test_a_loss_that_is_none_is_wrong_usage() -> None:
+    done = run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-typ", stdin=GOOD)
+    assert done.status == 2
+    assert "did you mean `lost-type`?" in done.err
+    assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-annotations", stdin=GOOD).status == 2
+    assert "there are: all, " in run_command("compile", "-", "--allow-loss", "0", stdin=GOOD).err
+    assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "all", stdin=GOOD).status == 0

@@ -52,9 +52,10 @@ def test_rows_have_the_names_of_their_formats() -> None:
         found = registry.named(name)
         assert found is not None
         assert found.name == name
-        assert found.read or found.emit or found.write
-        for function in (found.read, found.emit, found.write):
+        assert found.read or found.writable
+        for function in (found.read, found.emit, found.write, found.build):
             assert function is None or callable(registry.load(function))
+        assert all(registry.named(other) for other in found.kinds.values())
     assert registry.named("no such format") is None
 
 

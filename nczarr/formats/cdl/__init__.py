@@ -14,4 +14,5 @@ FORMAT = Format(
     detects=r"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])",
     read="nczarr.formats.cdl.frontend:read",
     write="nczarr.formats.cdl.backend:write",
+    losses="nczarr.formats.cdl.losses:losses",
 )

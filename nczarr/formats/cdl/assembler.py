@@ -6,6 +6,8 @@ atomic attributes become constants at once; lists whose type must be looked up f
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Kind
 from nczarr.diagnostics import Label, Report
@@ -24,9 +26,11 @@ from nczarr.syntax.tokens import Token
 class Assembler:
     """Gathers what the statements of one text say: attributes find their owners here, words their meaning."""
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, broken: Collection[str] = ()) -> None:
+        """`broken`: names that statements with a syntax error would have declared."""
         self.source = source
         self.report = report
+        self.broken = broken
         self.words = Words(source, report)
         self.lists = ListReader(source, report)
         self.convert = Converter(source, report)
@@ -173,7 +177,7 @@ class Assembler:
         literals = self.lists.read(values.start, values.end)
         if literals is None:
             return
-        if variable is not None:
+        if variable is not None and not self.report.hushed(variable.span):
             self.specials.of_variable(variable, name, literals, place)
         elif name == "_Format":
             self.kind = self.specials.kind(literals, place) or self.kind
@@ -242,6 +246,9 @@ class Assembler:
         others: list[Label] = []
         is_path = self.source.data[word.start] == 0x2F
         simple = names.last(name) if is_path and name != "/" else name
+        if simple in self.broken:
+            self.report.consequence()
+            return
         elsewhere = [other for other in self.root.walk() if simple in other.variable_by_name]
         meant = names.closest(name, scope.variable_by_name)
         if elsewhere and not is_path:
@@ -265,6 +272,8 @@ class Assembler:
         if found is None:
             return
         owner, variable = found
+        if self.report.hushed(variable.span):
+            return  # of a shape that nobody knows
         path = owner.variable_path(variable.name)
         if path in self.value_lists:
             first = Label(self.value_lists[path], "first given here")

@@ -13,6 +13,7 @@ from nczarr import names
 from nczarr.ast import Group
 from nczarr.formats.cdl.data import extent_carriers, variable_data
 from nczarr.formats.cdl.header import Header
+from nczarr.formats.cdl.sayable import sayable
 from nczarr.formats.cdl.spelling import identifier
 from nczarr.passes.anonymous import Anonymous
 from nczarr.passes.checked import Checked
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
     """The CDL of a planned dataset in pieces, UTF-8."""
-    for piece in pieces(planned.checked, options):
+    for piece in pieces(sayable(planned.checked).checked, options):
         yield piece.encode("utf-8", "surrogateescape")
 
 
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
-    """The CDL of a checked dataset. Of the options, those count that are flags of ncdump.
+    """The CDL of a checked dataset that CDL can say (`sayable`). Of the options, those count that are flags of ncdump.
 
     With `special`, nothing that the tree says is lost: storage and kind become special attributes.
     """
@@ -52,9 +53,7 @@ class _Printer:
         self._checked = checked
         self._header = Header(checked, Anonymous(checked), special=options.special)
         self._with_data = not options.header_only
-        chosen = [fqn for fqn in checked.variables if _wanted(checked, fqn, options)] if self._with_data else []
-        printed = {fqn for fqn in chosen if fqn in checked.parts}
-        self._printed = printed | set(extent_carriers(checked, printed) if self._with_data else ())
+        self._printed = printed(checked, options)
 
     def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
         """The contents of a group: declarations, data, subgroups."""
@@ -71,6 +70,14 @@ class _Printer:
             yield f"\n{indent}group: {written} {{\n"
             yield from self.group(names.join(path, child.name), child, depth + 1)
             yield f"{indent}  }} // group {written}\n"
+
+
+def printed(checked: Checked, options: Options) -> set[str]:
+    """The variables whose values are printed: those asked for that have data, and those that tell a length."""
+    if options.header_only:
+        return set()
+    chosen = {fqn for fqn in checked.parts if _wanted(checked, fqn, options)}
+    return chosen | set(extent_carriers(checked, chosen))
 
 
 def _wanted(checked: Checked, fqn: str, options: Options) -> bool:

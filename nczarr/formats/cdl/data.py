@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nczarr.ast import Constant, Variable
 from nczarr.data.parts import Types, is_fixed
 from nczarr.data.source import Parts
-from nczarr.formats.cdl.columns import Stream, column
+from nczarr.formats.cdl.columns import Stream, block_of, column
 from nczarr.formats.cdl.fold import fold
 from nczarr.formats.cdl.spelling import identifier, quoted
 from nczarr.formats.cdl.texts import is_word
@@ -70,9 +70,7 @@ def shortened(rows: Rows, shape: tuple[int, ...], parts: Parts | None, *, grows:
     total = math.prod(shape)
     if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
         return rows
-    axis = next(axis for axis in range(len(shape)) if math.prod(shape[axis + 1 :]) <= BATCH)
-    piece = max(1, BATCH // math.prod(shape[axis + 1 :]))
-    chunks = (*(1 for _ in range(axis)), min(piece, shape[axis]), *shape[axis + 1 :])
+    chunks = block_of(shape)
     end = 0
     for index in parts[""].occupied(chunks):
         start = 0
@@ -197,21 +195,21 @@ def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
 
     For each such dimension the smallest variable along it whose fill value can be written.
     """
-    told = {reference for fqn in printed for reference in _grown(checked, fqn)}
+    told = {reference for fqn in printed for reference in grown(checked, fqn)}
     chosen: list[str] = []
     for dimension, declared in checked.dimensions.items():
         if not declared.unlimited or not declared.size or dimension in told:
             continue
-        along = [fqn for fqn in checked.variables if dimension in _grown(checked, fqn) and _has_mark(checked, fqn)]
+        along = [fqn for fqn in checked.variables if dimension in grown(checked, fqn) and _has_mark(checked, fqn)]
         if not along:
             continue
         smallest = min(along, key=lambda fqn: math.prod(checked.shapes[fqn]))
         chosen.append(smallest)
-        told |= _grown(checked, smallest)
+        told |= grown(checked, smallest)
     return chosen
 
 
-def _grown(checked: Checked, fqn: str) -> set[str]:
+def grown(checked: Checked, fqn: str) -> set[str]:
     """The unlimited dimensions whose lengths the data of a variable tell."""
     if 0 in checked.shapes[fqn]:
         return set()

@@ -40,6 +40,19 @@ def declare(
         message = f"`{name}` has {len(dimensions)} dimensions; the limit is {MAX_RANK}"
         assembler.report.error("rank-limit", message, place)
         dimensions = dimensions[:1]
+    if assembler.broken and any(_is_broken(assembler, scope, used) for used in (type_name, *dimensions)):
+        assembler.report.hush(place)  # nobody knows what values it has
     path = scope.variable_path(name)
     assembler.uses.setdefault(path, tuple(uses))
     scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
+
+
+def _is_broken(assembler: Assembler, scope: Scope, name: str) -> bool:
+    """Whether a type or dimension is declared by a statement with a fault, or nowhere but perhaps in one."""
+    holder: Scope | None = scope
+    while holder is not None:
+        for declared in (*holder.types, *holder.dimensions):
+            if declared.name == name:
+                return assembler.report.hushed(declared.span)
+        holder = holder.parent
+    return name in assembler.broken

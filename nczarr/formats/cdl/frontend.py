@@ -7,6 +7,7 @@ types are known. Bad input never raises: it is reported, and what is left makes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
@@ -31,23 +32,27 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     """Parse a CDL text. Returns None only where nothing can be made of it; all faults are in the report."""
     scanner = FastTokens(source, report)
     tokens = scanner.scan()
-    return parse(source, tokens, report, scanner.sound)
+    return parse(source, tokens, report, scanner.sound, scanner.refused)
 
 
-def parse(source: Source, tokens: list[Token], report: Report, sound: int | None = None) -> Unchecked | None:
-    """The tree of a list of tokens, whichever source made them; `sound` as in `Recovery`."""
+def parse(
+    source: Source, tokens: list[Token], report: Report, sound: int | None = None, refused: Sequence[int] = ()
+) -> Unchecked | None:
+    """The tree of a list of tokens, whichever source made them; `sound` and `refused` as in `Recovery`."""
     if not tokens or tokens[0].type != P.NETCDF:
         return None
     with building():
-        parser = P(ListStream(tokens))
+        stream = ListStream(tokens)
+        parser = P(stream)
         parser.removeErrorListeners()
-        parser._errHandler = Recovery(source, report, Explainer(source, tokens[2].start), sound)
-        return _gathered(parser.ncdesc(), source, tokens, report)
+        parser._errHandler = strategy = Recovery(source, report, Explainer(source, tokens[2].start), sound, refused)
+        tree = parser.ncdesc()
+        return _gathered(tree, source, tokens, report, strategy.finish(stream))
 
 
-def _gathered(context: Any, source: Source, tokens: list[Token], report: Report) -> Unchecked:
-    """Everything that one parse tree declares."""
-    assembler = Assembler(source, report)
+def _gathered(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
+    """Everything that one parse tree declares; `broken`: names in statements that declare nothing for a fault."""
+    assembler = Assembler(source, report, broken)
     assembler.root = Scope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
     for child in context.children or ():
         if isinstance(child, P.BodyContext):
@@ -61,6 +66,7 @@ def _gathered(context: Any, source: Source, tokens: list[Token], report: Report)
         lists=assembler.value_lists,
         attribute_lists=assembler.attribute_lists,
         uses=assembler.uses,
+        broken=frozenset(broken),
     )
 
 

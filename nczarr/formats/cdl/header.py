@@ -45,7 +45,7 @@ class Header:
         """The declarations of one group, without its subgroups and data, each line with its end."""
         if group.types:
             yield f"{indent}types:\n"
-            for declared in _ordered(group.types, path):
+            for declared in ordered(group.types, path):
                 for line in self._type(declared, path, indent):
                     yield f"{indent}  {line}\n"
         dimensions = (*group.dimensions, *self._anonymous.of_group(path))
@@ -109,7 +109,7 @@ class Header:
         for attribute in variable.attributes:
             yield f"{indent}\t\t{self._attribute(owner, attribute, path)} ;\n"
         if self._special:
-            for name, value in special_attributes(variable.storage, variable.type):
+            for name, value in special_attributes(variable.storage):
                 yield f"{indent}\t\t{owner}:{name} = {value} ;\n"
 
     def _attribute(self, owner: str, attribute: Attribute, path: str) -> str:
@@ -134,7 +134,7 @@ def _dimension(dimension: Dimension) -> str:
     return f"{identifier(dimension.name)} = {dimension.size} ;"
 
 
-def _ordered(types: tuple[UserType, ...], path: str) -> list[UserType]:
+def ordered(types: tuple[UserType, ...], path: str) -> list[UserType]:
     """The types of a group, each behind those it is made of (CDL knows no forward references), else in their order."""
     waiting = {names.join(path, declared.name): declared for declared in types}
     ordered: list[UserType] = []

@@ -2,16 +2,23 @@
 
 The runtime would go on at any token that may begin a statement, and nearly every word may. So a word counts only
 where a statement is likely to begin: on a new line, outside braces that the faulty statement opened.
+
+A mistake is said once. A second fault of one statement is a consequence of the first, and so is a fault just behind a
+character that was refused. What a faulty statement would have declared is remembered, for those who look for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from nczarr import names
+from nczarr.diagnostics import Report
+from nczarr.source import Source, Span
 from nczarr.syntax import recovery
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.tokens import Token
+from nczarr.syntax.tokens import ListStream, Token
 
 _WORDS = frozenset({P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF, P.OPAQUE, P.COMPOUND, P.COLON, P.SIMPLE})
 _SECTIONS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
@@ -21,8 +28,125 @@ _STATEMENTS = (
 )  # fmt: skip
 
 
+_UNITS = (*_STATEMENTS, P.FieldContext)
+"""What holds one fault at most: a statement, or a field inside one."""
+
+
 class Recovery(recovery.Recovery):
-    """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks."""
+    """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks.
+
+    `refused`: offsets of characters that the token source has reported and left out, ascending.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        report: Report,
+        explain: Callable[[recovery.Fault], recovery.Finding],
+        sound: int | None = None,
+        refused: Sequence[int] = (),
+    ) -> None:
+        super().__init__(source, report, explain, sound)
+        self.faulty: list[tuple[int, int]] = []
+        """Ranges of tokens, by number: of each faulty statement, from its begin to where the parser went on."""
+        self._unsure: list[Span] = []  # names of types that lack a field
+        self._refused = refused
+        self._open: int | None = None  # where the faulty statement under way begins
+        self._last = -1  # where the last faulty statement began
+
+    def follows(self, recognizer: Any, found: Token, finding: recovery.Finding) -> bool:
+        """Whether a fault is a consequence: of another in its statement, or of a character that was refused."""
+        stream = recognizer.getTokenStream()
+        context = recognizer._ctx
+        while context is not None and not isinstance(context, _UNITS):
+            context = context.parentCtx
+        start = found.tokenIndex if context is None else min(context.start.tokenIndex, found.tokenIndex)
+        before: Token = stream.get(max(start - 1, 0))
+        told = (
+            start == self._last
+            or self._goes_on(context, before, stream.get(start))
+            or bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start)
+        )
+        if told or not finding.after or found.type == P.EOF:  # where only a `;` is missing, the statement is whole
+            self._open = start
+            self._last = start
+            if isinstance(context, P.FieldContext):
+                name = context.parentCtx.children[1].start
+                self._unsure.append(Span(self.source, name.start, name.end))
+        return told
+
+    def _goes_on(self, context: Any, before: Token, first: Token) -> bool:
+        """Whether what seems to begin here is the rest of a statement that has a fault already."""
+        if not self.faulty or self.faulty[-1][1] != first.tokenIndex:
+            return False
+        if isinstance(context, P.FieldContext):
+            return True
+        between = bytes(self.source.data[before.end : first.start])
+        return before.type not in (P.SEMICOLON, P.RBRACE, P.SIMPLE) and b"\n" not in between and b"\r" not in between
+
+    def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
+        """What is clear but in disorder is put in order, and said once; the rest is the runtime's."""
+        finding = None if self.inErrorRecoveryMode(recognizer) else self._disorder(recognizer)
+        if finding is None:
+            token: Token = super().recoverInline(recognizer)
+            return token
+        assert finding.place is not None
+        self.report.error(finding.code, finding.message, finding.place, helps=finding.helps)
+        self.count += 1
+        moved: Token = recognizer.getCurrentToken()
+        recognizer.consume()
+        return moved
+
+    def _disorder(self, recognizer: Any) -> recovery.Finding | None:
+        """Put tokens in order: names behind what they name, parentheses for braces. None: that is not the fault."""
+        stream = recognizer.getTokenStream()
+        tokens, at = stream.tokens, stream.index
+        kinds = [token.type for token in tokens[at : at + 4]]
+        opening: Token = tokens[at - 1]
+        if isinstance(recognizer._ctx, P.NameContext) and kinds[0] == P.LBRACE and opening.type in (P.COMPOUND, P.ENUM):
+            end = _block_end(tokens, at, P.LBRACE, P.RBRACE) + 1
+            if [token.type for token in tokens[end : end + 2]] != [P.NAME, P.SEMICOLON]:
+                return None
+            stream.move(end, at)
+            word = self.source.text(opening.start, opening.end)
+            return self._finding(tokens[at], f"the name of a type stands before the braces: `{word} name {{ … }}`")
+        if opening.type == P.OPAQUE and kinds[:2] == [P.NAME, P.LPAREN] and kinds[3:] == [P.RPAREN]:
+            stream.move(at, at + 3)
+            return self._finding(tokens[at + 3], "the size of an opaque type stands before its name: `opaque(3) name`")
+        if kinds[0] == P.LPAREN and P.LBRACE in recognizer.getExpectedTokens():
+            end = _block_end(tokens, at, P.LPAREN, P.RPAREN)
+            if tokens[end].type != P.RPAREN:
+                return None
+            tokens[at].type, tokens[end].type = P.LBRACE, P.RBRACE
+            return self._finding(tokens[at], "expected `{`, found `(`", "what it holds stands in braces")
+        return None
+
+    def _finding(self, token: Token, message: str, *helps: str) -> recovery.Finding:
+        return recovery.Finding("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
+
+    def reportMatch(self, recognizer: Any) -> None:  # noqa: N802
+        """A token was right: a faulty statement ends before it."""
+        if self._open is not None:
+            self._close(recognizer.getTokenStream().index)
+        super().reportMatch(recognizer)
+
+    def _close(self, index: int) -> None:
+        if self._open is not None:
+            self.faulty.append((self._open, index))
+        self._open = None
+
+    def finish(self, stream: ListStream) -> set[str]:
+        """Hush what faulty statements hold, and types that lack a field; return the names that stand in the former."""
+        self._close(len(stream.tokens) - 1)
+        found: set[str] = set()
+        for span in self._unsure:
+            self.report.hush(span)
+        for start, end in self.faulty:
+            tokens = stream.tokens[start:end]
+            if tokens:
+                self.report.hush(Span(self.source, tokens[0].start, max(token.end for token in tokens)))
+            found.update(self.source.text(token.start, token.end) for token in tokens if token.type == P.NAME)
+        return {names.normal(names.unescape_cdl(name)) for name in found}
 
     def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
         """Drop a token that is too many, but never one that holds statements and blocks together."""
@@ -76,3 +200,13 @@ class Recovery(recovery.Recovery):
         stream = recognizer.getTokenStream()
         kinds = [stream.get(index).type for index in range(context.start.tokenIndex, stream.index)]
         return kinds.count(P.LBRACE) - kinds.count(P.RBRACE)
+
+
+def _block_end(tokens: Sequence[Token], at: int, opening: int, closing: int) -> int:
+    """The number of the token that closes the block that opens at a token; of the last one if none does."""
+    depth = 0
+    for number in range(at, len(tokens)):
+        depth += (tokens[number].type == opening) - (tokens[number].type == closing)
+        if not depth:
+            return number
+    return len(tokens) - 1

@@ -26,17 +26,14 @@ _FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
 _LEVELS = range(1, 10)
 
 
-def special_attributes(storage: Storage, type_name: str) -> Iterator[tuple[str, str]]:
-    """Name and written value of each; nothing for what the tree does not say.
-
-    Left out is what CDL refuses: the byte order of char and string variables.
-    """
+def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
+    """Name and written value of each; nothing for what the tree does not say."""
     if storage.layout is not None:
         yield "_Storage", f'"{storage.layout}"'
     if storage.chunks:
         yield "_ChunkSizes", ", ".join(map(str, storage.chunks))
     yield from _codecs(storage.codecs)
-    if storage.endian is not None and type_name not in ("char", "string"):
+    if storage.endian is not None:
         yield "_Endianness", f'"{storage.endian}"'
     if storage.no_fill:
         yield "_NoFill", '"true"'

@@ -7,12 +7,13 @@ everything that a value says by itself is checked here, at its place.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 
 from nczarr import names
 from nczarr.ast import Codec, Kind, Quantize, Storage
-from nczarr.ast.storage import CODEC_IDS
+from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
 from nczarr.diagnostics import Label, Report
 from nczarr.formats.cdl.scope import VariableDraft
 from nczarr.kinds import KIND_SPELLINGS
@@ -28,6 +29,14 @@ _QUANTIZE = {
     "_QuantizeBitRoundNumberOfSignificantDigits": "bitround",
     "_QuantizeBitRoundNumberOfSignificantBits": "bitround",
 }
+SPECIAL = frozenset(
+    {
+        *("_Storage", "_ChunkSizes", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness"),
+        *("_Filter", "_Codecs", *_QUANTIZE, *GLOBAL),
+    }
+)
+"""Names that are never those of stored attributes (`_FillValue`, which is stored, is not among them)."""
+
 _ZARR_IDS = {"zlib": "deflate", "gzip": "deflate", "bz2": "bzip2"}
 _LEVELS = {"deflate": "level", "bzip2": "level", "zstd": "level"}
 
@@ -50,11 +59,11 @@ class Specials:
             "_Codecs": self._codecs,
             **dict.fromkeys(_QUANTIZE, self._quantize),
         }
-        self.known = {*self.readers, *GLOBAL, "_FillValue"}
+        self.known = {*SPECIAL, "_FillValue"}
 
     def is_special(self, name: str) -> bool:
-        """Whether this is the exact name of a special attribute (`_FillValue`, which is stored, is not)."""
-        return name in self.readers or name in GLOBAL
+        """Whether this is the exact name of a special attribute."""
+        return name in SPECIAL
 
     def misspelled(self, name: str) -> str | None:
         """The special name that an ordinary attribute's name looks like, if there is one."""
@@ -65,6 +74,9 @@ class Specials:
             return lowered[name.lower()]
         if not name.startswith("_"):
             return None
+        begun = [known for known in lowered if _begins(name.lower(), known)]
+        if begun:
+            return lowered[min(begun, key=lambda known: (-_shared(name.lower(), known), len(known)))]
         found = names.closest(name, self.known)
         return found if found is not None and abs(len(found) - len(name)) <= 2 and _near(name, found) else None
 
@@ -192,7 +204,7 @@ class Specials:
                 self.report.error("bad-special-value", wanted, self._at(literals[0]))
                 return None
             values = [int(part.rstrip("uU")) for part in numbers]
-            if max(values) >= 2**32:
+            if max(values) >= FILTER_LIMIT:
                 self.report.error("bad-special-value", "filter parameters have 32 bits", self._at(literals[0]))
                 return None
             codecs.append(Codec(id=values[0], parameters=tuple(values[1:])))
@@ -230,17 +242,18 @@ class Specials:
         digits = self._integer(literals, place, name)
         if digits is None:
             return None
-        bits = name.endswith("Bits") or name.startswith("_QuantizeBitRound")
-        limit = (23 if bits else 7) if variable.type == "float" else (52 if bits else 15)
-        if variable.type not in ("float", "double"):
+        algorithm = _QUANTIZE[name]
+        limit = most_digits(variable.type, algorithm)
+        if not limit:
             message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
             self.report.error("bad-special-value", message, place)
             return None
         if not 1 <= digits <= limit:
-            message = f"a {variable.type} variable keeps 1 .. {limit} significant {'bits' if bits else 'digits'}"
+            unit = "bits" if algorithm == "bitround" else "digits"
+            message = f"a {variable.type} variable keeps 1 .. {limit} significant {unit}"
             self.report.error("bad-special-value", message, self._at(literals[0]))
             return None
-        return Quantize(algorithm=_QUANTIZE[name], digits=digits)  # type: ignore[arg-type]
+        return Quantize(algorithm=algorithm, digits=digits)  # type: ignore[arg-type]
 
     # ---- shapes of values -----------------------------------------------------------------------------------
     def _at(self, literal: Literal) -> Span:
@@ -272,11 +285,21 @@ class Specials:
         return None
 
 
+def _shared(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+
+
+def _begins(name: str, known: str) -> bool:
+    """Whether most of a name is the begin of a special one: `_deflate`, `_endian`, `_chunking`."""
+    return _shared(name, known) >= max(5, math.ceil(2 * len(name) / 3))
+
+
 def _near(one: str, other: str) -> bool:
     """Whether two names differ in case and at most two letters."""
     a, b = one.lower(), other.lower()
     if len(a) == len(b):
         return sum(x != y for x, y in zip(a, b, strict=True)) <= 2
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-    at = next((i for i, (x, y) in enumerate(zip(longer, shorter, strict=False)) if x != y), len(shorter))
+    at = _shared(longer, shorter)
     return longer[at + len(longer) - len(shorter) :] == shorter[at:]

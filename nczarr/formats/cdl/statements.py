@@ -219,6 +219,7 @@ def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, 
                 continue
             if token.type not in (P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF):
                 _anonymous(assembler, token)
+                assembler.report.hush(assembler.span(name))
                 continue
             dimensions.append(assembler.words.reference(token.start, token.end))
             uses.append(assembler.span(token))

@@ -14,6 +14,9 @@ from collections.abc import Sequence
 CHUNK_BYTES = 16 << 20
 """The size that a chunk comes near to."""
 
+LARGEST = (1 << 32) - 1
+"""The largest chunk of HDF5: lengths that make a larger one are halved."""
+
 LONE_BYTES = 4096
 """The size of a chunk along a lone unlimited dimension."""
 
@@ -30,7 +33,7 @@ def default_chunks(lengths: Sequence[int | None], itemsize: int) -> tuple[int, .
         total = math.prod(float(length) for length in fixed) * itemsize
         factor = math.pow(CHUNK_BYTES / total, 1 / len(fixed)) if total else math.inf
         chunks = [1 if length is None else _share(length, factor) for length in lengths]
-    while math.prod(chunks) * itemsize > CHUNK_BYTES and max(chunks) > 1:
+    while math.prod(chunks) * itemsize > LARGEST and max(chunks) > 1:
         chunks = [max(1, chunk // 2) for chunk in chunks]
     return tuple(_trimmed(chunk, length) for chunk, length in zip(chunks, lengths, strict=True))
 

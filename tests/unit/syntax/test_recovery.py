@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nczarr import pipeline, registry
@@ -42,3 +44,22 @@ def test_what_was_parsed_before_changes_no_message(form: str) -> None:
     for text in FAULTY[form]:
         assert messages(form, text) == messages(form, text) != []
     assert tables() == before
+
+
+SAMPLES = sorted((Path(__file__).parents[3] / "samples").glob("*.cdl"))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_a_text_that_is_cut_off_has_one_error(sample: Path) -> None:
+    text = sample.read_bytes()[:3000]
+    begin, end = text.index(b"netcdf") + 6, text.rstrip().rfind(b"}")
+    for length in range(begin, min(end, len(text)), 11):
+        cut = text[:length].decode("utf-8", "ignore").encode()
+        assert len(messages("cdl", cut.decode())) == 1, cut[-60:]
+
+
+@pytest.mark.parametrize(
+    "text", ["netcdf", "netcdf t", "netcdf t\n", "netcdf t {", "netcdf t {\ntypes:\n  compound c { int a ;\n"]
+)
+def test_a_text_that_hardly_begins_has_one_error(text: str) -> None:
+    assert len(messages("cdl", text)) == 1
