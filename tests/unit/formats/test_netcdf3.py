@@ -319,7 +319,8 @@ def test_attributes_are_turned_round() -> None:
     assert b"abcde\0\0\0" in made
 
 
-SMALL = b"""netcdf t { dimensions: t = UNLIMITED ; x = 3 ; variables: short v(t, x) ; v:u = "K" ; int s ; :n = 1s, 2s, 3s ;
+SMALL = b"""netcdf t { dimensions: t = UNLIMITED ; x = 3 ;
+variables: short v(t, x) ; v:u = "K" ; int s ; :n = 1s, 2s, 3s ;
 data: v = 1, 2, 3, 4 ; s = -1 ; }"""
 
 CLASSIC_BYTES = """
@@ -331,11 +332,11 @@ CLASSIC_BYTES = """
 0000000b 00000002                                                 # two variables
 00000001 76000000 00000002 00000000 00000001                      # v(t, x)
 0000000c 00000001 00000001 75000000 00000002 00000001 4b000000    # u: one char
-00000003 00000008 000000b0                                        # short; 8 bytes a record with padding; where it begins
+00000003 00000008 000000b0                                        # short; 8 bytes a record; where it begins
 00000001 73000000 00000000 00000000 00000000                      # s, a scalar without attributes
 00000004 00000004 000000ac                                        # int; 4 bytes; where it begins
 ffffffff                                                          # s
-0001 0002 0003                                                    # the first record; the only record variable has no padding
+0001 0002 0003                                                    # the first record, without padding
 0004 8001 8001                                                    # the second, filled
 """
 
