@@ -1,7 +1,7 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md and others what stands between
-`<!-- NAME -->` and `<!-- end -->`.
+docs/CODES.md, docs/types.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md and others what stands
+between `<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+import types_page  # noqa: E402
 
 from nczarr import registry  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
@@ -42,6 +46,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
     yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+    yield ROOT / "docs" / "types.md", types_page.page()
     yield inserted("README.md", "formats", table())
     yield inserted("docs/FORMATS.md", "formats", table())
     yield inserted("docs/ncgen-differences.md", "differences", differences())
