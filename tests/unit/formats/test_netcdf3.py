@@ -202,6 +202,14 @@ def test_records_lie_side_by_side_and_a_lone_one_without_gaps() -> None:
     assert lay_out(one, "nc3").places["/ra"].padded == 4
 
 
+@pytest.mark.parametrize("piece", [4, 16, 1 << 22])
+def test_a_lone_record_variable_of_any_size_has_no_gaps(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "PIECE", piece)
+    values = np.arange(18, dtype="i1").reshape(2, 3, 3)
+    dataset = checked(simple({"f": ("byte", ()), "r": ("byte", (2, 3, 3))}, 2), {"/f": 7, "/r": values})
+    assert b"".join(pieces(dataset)).endswith(bytes.fromhex("07818181") + bytes(range(18)))
+
+
 def test_a_header_alone_needs_no_numpy(tmp_path: Any) -> None:
     source = tmp_path / "t.cdl"
     source.write_text(
@@ -247,6 +255,8 @@ G2, G4 = 2**31, 2**32
         ({"a": ("byte", (4,)), "b": ("double", (10**6, 10**4)), "ra": ("byte", (1,))}, "nc5"),
         ({"ra": ("byte", (1, 4)), "rb": ("double", (1, 10**6, 10**4))}, "nc3"),
         ({"rb": ("double", (1, 10**6, 10**4)), "ra": ("byte", (1, 4))}, "nc5"),
+        ({"rb": ("double", (1, 10**6, 10**4)), "a": ("byte", (4,))}, "nc3"),
+        ({"ra": ("byte", (1, 4)), "b": ("double", (10**6, 10**4))}, "nc5"),
         ({"ra": ("short", (1, G2 // 4, 2)), "rb": ("byte", (1, 4))}, "nc6"),
         ({"a": ("double", (2**30, 2**29)), "b": ("double", (2**30, 2**30))}, "nc4"),
     ],
