@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 SLAB = 1 << 17
 """Bytes read at once."""
 
-SMALL = 256
-"""Shorter lists are read literal by literal: numpy's import alone costs more than they do."""
-
 MOST_ODD = 256
 """Odd bytes in a slab of fractions above which numpy is quicker than `decimals`."""
 
@@ -57,8 +54,6 @@ def read_numbers(
     source: Source, start: int, end: int, type_name: str, fill: Constant | None, report: Report
 ) -> NDArray[Any] | None:
     """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
-    if end - start < SMALL:
-        return None
     out = _Growing()
     at = start
     reader = _Slabs(type_name, fill)
