@@ -77,12 +77,8 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     Raises OSError where the file system refuses.
     """
     path = path.rstrip("/") or path
-    if not options.overwrite and os.path.lexists(path):
-        report.error("target-exists", f"`{path}` exists", helps=["`--overwrite` replaces it"])
+    if not _is_free(path, form, report, options):
         return False
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     settled = settle(checked, form, report, options)
     if settled is None:
         return False
@@ -104,6 +100,23 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     return True
 
 
+def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
+    from nczarr.stores.obstacle import obstacle
+
+    if os.path.lexists(path):
+        problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
+        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
+        if problem is not None:
+            report.error("target-exists", f"`{path}` {problem}", helps=helps)
+        return problem is None
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
+        raise OSError(error, os.strerror(error), folder)
+    return True
+
+
 def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
     from nczarr.passes.plan import plan
     from nczarr.stores.single import beside
@@ -112,7 +125,8 @@ def _build(checked: Checked, path: str, form: Format, report: Report, options: O
     if planned is None or report.errors or form.build is None:
         return False
     with beside(path) as unfinished:
-        done: bool = registry.load(form.build)(planned, unfinished.path, report)
+        place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
+        done: bool = registry.load(form.build)(planned, place, report)
         if not done:
             unfinished.discard()
     return done
