@@ -13,22 +13,28 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.peers import corpus  # noqa: E402
-from tests.peers.survey import survey  # noqa: E402
+from tests.peers.survey import FORMATS, survey  # noqa: E402
 from tests.peers.worker import Worker  # noqa: E402
 
 PAGE = ROOT / "docs" / "compatibility.md"
 HEAD = """# What other programs see of our stores
 
-Every CDL file of the netCDF project's tests that compiles is written as `nczarr` and as `zarr2`; libnetcdf {netcdf},
-zarr-python {zarr}, xarray {xarray} and tensorstore {tensorstore} open both and read every variable. Numbers count
-variables, or parts of variables that are stored as a group. `docs/compatibility.py` made this page; the tests in
-`tests/peers` demand that no dataset fails to open and that no value, type, dimension name or attribute differs.
+Every CDL file of the netCDF project's tests that compiles is written as `nczarr`, `zarr2`, `nczarr3` and `zarr3`, each
+as a folder and as a zip archive; zarr-python {zarr}, xarray {xarray} and tensorstore {tensorstore} open them all and
+read every variable, libnetcdf {netcdf} the folders of `nczarr`. Numbers count variables, or parts of variables that
+are stored as a group, of the folders; in the archives each reader sees the same. `docs/compatibility.py` made this
+page; the tests in `tests/peers` demand that no dataset fails to open and that no value, type, dimension name or
+attribute differs.
 
 - **equal**: the values are equal bit by bit, and so are dimension names; libnetcdf: types and attributes as well.
   A char reads as a string of one letter, an enum as its integers, an array field of a compound as its raw bytes.
 - **hidden**: stored, but not listed for libnetcdf, which would refuse the whole dataset because of it.
 - **shape only**: the reader opens the array and gives numpy no bytes of it.
-- **unknown**: the reader knows no such type or filter, says so, and reads everything else.
+- **unknown**: the reader knows no such type, filter or codec, says so, and reads everything else. tensorstore opens
+  array by array; of Zarr v3 it knows no texts or chars, of records only those of plain numbers, one field at a time, no
+  codec whose name begins with `numcodecs.`, and no array with two axes of one name, which the specification allows.
+
+In Zarr v3 a record or opaque array is never sharded: zarr-python {zarr} reads such arrays, but not in shards.
 
 """
 
@@ -63,7 +69,7 @@ def main(shared: Path) -> str:
     )
     page += "makes of the same text, except:\n\n"
     page += "".join(f"- {stem}, `{start.strip()}`: {reason}\n" for (stem, start), reason in corpus.EXCUSED.items())
-    for form in ("nczarr", "zarr2"):
+    for form in FORMATS:
         page += f"\n## {form}\n\n" + table(counts, form)
     return page
 

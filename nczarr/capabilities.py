@@ -26,8 +26,10 @@ class Arrays(NamedTuple):
 
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
     that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
-    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and no reader takes
-    it for missing data; `shards`: several chunks may lie in one key.
+    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
+    take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys,
+    which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
+    `netcdf_char`: chars may lie as only the netCDF library reads them.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -36,6 +38,9 @@ class Arrays(NamedTuple):
     lead: str = ""
     fill_needed: bool = False
     shards: bool = False
+    documents: frozenset[str] = frozenset()
+    reserved: str = ""
+    netcdf_char: bool = False
 
 
 class Capabilities(NamedTuple):

@@ -45,6 +45,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
     "ncz": blocks("notation"),
     "zarr2.txt": blocks("zarr2"),
     "zarr3.txt": blocks("zarr3"),
+    "nczarr3.txt": blocks("nczarr3"),
     "nczarr.txt": blocks("nczarr"),
 }
 

@@ -47,7 +47,10 @@ LAYERS: dict[str, int] = {
 """Layer by module or folder; the longest name that fits counts (STYLE §3)."""
 
 LONGEST = 400
-SIBLINGS = {("nczarr.formats.nczarr", "nczarr.formats.zarr2")}
+SIBLINGS = {
+    ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
+    ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
+}
 """Formats that may import another: (who, whom)."""
 
 LAZY = {"numpy", "numcodecs", "rich", "netCDF4", "h5py", "zarr", "xarray", "tensorstore", "hypothesis", "fsspec"}

@@ -91,6 +91,8 @@ def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
     name, _, word = spec.rpartition("=")
     if word in ("auto", "none") and (not name or name.startswith("/")):
         return [(name, word)]
+    if "=" not in spec:
+        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
     return [*_length_pairs(f"--shards {spec}", spec)]
 
 

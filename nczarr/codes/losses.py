@@ -113,10 +113,18 @@ CODES = (
         "unsafe-name",
         ERROR,
         "A name cannot be part of a store's keys: it has a slash or more than 255 bytes, starts with a dot, is "
-        "`zarr.json`, or a group and a variable beside it share it. Or it has no spelling in the text: CDL cannot name "
-        "anything `_`, nor begin a name with an invisible space.",
+        "`zarr.json` (in Zarr v3), or a group and a variable beside it share it. Or it has no spelling in the text: "
+        "CDL cannot name anything `_`, nor begin a name with an invisible space.",
         "$ nczarr compile -\nnetcdf t {\nvariables:\n  int " + "v" * 256 + " ;\n}\n",
         "Rename it, or write a text format, which holds any name.",
+    ),
+    Code(
+        "reserved-name",
+        WARNING,
+        "A name begins with two underscores, which the Zarr v3 specification keeps for itself. zarr-python, xarray and "
+        "tensorstore open it all the same; other readers may not.",
+        "$ nczarr compile - --to nczarr3\nnetcdf t {\nvariables:\n  int __v ;\n}\n",
+        "Rename it, or write `nczarr`, if all readers of Zarr v3 shall open the store.",
     ),
     Code(
         "unmatched-chunks",

@@ -8,7 +8,7 @@ CODES = (
     Code(
         "format-conflict",
         ERROR,
-        "The dataset uses something that the kind of netCDF file asked for cannot hold.",
+        "The dataset uses something that the kind of netCDF file cannot hold, or is too large for it.",
         "$ nczarr check - --kind nc3\nnetcdf t {\nvariables:\n  string s ;\n}\n",
         "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
     ),

@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.ast.storage import CODEC_IDS, Codec
-from nczarr.data.crc32c import crc32c
 
 DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
     CODEC_IDS[name] for name in ("deflate", "shuffle", "fletcher32", "bzip2", "blosc", "zstd", "gzip", "crc32c")
 )
 NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs has too, with the same encoded bytes."""
+
+LAST_HDF5 = 65535
+"""The largest number of a filter in HDF5."""
 
 BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 """Blosc's compressors by the number that the HDF5 filter uses."""
@@ -87,6 +89,11 @@ def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]
     return tuple(
         codec if plain or codec.id != GZIP else Codec(id=DEFLATE, parameters=codec.parameters) for codec in codecs
     )
+
+
+def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
+    """The chain for an HDF5 file, which has no codec with a number of ours: deflate for gzip, and no crc32c."""
+    return tuple(codec for codec in nearest(codecs, NUMCODECS) if codec.id <= LAST_HDF5)
 
 
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
@@ -196,6 +203,8 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
             packer = zlib.compressobj(level_of(codec), wbits=31)  # without a time: the same data give the same bytes
             return packer.compress(data) + packer.flush()
         case 65538:
+            from nczarr.data.crc32c import crc32c
+
             return data + crc32c(data).to_bytes(4, "little")
         case _:
             import numcodecs.registry

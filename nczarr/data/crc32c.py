@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
 
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024
@@ -21,10 +20,10 @@ def crc32c(data: bytes) -> int:
 
 @cache
 def _implementation() -> Callable[[bytes], int]:
-    if find_spec("google_crc32c") is None:
+    try:
+        import google_crc32c
+    except ImportError:
         return by_table
-    import google_crc32c
-
     value: Callable[[bytes], int] = google_crc32c.value
     return value
 

@@ -108,6 +108,6 @@ def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types, path
 def escape(name: str) -> str:
     """A field's name as one segment of a part's path: `%` and what stores keep for themselves as `%xx`."""
     text = name.replace("%", "%25").replace("/", "%2F")
-    if text.startswith(".") or text == "zarr.json":
+    if text.startswith((".", "__")) or text == "zarr.json":
         return f"%{ord(text[0]):02X}{text[1:]}"
     return text

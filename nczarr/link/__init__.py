@@ -13,21 +13,23 @@ if TYPE_CHECKING:
     from nczarr.diagnostics import Report
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
+    from nczarr.stores.base import Store
 
 
 def store(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
-    """Write a dataset to a new folder, whole or not at all. False: an error stands in the report, and no target.
+    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all.
+
+    False: an error stands in the report, and no target.
 
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
     from nczarr.link.run import fill
     from nczarr.passes.plan import plan
-    from nczarr.stores.directory import DirectoryTarget
 
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
         return False
-    target = DirectoryTarget(path, overwrite=options.overwrite)
+    target = _target(path, overwrite=options.overwrite)
     try:
         fill(planned, target, report)
         if report.errors:
@@ -36,6 +38,17 @@ def store(checked: Checked, path: str, form: Format, report: Report, options: Op
     finally:
         target.abort()
     return True
+
+
+def _target(path: str, *, overwrite: bool) -> Store:
+    """The store in the making that the path's suffix tells."""
+    if path.lower().endswith(".zip"):
+        from nczarr.stores.zip import ZipTarget
+
+        return ZipTarget(path, overwrite=overwrite)
+    from nczarr.stores.directory import DirectoryTarget
+
+    return DirectoryTarget(path, overwrite=overwrite)
 
 
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:

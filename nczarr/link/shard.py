@@ -29,17 +29,21 @@ def shard_bytes(array: Array, index: Index) -> bytes | None:
     """The bytes of one shard; None if it holds nothing but fill."""
     layout = array.target.layout
     assert layout.shards is not None
-    body, entries = bytearray(), []
+    pieces: list[bytes] = []
+    entries: list[bytes] = []
+    end = 0
     for chunk, inside in _chunks(layout.shape, layout.chunks, layout.shards, index):
         data = chunk_bytes(array, chunk) if inside else None
-        entries.append(ABSENT if data is None else struct.pack("<QQ", len(body), len(data)))
-        body += data or b""
-    if not body and all(entry == ABSENT for entry in entries):
+        if data is None:
+            entries.append(ABSENT)
+            continue
+        entries.append(struct.pack("<QQ", end, len(data)))
+        pieces.append(data)
+        end += len(data)
+    if not pieces:
         return None
     table = b"".join(entries)
-    body += table
-    body += crc32c(table).to_bytes(4, "little")
-    return bytes(body)
+    return b"".join((*pieces, table, crc32c(table).to_bytes(4, "little")))
 
 
 def _chunks(

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import struct
-import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics import Report
+from nczarr.passes.decimals import decimals, parsed
 from nczarr.passes.numerals import single
 from nczarr.source import Buffer, Source
 
@@ -29,11 +30,16 @@ SMALL = 256
 
 _ODD_IN_INTEGERS = bytes(code not in b"0123456789+-, \t\r\n\f" for code in range(256))
 _ODD_IN_REALS = bytes(code not in b"0123456789+-.eE, \t\r\n\f" for code in range(256))
-"""Tables that mark each byte numpy would not read as a number of the kind."""
+_ODD_IN_DECIMALS = bytes(code not in b"0123456789+-., \t\r\n\f" for code in range(256))
+"""Tables that mark each byte that does not belong to a number as numpy, or `decimals`, reads it."""
+
+MOST_ODD = 256
+"""Odd bytes in a slab of fractions above which numpy is quicker than `decimals`."""
 
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 _COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
+_EXPONENT = re.compile(rb"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)[eE][+-]?[0-9]++")
 _ODD = re.compile(
     rb"([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)"
     rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
@@ -64,8 +70,9 @@ def read_numbers(
     reader = _Slabs(type_name, fill)
     try:
         while at < end:
-            stop = _cut(source.data, at, end)
-            numbers = reader.read(bytes(source.data[at:stop]), last=stop >= end)
+            text = _cut(source.data, at, end)
+            stop = at + len(text)
+            numbers = reader.read(text, last=stop >= end)
             out.extend(numbers, remaining=(end - at) / (stop - at))
             at = stop
     except _GiveUp:
@@ -98,8 +105,8 @@ class _Growing:
         return None if self.room is None else self.room[: self.length]
 
 
-def _cut(data: Buffer, at: int, end: int) -> int:
-    """Where a slab that begins at `at` ends: behind its last comma that no comment holds."""
+def _cut(data: Buffer, at: int, end: int) -> bytes:
+    """The slab that begins at `at`: up to its last comma that no comment holds, which it includes."""
     size = SLAB
     while at + size < end:
         piece = bytes(data[at : at + size])
@@ -108,10 +115,10 @@ def _cut(data: Buffer, at: int, end: int) -> int:
         for low, high in [*reversed(comments), (0, 0)]:
             comma = piece.rfind(b",", high, limit)
             if comma >= 0:
-                return at + comma + 1
+                return piece[: comma + 1]
             limit = low
         size *= 2
-    return end
+    return bytes(data[at:end])
 
 
 class _Slabs:
@@ -124,6 +131,7 @@ class _Slabs:
 
         self.atomic = ATOMIC[type_name]
         self.dtype = np.dtype(NUMPY[type_name])
+        self.fractions = self.atomic.is_float
         self.fill = b""
         if fill is not None and isinstance(fill.data, bytes):
             value = struct.unpack(f"<{self.atomic.code}", fill.data)[0]
@@ -133,33 +141,57 @@ class _Slabs:
         """The numbers of one slab. Raises _GiveUp."""
         if b"/" in text:
             text = _COMMENT.sub(b" ", text)
+        suspect = _is_suspect(text)
+        if self.fractions and not suspect:
+            found = self._decimals(text, last=last)
+            if found is not None:
+                return self._narrow(found)
+            self.fractions = False  # as the first slab, so the others
         odd = text.translate(_ODD_IN_INTEGERS if self.atomic.is_integer else _ODD_IN_REALS)
         if b"\1" in odd:
             text = self._rewrite(text, odd)
-        stripped = text.rstrip()
-        if not last:
-            stripped = stripped[:-1]  # the comma at which the slab was cut
-        if _is_doubtful(stripped):
+        stripped = _stripped(text, last=last)
+        if suspect and _is_doubtful(stripped):
             raise _GiveUp
-        return self._parse(stripped, _commas(stripped) + 1)
+        return self._narrow(self._parse(stripped, _commas(stripped) + 1))
 
     def _rewrite(self, text: bytes, odd: bytes) -> bytes:
         """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
-        import numpy as np
-
         pieces: list[bytes] = []
         done = 0
-        for at in np.flatnonzero(np.frombuffer(odd, bool)).tolist():
-            if at < done:
-                continue
-            start = max(text.rfind(b",", done, at) + 1, done)
-            end = text.find(b",", at)
-            end = len(text) if end < 0 else end
+        for start, end in _odd_tokens(text, odd):
             pieces.append(text[done:start])
             pieces.append(self._plain(text[start:end].strip()))
             done = end
         pieces.append(text[done:])
         return b" ".join(pieces)
+
+    def _decimals(self, text: bytes, *, last: bool) -> NDArray[Any] | None:
+        """The numbers of a slab with hardly an exponent in it; None: let numpy see. Raises _GiveUp."""
+        import numpy as np
+
+        odd = text.translate(_ODD_IN_DECIMALS)
+        commas = np.frombuffer(text, np.uint8) == 44
+        pieces: list[bytes] = []
+        places: list[int] = []
+        values: list[float] = []
+        done = place = 0
+        if b"\1" in odd:
+            if np.count_nonzero(np.frombuffer(odd, np.uint8)) > MOST_ODD:
+                return None
+            for start, end in _odd_tokens(text, odd):
+                token = text[start:end].strip()
+                place += int(np.count_nonzero(commas[done:start]))
+                places.append(place)
+                values.append(float(token if _EXPONENT.fullmatch(token) else self._plain(token)))
+                pieces += (text[done:start], b"0")
+                done = end
+        pieces.append(text[done:])
+        stripped = _stripped(b"".join(pieces), last=last)
+        found = decimals(stripped, int(np.count_nonzero(commas)) + last)
+        if found is not None and places:
+            found[places] = values
+        return found
 
     def _parse(self, text: bytes, count: int) -> NDArray[Any]:
         import numpy as np
@@ -169,17 +201,12 @@ class _Slabs:
             wide = np.uint64 if self.atomic.name == "uint64" else np.int64
             if wide is np.uint64 and b"-" in text:
                 raise _GiveUp
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                found = np.fromstring(text, dtype=wide, sep=",")
-            except (DeprecationWarning, ValueError):
-                raise _GiveUp from None
-        if len(found) != count:
+        found = parsed(text, wide)
+        if found is None or len(found) != count:
             raise _GiveUp
         if self.atomic.is_float and np.signbit(found[found == 0]).any() and _INTEGER_ZERO.search(text):
             raise _GiveUp  # `-0` is an integer, and has no sign; `-0.` has
-        return self._narrow(found)
+        return found
 
     def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
         """The numbers in the variable's own type, if they all fit."""
@@ -229,11 +256,44 @@ class _Slabs:
         return b"%d" % value
 
 
+def _odd_tokens(text: bytes, odd: bytes) -> Iterator[tuple[int, int]]:
+    """Where the tokens between commas that hold a marked byte begin and end."""
+    import numpy as np
+
+    done = 0
+    for at in np.flatnonzero(np.frombuffer(odd, bool)).tolist():
+        if at < done:
+            continue
+        start = max(text.rfind(b",", done, at) + 1, done)
+        end = text.find(b",", at)
+        done = len(text) if end < 0 else end
+        yield start, done
+
+
+def _stripped(text: bytes, *, last: bool) -> bytes:
+    """A slab without the comma at which it was cut."""
+    text = text.rstrip()
+    return text if last else text[:-1]
+
+
 def _commas(text: bytes) -> int:
     """Number of commas (numpy counts frequent bytes several times faster than `bytes.count`)."""
     import numpy as np
 
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 44))
+
+
+def _is_suspect(text: bytes) -> bool:
+    """Whether `_is_doubtful` has to look: a quick sieve, in which some exponents and words are caught as well."""
+    import numpy as np
+
+    codes = np.frombuffer(b" " + text + b" ", np.uint8)
+    digit = (codes - 48) < 10
+    begun = digit | (codes == 46)
+    sign = (codes == 45) | (codes == 43)
+    if (sign[1:-1] & ~begun[2:]).any():
+        return True
+    return bool(((codes[1:-1] == 48) & digit[2:] & ~begun[:-2]).any())
 
 
 _CLASSES = bytes(

@@ -1,4 +1,4 @@
-"""What a netCDF-4 file loses of a dataset, storage aside: texts with NUL bytes, lengths that nothing has.
+"""What a netCDF-4 file loses of a dataset, storage aside: texts with NUL bytes, NIL in attributes, some lengths.
 
 Strings end at their first NUL for the netCDF library, dimensions of length 0 grow, an unlimited dimension is as long
 as the variables along it.
@@ -27,6 +27,14 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
             yield Loss("unlimited", "annotation", path, text, dimension.span)
     yield from cut_strings(checked, checked.parts)
+    owners = [(path, group.attributes) for path, group in checked.groups.items()]
+    owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
+    for path, attributes in owners:
+        for attribute in attributes:
+            if without_nil(attribute.value, checked.types) is not attribute.value:
+                where = f"attribute `{attribute.name}` of `{path}`"
+                text = f"{where} has NIL in a list of strings, which would become an empty text"
+                yield Loss("lost-nil", "value", path, text, attribute.span)
 
 
 def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
@@ -50,6 +58,23 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         if _has_nul(attribute.value):
             text = f"attribute `{attribute.name}` of `{path}` has a string with a NUL byte, where it would end"
             yield Loss("cut-string", "value", path, text, attribute.span)
+
+
+def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
+    """The constant with empty texts for NIL in lists of strings; itself if there is none.
+
+    libnetcdf 4.10.1 crashes on such an attribute, because it copies every text of the list.
+    """
+    data = constant.data
+    if isinstance(data, bytes):
+        return constant
+    if constant.type == "string":
+        return Constant.strings(item or b"" for item in data) if listed and None in data else constant  # type: ignore[misc]
+    inside = isinstance(types.get(constant.type), VlenType)
+    items = tuple(without_nil(item, types, listed=inside) for item in data if isinstance(item, Constant))
+    if all(new is old for new, old in zip(items, data, strict=True)):
+        return constant
+    return Constant(type=constant.type, count=constant.count, data=items)
 
 
 def _has_nul(constant: Constant) -> bool:

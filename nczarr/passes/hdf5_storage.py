@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
+from nczarr.data.codecs import of_hdf5
 
 COMPACT_BYTES = 1 << 16
 """Above this a variable cannot be compact: its data lie in the header of the object."""
@@ -21,9 +22,11 @@ _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
 """What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
 
 
-def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int) -> tuple[Storage, list[str]]:
-    """The storage of a variable; `itemsize`: bytes of a value in memory."""
+def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed: bool) -> tuple[Storage, list[str]]:
+    """The storage of a variable; `itemsize`: bytes of a value in memory; `fixed`: it holds no strings and lists."""
     unmet = list(_unmet(wish, shape, itemsize))
+    if wish.no_fill and not fixed:
+        unmet.append("_NoFill of values that are pointers")
     layout, chunks = wish.layout, wish.chunks
     if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         layout = None
@@ -32,9 +35,9 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int) -> tuple[
     made = Storage(
         layout="chunked" if wish.chunks is not None and shape else layout,
         chunks=chunks if shape else None,
-        codecs=pipeline(wish.codecs) if shape else (),
+        codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
         endian=wish.endian,
-        no_fill=wish.no_fill,
+        no_fill=wish.no_fill and fixed,
         quantize=wish.quantize,
     )
     return (wish if made == wish else made), unmet
@@ -47,7 +50,10 @@ def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
 
 
 def _unmet(wish: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str]:
-    if pipeline(wish.codecs) != wish.codecs:
+    codecs = of_hdf5(wish.codecs)
+    if codecs != wish.codecs:
+        yield "codecs that HDF5 has not"
+    if pipeline(codecs) != codecs:
         yield "the order of filters"
     if wish.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         yield f"compact storage of more than {COMPACT_BYTES} bytes"

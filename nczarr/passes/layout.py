@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nczarr.ast import Storage, Variable
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
-from nczarr.data.codecs import expressible, portable
+from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Parts
@@ -96,7 +96,7 @@ def _target(
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
-        if type_name == "char" and options.char_netcdf:
+        if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
             dtype = dtype.replace("<", ">")
@@ -108,7 +108,8 @@ def _target(
         chunks = inner_chunks(wish, default_chunks(one.shape, itemsize), one.shape)
     sound = problem(wish, chunks, one.shape, itemsize) is None
     shards = shard_shape(wish, chunks, one.shape, itemsize) if sound else None
-    codecs = portable(storage.codecs, itemsize) if expressible(storage.codecs, arrays.codecs) else ()
+    codecs = nearest(storage.codecs, arrays.codecs)
+    codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
     fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)

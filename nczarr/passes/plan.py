@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.ast import Storage
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Format
+from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
 from nczarr.data.fills import Repeated
 from nczarr.data.parts import is_fixed, size
@@ -55,7 +55,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
-    _check_keys(checked, report)
+    _check_keys(checked, form.capabilities.arrays, report)
     wishes = wishes_of(checked, form.name, form.capabilities.arrays, options, report)
     if report.errors > before:
         return None
@@ -72,12 +72,16 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         storage[path] = storage_of(path, variable, checked.shapes[path], wishes, itemsize)
         shards = wishes.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
-        _check_shards(path, shards, targets[path], checked, report)
+        _check_shards(path, shards, targets[path], checked, options, report)
         found += _unmet(path, storage[path], checked, form, itemsize)
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
     _tell(found, form, options, report)
-    if options.char_netcdf and any(variable.type == "char" for variable in checked.variables.values()):
+    if (
+        options.char_netcdf
+        and arrays.netcdf_char
+        and any(variable.type == "char" for variable in checked.variables.values())
+    ):
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
     if report.errors > before:
@@ -109,17 +113,20 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
     report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
-def _check_keys(checked: Checked, report: Report) -> None:
+def _check_keys(checked: Checked, arrays: Arrays, report: Report) -> None:
     """Report names that cannot be a segment of a key, or that two children of one group share."""
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
         children = [(variable.name, "variable", variable.span) for variable in group.variables]
         children += [(child.name, "group", child.span) for child in group.groups]
         for name, what, span in children:
-            problem = _key_problem(name)
+            problem = _key_problem(name, arrays)
             if problem is None and name in taken:
                 problem = f"is also the name of a {taken[name]}"
             taken[name] = what
+            if problem is None and arrays.reserved and name.startswith(arrays.reserved):
+                text = f"the name of {what} `{names.join(path, name)}` begins with `{arrays.reserved}`"
+                report.warning("reserved-name", text, span, helps=["Zarr v3 keeps such names for itself"])
             if problem is not None:
                 helps = ["rename it, or write `cdl`, `notation` or `ast`"]
                 report.error(
@@ -131,12 +138,14 @@ def _check_keys(checked: Checked, report: Report) -> None:
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
 
 
-def _key_problem(name: str) -> str | None:
+def _key_problem(name: str, arrays: Arrays) -> str | None:
     """Why a name cannot be one segment of a store's keys; None if it can."""
     if "/" in name or "\0" in name:
         return "has a character that no key can have"
-    if name.startswith(".") or name == "zarr.json":
-        return "is kept for the store's own keys: they start with a dot, or are `zarr.json`"
+    if name.startswith("."):
+        return "starts with a dot, as the store's own keys do"
+    if name in arrays.documents:
+        return "is that of a document of the store"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
 
@@ -151,7 +160,7 @@ def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize
     """Storage that even a chunked store cannot follow: filters without a name, chunks beyond measure."""
     span = checked.variables[path].span
     arrays = form.capabilities.arrays
-    if arrays is not None and not codecs.expressible(storage.codecs, arrays.codecs):
+    if arrays is not None and not codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs):
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
     elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
         yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)
@@ -167,18 +176,27 @@ def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) 
         yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
 
 
-def _check_shards(path: str, wish: Wish, targets: dict[str, Target], checked: Checked, report: Report) -> None:
-    """Report shards that were asked for in numbers and cannot be made of the variable's chunks."""
+def _check_shards(
+    path: str, wish: Wish, targets: dict[str, Target], checked: Checked, options: Options, report: Report
+) -> None:
+    """Report shards that were asked for in numbers and cannot be made of the variable's chunks, or of its type."""
+    span = checked.variables[path].span
     whole = targets.get("")
-    if whole is None or isinstance(wish, str) or not can_shard(whole.layout.dtype):
+    if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
+        text = f"variable `{path}` has records or opaque values, which are not written in shards"
+        report.error("unmatched-shards", text, span, helps=["zarr-python could not read them there"])
         return
-    layout = whole.layout
-    descr = layout.dtype
-    itemsize = int(descr[2:]) if isinstance(descr, str) and descr != "|O" else 16
-    wrong = problem(wish, layout.chunks, layout.shape, itemsize)
-    if wrong is not None:
-        helps = [f"its chunks are {'×'.join(map(str, layout.chunks))}; `--chunks` asks for others"]
-        report.error("unmatched-shards", f"variable `{path}`: {wrong}", checked.variables[path].span, helps=helps)
+    for target in targets.values():
+        layout = target.layout
+        if isinstance(wish, str) or layout.shape != checked.shapes[path] or not can_shard(layout.dtype):
+            continue
+        itemsize = int(layout.dtype[2:]) if layout.dtype != "|O" else 16
+        wrong = problem(wish, layout.chunks, layout.shape, itemsize)
+        if wrong is not None:
+            lengths = ", ".join(map(str, layout.chunks))
+            helps = [f"its chunk lengths are {lengths}; `--chunks` asks for others"]
+            report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
+            return
 
 
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:

@@ -47,8 +47,9 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if NETCDF_KINDS[kind].storage:
         for path, wish in storage.items():
             variable = named.variables[path]
+            fixed = is_fixed(variable.type, named.types)
             itemsize = struct(variable.type, named.types).size
-            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize)
+            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, fixed=fixed)
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
     else:

@@ -9,7 +9,7 @@ them, but not in shards.
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from nczarr.data.source import Descr
 from nczarr.passes.chunks import LARGEST_CHUNK
@@ -24,7 +24,7 @@ Wish: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
 """What is asked for one variable: lengths have a None for each dimension that nobody named."""
 
 
-def can_shard(dtype: Descr) -> bool:
+def can_shard(dtype: Descr) -> TypeGuard[str]:
     """Whether arrays of this element type are written in shards."""
     return isinstance(dtype, str) and dtype[1] != "V"
 

@@ -13,6 +13,10 @@ from typing import Protocol
 class Store(Protocol):
     """Bytes by key. Methods raise OSError where the medium fails, UnsafeKeyError for a key that is none."""
 
+    @property
+    def sequential(self) -> bool:
+        """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
+
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
 

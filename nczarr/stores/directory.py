@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from nczarr.stores.base import safe_key
+from nczarr.stores.place import put_in_place
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -48,15 +49,15 @@ class DirectoryStore:
 class DirectoryTarget(DirectoryStore):
     """A folder in the making. Raises FileExistsError if the target is there already and may not be overwritten."""
 
+    sequential = False
+
     def __init__(self, path: str, *, overwrite: bool = False) -> None:
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        identity = os.urandom(4).hex()
-        super().__init__(f"{path}.partial-{identity}")
+        super().__init__(f"{path}.partial-{os.urandom(4).hex()}")
         self.target = path
         self.overwrite = overwrite
-        self._aside = f"{path}.replaced-{identity}"
         self._made: set[str] = {""}
         self._open = True
         os.mkdir(self.path)
@@ -85,18 +86,7 @@ class DirectoryTarget(DirectoryStore):
 
     def finish(self) -> None:
         """Put the folder in its place, in one rename. Raises OSError, and leaves an old target as it was."""
-        if os.path.lexists(self.target):
-            if not self.overwrite:
-                raise FileExistsError(f"{self.target} exists")
-            os.rename(self.target, self._aside)
-            try:
-                os.rename(self.path, self.target)
-            except OSError:
-                os.rename(self._aside, self.target)
-                raise
-            _remove(self._aside)
-        else:
-            os.rename(self.path, self.target)
+        put_in_place(self.path, self.target, overwrite=self.overwrite)
         self._open = False
 
     def abort(self) -> None:
@@ -106,12 +96,3 @@ class DirectoryTarget(DirectoryStore):
 
             shutil.rmtree(self.path, ignore_errors=True)
             self._open = False
-
-
-def _remove(path: str) -> None:
-    if os.path.isdir(path) and not os.path.islink(path):
-        import shutil
-
-        shutil.rmtree(path)
-    else:
-        os.unlink(path)

@@ -10,6 +10,8 @@ from nczarr.stores.base import safe_key
 class MemoryStore:
     """A dict of keys; `finish` does nothing, `abort` empties it."""
 
+    sequential = False
+
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
         self.finished = False

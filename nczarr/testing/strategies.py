@@ -43,6 +43,7 @@ from nczarr.testing.arrays import parts_of
 
 INTEGERS = tuple(name for name, atomic in ATOMIC.items() if atomic.is_integer)
 CLASSIC = ("byte", "char", "short", "int", "float", "double")
+CDF5 = tuple(name for name in ATOMIC if name != "string")
 _WORDS = (
     "time", "lat", "x", "group", "dimension", "float", "int", "byte", "fill", "none", "unlimited", "NaN", "data",
     "types", "variables", "enum", "a b", "a|b", "1st", "é", "日本", "a.b", "x-1", "50%", "what?",
@@ -130,13 +131,13 @@ def _strings() -> st.SearchStrategy[bytes | None]:
 class _Scene:
     """What has been declared so far in one dataset, in the order of a text."""
 
-    def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool) -> None:
+    def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool, wide: bool) -> None:
         self.draw = draw
         self.cdl = cdl
-        self.classic = classic
+        self.classic = classic or wide
         self.types: dict[str, UserType] = {}
         self.dimensions: dict[str, Dimension] = {}
-        self.atomic = CLASSIC if classic else tuple(ATOMIC)
+        self.atomic = CDF5 if wide else CLASSIC if classic else tuple(ATOMIC)
 
     def some(self, most: int) -> int:
         return self.draw(st.integers(0, most))
@@ -298,10 +299,13 @@ def _codecs() -> st.SearchStrategy[Codec]:
 
 
 @st.composite
-def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False) -> Dataset:
-    """A valid dataset. `cdl`: only what CDL can say; `classic`: only what a netCDF-3 file can hold."""
-    members = _Scene(draw, cdl=cdl or classic, classic=classic).group("/", 0)
-    kinds = ("nc3", "nc6", "nc7", None) if classic else ("nc4", None)
+def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False) -> Dataset:
+    """A valid dataset. `cdl`: only what CDL can say; `classic`: only what a netCDF-3 file can hold; `wide`: with the
+    types of CDF-5.
+    """
+    classic = classic or wide
+    members = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide).group("/", 0)
+    kinds = ("nc5", None) if wide else ("nc3", "nc6", "nc7", None) if classic else ("nc4", None)
     name = draw(st.one_of(st.just("sample"), legal_names()))
     if cdl or classic:
         name = "".join(character for character in name if character > " " and character not in "{}/\"'\\")
@@ -311,10 +315,10 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False) -> Da
 
 @st.composite
 def datasets_with_data(
-    draw: st.DrawFn, *, cdl: bool = False, classic: bool = False
+    draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False
 ) -> tuple[Dataset, dict[str, Parts]]:
     """A valid dataset and, for most of its variables, arrays in memory; a variable without arrays is all fill."""
-    dataset = draw(datasets(cdl=cdl, classic=classic))
+    dataset = draw(datasets(cdl=cdl, classic=classic, wide=wide))
     found = list(walk.groups(dataset))
     types = {names.join(path, node.name): node for path, group in found for node in group.types}
     lengths = {names.join(path, node.name): node.size for path, group in found for node in group.dimensions}
@@ -323,6 +327,6 @@ def datasets_with_data(
         for variable in group.variables:
             shape = tuple(each if isinstance(each, int) else lengths[each] for each in variable.dimensions)
             if math.prod(shape) <= 12 and draw(st.integers(0, 3)):
-                values = draw(constants(variable.type, types, math.prod(shape), cdl=cdl or classic))
+                values = draw(constants(variable.type, types, math.prod(shape), cdl=cdl or classic or wide))
                 parts[names.join(path, variable.name)] = parts_of(values, shape, types)
     return dataset, parts

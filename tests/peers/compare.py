@@ -65,6 +65,36 @@ def attributes(seen: dict[str, Any], wanted: tuple[Attribute, ...], where: str) 
             yield f"{where}:{item.name}: {type_name} {value!r} instead of {item.value.type} {data!r}"
 
 
+def plain_attributes(seen: dict[str, Any], wanted: tuple[Attribute, ...], *, fills: bool = False) -> Iterator[str]:
+    """Attributes as JSON shows them, in order; those of a variable without its `_FillValue`, which readers code.
+
+    xarray takes every name that begins with `_nc` for netCDF's own and hides it.
+    """
+    left_out = HIDDEN if fills else HIDDEN | {"_FillValue"}
+    named = {item.name: plain(item.value).value for item in wanted}
+    shown, found = (
+        {name: value for name, value in side.items() if name not in left_out and not name.startswith("_nc")}
+        for side in (named, seen)
+    )
+    shown = {name: value for name, value in shown.items() if value is not None}
+    if list(found.items()) != list(shown.items()):
+        yield f"attributes {found!r:.300} instead of {shown!r:.300}"
+
+
+def masks(seen: dict[str, Any], wanted: Expected) -> Iterator[str]:
+    """The `_FillValue` of numbers as xarray shows it, bit by bit; none where the dataset has none.
+
+    Zarr v2 declares the default fill value of numbers too, which xarray then takes for one.
+    """
+    own = [item.value for item in wanted.attributes if item.name == "_FillValue"]
+    if not own or own[0].type not in ATOMIC_SIZE:
+        return
+    dtype = {"float": "<f4", "double": "<f8"}.get(own[0].type)
+    value = np.array(own[0].as_numbers()[0], dtype)
+    if "_FillValue" not in seen or np.array(seen["_FillValue"], dtype).tobytes() != value.tobytes():
+        yield f"_FillValue {seen.get('_FillValue')!r} instead of {value!r}"
+
+
 def netcdf_variable(seen: dict[str, Any], wanted: Expected, where: str) -> Iterator[str]:
     """A variable through libnetcdf: chars come as one-letter strings, enums as their integers."""
     type_name = {"char": "string", "enum": wanted.base}.get(wanted.type, wanted.type)

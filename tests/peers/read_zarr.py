@@ -1,7 +1,7 @@
-"""Reads a store through zarr-python, xarray and tensorstore.
+"""Reads a store, a folder or a zip archive, through zarr-python, xarray and tensorstore.
 
-Answer: {"zarr": {path: {"dtype", "values", "dimensions", "attributes"}}, "xarray": the same or {"error"} by group,
-"tensorstore": {path: values or {"error"}}}.
+Answer: {"zarr": {path: {"dtype", "values", "dimensions", "attributes"}}, "groups": {path: attributes},
+"xarray": as "zarr", or {"error"} by group, "tensorstore": {path: values or {"error"}}}.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def plain(values: Any) -> Any:
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
-def members(group: zarr.Group, path: str, found: dict[str, Any], groups: list[str]) -> None:
-    groups.append(path)
+def members(group: zarr.Group, path: str, found: dict[str, Any], groups: dict[str, Any]) -> None:
+    groups[path] = dict(group.attrs)
     for name, member in sorted(group.members()):
         inside = f"{path}{name}"
         if isinstance(member, zarr.Group):
             members(member, inside + "/", found, groups)
             continue
+        version3 = member.metadata.zarr_format == 3
+        names = member.metadata.dimension_names if version3 else member.attrs.get("_ARRAY_DIMENSIONS")
         found[inside] = {
             "dtype": str(member.dtype),
             "values": plain(member[...]) if member.size <= LARGEST else None,
-            "dimensions": list(member.metadata.dimension_names or ())
-            if member.metadata.zarr_format == 3
-            else list(member.attrs.get("_ARRAY_DIMENSIONS", [])),
+            "dimensions": list(names or ()),
             "attributes": dict(member.attrs),
         }
 
@@ -45,12 +45,15 @@ def members(group: zarr.Group, path: str, found: dict[str, Any], groups: list[st
 def through_xarray(path: str, group: str) -> dict[str, Any]:
     found = {}
     options: dict[str, Any] = {"consolidated": False, "group": group or None}
-    with xarray.open_zarr(path, decode_cf=False, chunks=None, **options) as dataset:
+    with xarray.open_zarr(opened(path), decode_cf=False, chunks=None, **options) as dataset:
         for name in dataset.variables:
             variable = dataset[name]
             values = plain(variable.load().values) if variable.size <= LARGEST else None
-            found[f"{group}{name}"] = {"dimensions": list(variable.dims), "values": values}
-    with xarray.open_dataset(path, engine="zarr", decode_times=False, **options) as dataset:
+            attributes = {
+                key: value.item() if hasattr(value, "item") else value for key, value in variable.attrs.items()
+            }
+            found[f"{group}{name}"] = {"dimensions": list(variable.dims), "values": values, "attributes": attributes}
+    with xarray.open_dataset(opened(path), engine="zarr", decode_times=False, **options) as dataset:
         for name in dataset.variables:  # with fill values at work
             if dataset[name].size <= LARGEST:
                 dataset[name].load()
@@ -61,27 +64,35 @@ def through_tensorstore(path: str, names: list[str], zarr_format: int) -> dict[s
     found: dict[str, Any] = {}
     driver = "zarr3" if zarr_format == 3 else "zarr"
     for name in names:
-        spec = {"driver": driver, "kvstore": {"driver": "file", "path": os.path.join(path, name)}}
+        where: dict[str, Any] = {"driver": "file", "path": os.path.join(path, name)}
+        if path.endswith(".zip"):
+            where = {"driver": "zip", "base": {"driver": "file", "path": path}, "path": name + "/"}
         try:
-            store = tensorstore.open(spec).result()
+            store = tensorstore.open({"driver": driver, "kvstore": where}).result()
             found[name] = store.read().result() if store.size <= LARGEST else {"error": "large"}
         except ValueError as error:
             found[name] = {"error": str(error)[:300]}
     return found
 
 
+def opened(path: str) -> Any:
+    """The store at a path, as zarr-python wants it."""
+    return zarr.storage.ZipStore(path, mode="r") if path.endswith(".zip") else path
+
+
 def read(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    groups: list[str] = []
-    zarr_format = 3 if os.path.exists(os.path.join(path, "zarr.json")) else 2
-    members(zarr.open_group(path, mode="r", zarr_format=zarr_format, use_consolidated=False), "", found, groups)
+    groups: dict[str, Any] = {}
+    group = zarr.open_group(opened(path), mode="r", use_consolidated=False)
+    members(group, "", found, groups)
     seen: dict[str, Any] = {}
-    for group in groups:
+    for inside in groups:
         try:
-            seen |= through_xarray(path, group)
+            seen |= through_xarray(path, inside)
         except Exception as error:
-            seen[f"error in {group}"] = f"{type(error).__name__}: {error}"
-    return {"zarr": found, "xarray": seen, "tensorstore": through_tensorstore(path, list(found), zarr_format)}
+            seen[f"error in {inside}"] = f"{type(error).__name__}: {error}"
+    through = through_tensorstore(path, list(found), group.metadata.zarr_format)
+    return {"zarr": found, "groups": groups, "xarray": seen, "tensorstore": through}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,10 @@ from nczarr.registry import named
 from . import compare
 from .expected import Expected, expected
 from .worker import Worker
+
+FORMATS = ("nczarr", "zarr2", "nczarr3", "zarr3")
+STORES = tuple((form, suffix) for form in FORMATS for suffix in (".zarr", ".zip"))
+"""Every format as a folder and as an archive."""
 
 TENSORSTORE_LACKS = ("filters", '"id"', '"codecs"', "not unique")
 """What its refusals say of numbers: filters or codecs that it has not, two axes of one name in Zarr v3."""
@@ -42,8 +46,14 @@ class Outcome:
         self.counts[key] = self.counts.get(key, 0) + 1
 
 
-def survey(checked: Checked, folder: Path, workers: dict[str, Worker], cdl: Path | None = None) -> Outcome:
-    """Write the dataset as `nczarr` and `zarr2`, and let every reader look.
+def survey(
+    checked: Checked,
+    folder: Path,
+    workers: dict[str, Worker],
+    cdl: Path | None = None,
+    stores: Iterable[tuple[str, str]] = STORES,
+) -> Outcome:
+    """Write the dataset in each format and as folder or archive, and let every reader look.
 
     With `cdl`, libnetcdf's view of the store is also held against its view of the file that ncgen makes.
     """
@@ -51,17 +61,20 @@ def survey(checked: Checked, folder: Path, workers: dict[str, Worker], cdl: Path
     wanted = expected(checked)
     for fqn in axes(checked)[1]:  # two lengths of one name in one group: one of them gets another name
         wanted["/".join(split(fqn))].renamed = True
-    for form in ("nczarr", "zarr2", "zarr3"):
-        path = folder / f"{form}.zarr"
+    for form, suffix in stores:
+        path = folder / f"{form}{suffix}"
         report = Report()
         options = Options(allow_loss=frozenset({"all"}))
         written = store(checked, str(path), named(form), report, options)  # type: ignore[arg-type]
         if not written:
             outcome.differences.append(f"{form}: not written: {[found.message for found in report.sorted()]}")
             continue
+        counts = outcome if suffix != ".zip" else Outcome()
         seen = workers["zarr"].ask(str(path))
-        outcome.differences += [f"{form}: {text}" for text in _through_zarr(seen, wanted, form, outcome)]
-        if form == "nczarr":
+        outcome.differences += [f"{path.name}: {text}" for text in _through_zarr(seen, wanted, form, counts)]
+        if "error" not in seen:
+            outcome.differences += [f"{path.name}: {text}" for text in _attributes_of_groups(seen["groups"], checked)]
+        if (form, suffix) == ("nczarr", ".zarr"):
             seen = workers["netcdf"].ask(str(path))
             outcome.differences += _through_netcdf(seen, wanted, checked, outcome)
             file = ncgen(cdl, folder) if cdl is not None else None
@@ -70,6 +83,13 @@ def survey(checked: Checked, folder: Path, workers: dict[str, Worker], cdl: Path
                 made = workers["netcdf"].ask(str(file))
                 outcome.differences += compare.datasets(seen["groups"], made["groups"])
     return outcome
+
+
+def _attributes_of_groups(seen: dict[str, Any], checked: Checked) -> Iterator[str]:
+    for fqn, group in groups(checked.dataset):
+        path = "".join(f"{name}/" for name in split(fqn))
+        for text in compare.plain_attributes(seen.get(path, {}), group.attributes, fills=True):
+            yield f"group {path}: {text}"
 
 
 def _through_netcdf(
@@ -128,6 +148,11 @@ def _through_zarr(seen: dict[str, Any], wanted: dict[str, Expected], form: str, 
                 outcome.count(who, form, kind, what)
                 if text:
                     yield f"{who}: {name}: {text}"
+                if who != "tensorstore" and not part:
+                    unlike = compare.plain_attributes(other["attributes"], one.attributes)
+                    yield from (f"{who}: {name}: {text}" for text in unlike)
+            if not part and found[1] is not None:
+                yield from (f"xarray: {name}: {text}" for text in compare.masks(found[1]["attributes"], one))
 
 
 def _judge(who: str, other: Any, one: Expected, part: str, values: Any) -> tuple[str, str]:

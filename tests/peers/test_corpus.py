@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import shared_folder
 
 from . import corpus
-from .survey import survey
+from .survey import FORMATS, STORES, survey
 from .worker import Worker
 
 pytestmark = pytest.mark.peer
@@ -21,11 +21,24 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_peers_see_the_same(path: Path, tmp_path: Path, readers: dict[str, Worker]) -> None:
+    """Every format as a folder, or, of every third file, as an archive; `test_folders_and_archives` has all of both."""
     dataset = corpus.checked(path)
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
-    outcome = survey(dataset, tmp_path, readers, path)
+    zipped = FILES.index(path) % 3 == 1
+    stores = [(form, ".zip" if zipped and form != "nczarr" else ".zarr") for form in FORMATS]
+    outcome = survey(dataset, tmp_path, readers, path, stores)
     assert corpus.unexcused(path, outcome.differences) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_folders_and_archives(path: Path, tmp_path: Path, readers: dict[str, Worker]) -> None:
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    assert corpus.unexcused(path, survey(dataset, tmp_path, readers, path, STORES).differences) == []
 
 
 ATTRIBUTES = r"""netcdf t {

@@ -8,8 +8,8 @@ from nczarr.formats.zarr2 import CODECS
 FORMAT = Format(
     name="nczarr",
     title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
-    suffixes=(".zarr",),
+    suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
-    capabilities=Capabilities(arrays=Arrays(codecs=CODECS, fixed_strings=True)),
+    capabilities=Capabilities(arrays=Arrays(codecs=CODECS, fixed_strings=True, netcdf_char=True)),
     emit="nczarr.formats.nczarr.backend:emit",
 )

@@ -1,20 +1,9 @@
-"""netCDF's words in NCZarr: dtypes of attributes, and which arrays the netCDF library knows (nczarr-storage §4)."""
+"""Which arrays the netCDF library knows, and as what (nczarr-storage §4)."""
 
 from __future__ import annotations
 
-from nczarr.ast import Constant
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Layout
-
-
-def attribute_dtype(constant: Constant) -> str:
-    """The entry of the `types` map: `>S1` for char, `|Sn` for strings of at most n bytes, else the number's own."""
-    if constant.type == "char":
-        return ">S1"
-    if constant.type == "string":
-        longest = max((len(item) for item in constant.data if isinstance(item, bytes)), default=0)
-        return f"|S{max(1, longest)}"
-    return NUMPY[constant.type]
 
 
 def known_to_netcdf(layout: Layout) -> bool:

@@ -30,6 +30,7 @@ from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.passes.checked import Checked
+from nczarr.passes.hdf5_losses import without_nil
 from nczarr.passes.planned import Planned
 
 
@@ -212,5 +213,5 @@ def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, id
     elif value.type in c.ATOMIC_IDS and c.BYTE_ORDER == "little" and isinstance(value.data, bytes):
         lib.put_att(group, owner, name, c.ATOMIC_IDS[value.type], value.count, value.data)
     else:
-        values = constant_values(value, checked.types)
+        values = constant_values(without_nil(value, checked.types), checked.types)
         lib.put_att(group, owner, name, ids.of_type(value.type), value.count, values.address)

@@ -23,7 +23,7 @@ FORMAT = Format(
         storage=False,
         kind=False,
         names=False,
-        arrays=Arrays(codecs=CODECS),
+        arrays=Arrays(codecs=CODECS, netcdf_char=True),
     ),
     emit="nczarr.formats.zarr2.backend:emit",
 )

@@ -10,6 +10,8 @@ ARRAYS = Arrays(
     lead="c",
     fill_needed=True,
     shards=True,
+    documents=frozenset({"zarr.json"}),
+    reserved="__",
 )
 """Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
 of HDF5."""

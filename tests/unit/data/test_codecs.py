@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from nczarr.ast import Codec
-from nczarr.data.codecs import encode, expressible, from_configs, parse, portable, to_configs
+from nczarr.data.codecs import encode, expressible, from_configs, nearest, of_hdf5, parse, portable, to_configs
 
 CHAINS = ["none", "zlib:5", "zlib:0", "shuffle+zlib:9", "zstd:3", "bz2:1", "blosc:lz4:5", "blosc:zstd:0", "fletcher32",
-          "shuffle+fletcher32", "shuffle+zstd:19+fletcher32"]  # fmt: skip
+          "shuffle+fletcher32", "shuffle+zstd:19+fletcher32", "gzip:5", "shuffle+gzip:1+crc32c"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", CHAINS)
@@ -26,6 +26,17 @@ def test_numcodecs_decodes_what_we_encode(text: str, dtype: str) -> None:
 def test_configurations_read_back(text: str) -> None:
     chain = parse(text)
     assert from_configs(to_configs(chain, 8)) == chain
+
+
+def test_gzip_is_deflate_where_there_is_none() -> None:
+    chain = (Codec(id=2), Codec(id=65537, parameters=(5,)), Codec(id=65538))
+    assert nearest(chain, frozenset({1, 2, 65537})) == chain
+    assert nearest(chain, frozenset({1, 2}))[1] == Codec(id=1, parameters=(5,))
+    assert of_hdf5(chain) == (Codec(id=2), Codec(id=1, parameters=(5,)))
+
+
+def test_gzip_has_no_time_in_it() -> None:
+    assert encode(parse("gzip:5"), b"abc", 1)[4:8] == bytes(4)
 
 
 def test_no_codec_of_our_own_reads_back() -> None:

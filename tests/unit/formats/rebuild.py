@@ -1,10 +1,10 @@
-"""The tree behind the metadata of an `nczarr` store: proof that plain keys and extension say all of it."""
+"""The tree behind the metadata of an `nczarr` or `nczarr3` store: proof that plain keys and extension say all of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import (
@@ -22,34 +22,111 @@ from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.data.codecs import from_configs
 from nczarr.data.parts import NUMPY
 from nczarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
+from nczarr.formats.zarr3 import dtypes
+from nczarr.formats.zarr3.codecs import read_chain
 
 HIDDEN = {"_ARRAY_DIMENSIONS", "_nczarr_array", "_nczarr_attr", "_nczarr_group", "_nczarr_superblock"}
 Content = Mapping[str, bytes]
+Attributes = dict[str, Any]
+
+
+class Said(NamedTuple):
+    """What the plain document of an array says."""
+
+    type: str
+    storage: Storage
+
+
+class Version2:
+    """Reads the keys of Zarr v2."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+
+    def attributes(self, prefix: str) -> Attributes:
+        found: Attributes = json.loads(self.content[prefix + ".zattrs"])
+        return found
+
+    def is_array(self, prefix: str) -> bool:
+        return prefix + ".zarray" in self.content
+
+    def said(self, prefix: str) -> Said:
+        document = json.loads(self.content[prefix + ".zarray"])
+        dtype = document["dtype"]
+        number = isinstance(dtype, str) and dtype[1] in "iuf"
+        type_name = next((key for key, known in NUMPY.items() if number and known == dtype.replace(">", "<")), "string")
+        configs = [*(document["filters"] or ()), *([document["compressor"]] if document["compressor"] else ())]
+        storage = Storage(
+            chunks=None if self.attributes(prefix)["_nczarr_array"].get("scalar") else tuple(document["chunks"]),
+            codecs=from_configs([config for config in configs if not config["id"].startswith("vlen")]) or (),
+            endian="big" if number and dtype[0] == ">" else None,
+            no_fill=number and document["fill_value"] is None,
+        )
+        return Said(type_name, storage)
+
+    def own_fill(self, type_name: str, value: Any) -> Constant | None:
+        return None
+
+
+class Version3:
+    """Reads the keys of Zarr v3."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+
+    def document(self, prefix: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.content[prefix + "zarr.json"])
+        return found
+
+    def attributes(self, prefix: str) -> Attributes:
+        found: Attributes = self.document(prefix)["attributes"]
+        return found
+
+    def is_array(self, prefix: str) -> bool:
+        return bool(self.document(prefix)["node_type"] == "array")
+
+    def said(self, prefix: str) -> Said:
+        document = self.document(prefix)
+        inner, codecs, endian = read_chain(document["codecs"])
+        descr = dtypes.descr(document["data_type"])
+        chunks = inner or tuple(document["chunk_grid"]["configuration"]["chunk_shape"])
+        number = isinstance(descr, str) and descr[1] in "iuf"
+        storage = Storage(
+            chunks=chunks or None, codecs=codecs or (), endian="big" if number and endian == "big" else None
+        )
+        return Said(next((key for key, known in NUMPY.items() if known == descr), ""), storage)
+
+    def own_fill(self, type_name: str, value: Any) -> Constant | None:
+        return dtypes.fill_of_attribute(type_name, value)
+
+
+Store = Version2 | Version3
 
 
 def rebuild(content: Content) -> Dataset:
     """The dataset of a store."""
-    superblock = json.loads(content[".zattrs"])["_nczarr_superblock"]
+    store: Store = Version3(content) if "zarr.json" in content else Version2(content)
+    superblock = store.attributes("")["_nczarr_superblock"]
     extension = Superblock.from_json(superblock["nczarr"])
-    root = _group(content, "", extension.name or "x")
+    root = _group(store, "", extension.name or "x")
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups")}
     return Dataset(name=extension.name, kind=extension.kind, version=extension.model or "2.0.0", **members)
 
 
-def _group(content: Content, prefix: str, name: str) -> Group:
-    attributes = json.loads(content[prefix + ".zattrs"])
+def _group(store: Store, prefix: str, name: str) -> Group:
+    attributes = store.attributes(prefix)
     group = attributes["_nczarr_group"]
     extension = GroupExtension.from_json(group.get("nczarr", {}))
     variables, groups = [], []
     for member in extension.members if extension.members is not None else (*group["arrays"], *group["groups"]):
         inside = f"{prefix}{member}/"
-        if inside + ".zarray" in content:
-            variables.append(_array(content, inside, member))
+        if store.is_array(inside):
+            variables.append(_array(store, inside, member))
             continue
-        below = json.loads(content[inside + ".zattrs"])
+        below = store.attributes(inside)
         found = GroupExtension.from_json(below["_nczarr_group"].get("nczarr", {})).variable
         if found is None:
-            groups.append(_group(content, inside, member))
+            groups.append(_group(store, inside, member))
         else:
             storage = _storage(Storage(), found)
             variables.append(_variable(member, found, found.type, [], storage, below))
@@ -69,23 +146,19 @@ def _group(content: Content, prefix: str, name: str) -> Group:
     )
 
 
-def _array(content: Content, prefix: str, name: str) -> Variable:
-    document = json.loads(content[prefix + ".zarray"])
-    attributes = json.loads(content[prefix + ".zattrs"])
+def _array(store: Store, prefix: str, name: str) -> Variable:
+    attributes = store.attributes(prefix)
     hidden = attributes["_nczarr_array"]
     extension = ArrayExtension.from_json(hidden.get("nczarr", {}))
-    dtype = document["dtype"]
-    number = isinstance(dtype, str) and dtype[1] in "iuf"
-    said_type = next((key for key, known in NUMPY.items() if number and known == dtype.replace(">", "<")), "string")
-    configs = [*(document["filters"] or ()), *([document["compressor"]] if document["compressor"] else ())]
-    said = Storage(
-        chunks=None if hidden.get("scalar") else tuple(document["chunks"]),
-        codecs=from_configs([config for config in configs if not config["id"].startswith("vlen")]) or (),
-        endian="big" if number and dtype[0] == ">" else None,
-        no_fill=number and document["fill_value"] is None,
-    )
-    references = hidden["dimension_references"]
-    return _variable(name, extension, extension.type or said_type, references, _storage(said, extension), attributes)
+    said = store.said(prefix)
+    storage = _storage(said.storage, extension)
+    type_name = extension.type or said.type
+    made = _variable(name, extension, type_name, hidden["dimension_references"], storage, attributes)
+    fill = store.own_fill(type_name, attributes["_FillValue"]) if "_FillValue" in attributes else None
+    if fill is None or "_FillValue" in attributes["_nczarr_attr"].get("nczarr", {}):
+        return made
+    changed = [item if item.name != "_FillValue" else Attribute(name=item.name, value=fill) for item in made.attributes]
+    return made.model_copy(update={"attributes": tuple(changed)})
 
 
 def _variable(
@@ -143,5 +216,7 @@ def _constant(dtype: str, value: Any) -> Constant:
     if dtype[1] == "S":
         return Constant.strings([text.encode() for text in values])
     name = next(key for key, known in NUMPY.items() if known == dtype)
+    if isinstance(values[0], str) and values[0] not in SPECIAL_FLOATS:
+        return Constant.numbers(name, [0.0])  # an own fill value in xarray's code: the caller has it
     plain = [SPECIAL_FLOATS[item] if isinstance(item, str) else item for item in values]
     return Constant.numbers(name, [float(item) for item in plain] if ATOMIC[name].is_float else plain)

@@ -38,6 +38,8 @@ def test_the_store_says_the_whole_tree(path: Path) -> None:
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
     assert rebuild(documents(dataset)) == dataset.dataset
+    assert rebuild(documents(dataset, "nczarr3")) == dataset.dataset
+    assert rebuild(documents(dataset, "nczarr3", shards={"": "auto"})) == dataset.dataset
 
 
 DATASET = Dataset(
@@ -82,6 +84,27 @@ def test_members_stand_in_the_library_s_order() -> None:
         "/_Anonymous_Dim_4",
     ]
     assert rebuild(found) == DATASET
+    assert rebuild(documents(checked(DATASET), "nczarr3")) == DATASET
+
+
+def test_zarr3_has_the_same_hidden_attributes() -> None:
+    found = documents(checked(DATASET), "nczarr3")
+    root = json.loads(found["zarr.json"])["attributes"]
+    assert list(root) == ["CLASS", "z", "_nczarr_group", "_nczarr_superblock", "_nczarr_attr"]
+    assert root["_nczarr_superblock"] == {"version": "3.0.0", "format": 3, "nczarr": {"version": "1", "name": "n"}}
+    scalar = json.loads(found["s/zarr.json"])
+    assert (scalar["shape"], scalar["attributes"]["_nczarr_array"]["scalar"]) == ([], 1)
+    char = documents(checked(Dataset(name="", variables=(Variable(name="c", type="char"),))), "nczarr3")
+    assert "nczarr" not in json.loads(char["c/zarr.json"])["attributes"]["_nczarr_array"]
+
+
+def test_dtypes_of_attributes_are_those_of_arrays() -> None:
+    from nczarr.data.parts import NUMPY
+    from nczarr.extension.documents import dtype
+
+    for name, code in NUMPY.items():
+        if name not in ("char", "string"):
+            assert dtype(Constant.numbers(name, [1])) == code
 
 
 def test_scalars() -> None:
@@ -97,6 +120,16 @@ def test_scalars() -> None:
 def test_pure_stores_have_nothing_of_nczarr() -> None:
     for document in documents(checked(DATASET), "zarr2", allow_loss=frozenset({"all"})).values():
         assert b"_nczarr" not in document
+
+
+@pytest.mark.parametrize("form", ["nczarr3", "zarr3"])
+def test_consolidated_metadata_of_zarr3_stand_in_the_root(form: str) -> None:
+    options = {"allow_loss": frozenset({"all"}), "consolidated": True}
+    found = dict(documents(checked(DATASET), form, **options))
+    root = json.loads(found.pop("zarr.json"))
+    inside = root.pop("consolidated_metadata")
+    assert inside["metadata"] == {key.removesuffix("/zarr.json"): json.loads(item) for key, item in found.items()}
+    assert root == json.loads(documents(checked(DATASET), form, allow_loss=frozenset({"all"}))["zarr.json"])
 
 
 @pytest.mark.parametrize("form", ["nczarr", "zarr2"])

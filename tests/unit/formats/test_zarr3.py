@@ -173,3 +173,32 @@ def test_consolidated_metadata_serve_readers(tmp_path: Path, peer: Callable[[str
     ]
     assert xarray.open_zarr(path, consolidated=True, chunks=None)["v"].dims == ("t", "x")
     assert xarray.open_zarr(path, group="g", consolidated=True, chunks=None)["w"].values.tolist() == [0, 1]
+
+
+@pytest.mark.peer
+def test_reserved_names_are_a_warning_and_open(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    report = Report()
+    group = Group(name="__g", variables=(Variable(name="__v", type="int", dimensions=(2,)),))
+    dataset = checked(Dataset(name="", groups=(group,)), {"/__g/__v": [1, 2]})
+    path = tmp_path / "t.zarr"
+    assert store(dataset, str(path), named("nczarr3"), report, Options())  # type: ignore[arg-type]
+    assert [found.code for found in report.sorted()] == ["reserved-name", "reserved-name"]
+    assert peer("zarr").open_group(str(path))["__g/__v"][...].tolist() == [1, 2]
+    assert peer("xarray").open_zarr(path, group="__g", consolidated=False)["__v"].values.tolist() == [1, 2]
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(path / "__g/__v")}}
+    assert peer("tensorstore").open(spec).result().read().result().tolist() == [1, 2]
+
+
+def test_netcdf_s_char_is_no_matter_of_zarr3() -> None:
+    dataset = Dataset(name="", variables=(Variable(name="c", type="char", dimensions=(2,)),))
+    assert keys(dataset, {"/c": [b"a", b"b"]}, char_netcdf=True) == keys(dataset, {"/c": [b"a", b"b"]})
+
+
+def test_codecs_of_stores_in_other_targets(tmp_path: Path) -> None:
+    from nczarr.ast import Storage
+
+    storage = Storage(chunks=(4,), codecs=(Codec(id=65537, parameters=(5,)),))
+    tree = Dataset(name="", variables=(Variable(name="v", type="int", dimensions=(4,), storage=storage),))
+    found = keys(tree, {"/v": range(4)}, "nczarr")
+    assert json.loads(found["v/.zarray"])["compressor"] == {"id": "zlib", "level": 5}
+    assert json.loads(found["v/.zattrs"])["_nczarr_array"]["nczarr"]["filters"] == [[65537, 5]]

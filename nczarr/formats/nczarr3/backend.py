@@ -1,0 +1,104 @@
+"""`nczarr3`: metadata of an NCZarr store on Zarr v3, from a plan: `zarr3`, and the whole model in hidden attributes.
+
+The attributes are those of `nczarr` (nczarr-storage §5, §9, §18), inside the `attributes` of each node. They differ in
+what the plain documents say already: a char has a type of its own, a scalar has shape `[]`, every array has a fill
+value, and all arrays are listed. `_FillValue` stands in xarray's code (`fill_attribute`), with its own type beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import Attribute, Dataset, Group, Storage, Variable
+from nczarr.ast.plain import Plain, plain
+from nczarr.data.codecs import from_configs, to_configs
+from nczarr.data.parts import NUMPY
+from nczarr.data.source import Layout
+from nczarr.diagnostics import Report
+from nczarr.extension import documents
+from nczarr.extension.model import ArrayExtension
+from nczarr.formats.zarr3.dtypes import fill_attribute, itemsize
+from nczarr.formats.zarr3.tree import Entry, Tree
+from nczarr.passes.planned import Planned
+
+SUPERBLOCK_VERSION = "3.0.0"
+
+Json = dict[str, Any]
+
+
+def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+    """Every key of metadata with its document, children first, the root last."""
+    return Tree(planned, _NCZarr3(planned)).entries()
+
+
+class _NCZarr3:
+    """The dialect with the extension; `known` remembers dimension names without escapes."""
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self.known = documents.PlainNames()
+
+    def group_attributes(self, path: str, group: Group) -> Json:
+        shown, hidden = documents.attributes(group.attributes)
+        arrays = [
+            variable.name for variable in group.variables if "" in self.planned.targets[names.join(path, variable.name)]
+        ]
+        children = [child.name for child in group.groups]
+        shown["_nczarr_group"] = documents.group(
+            group, lambda name: self.planned.axes[names.join(path, name)], arrays, children
+        )
+        if isinstance(group, Dataset):
+            shown["_nczarr_superblock"] = documents.superblock(group, SUPERBLOCK_VERSION, format=3)
+        shown["_nczarr_attr"] = hidden
+        return shown
+
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        shown, hidden = documents.attributes(variable.attributes, _form)
+        if "" in self.planned.targets[path]:
+            axes, extension = self.planned.axes[path], self._array_extension(path, variable)
+            shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
+        else:
+            shown["_nczarr_group"] = documents.group_of_parts(self._parts_extension(path, variable))
+        shown["_nczarr_attr"] = hidden
+        return shown
+
+    def _array_extension(self, path: str, variable: Variable) -> ArrayExtension:
+        """What the plain documents of an array leave unsaid."""
+        target = self.planned.targets[path][""]
+        layout = target.layout
+        big = isinstance(layout.dtype, str) and layout.dtype[0] == ">"
+        codecs = from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or ()
+        said = Storage(chunks=layout.chunks or None, codecs=codecs, endian="big" if big else None)
+        anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
+        return documents.unsaid(
+            self.planned.storage[path],
+            said,
+            type_name=variable.type if variable.type != _said_type(layout) else None,
+            dimensions=self.known.references(variable) if anonymous else None,
+            nil={"": target.nil},
+        )
+
+    def _parts_extension(self, path: str, variable: Variable) -> ArrayExtension:
+        """All that is to be said of a variable that is a group of parts."""
+        nil = {part: target.nil for part, target in self.planned.targets[path].items() if target.nil}
+        return documents.unsaid(
+            self.planned.storage[path],
+            Storage(),
+            type_name=variable.type,
+            dimensions=self.known.references(variable),
+            nil=nil,
+        )
+
+
+def _form(attribute: Attribute) -> Plain:
+    return fill_attribute(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
+
+
+def _said_type(layout: Layout) -> str:
+    """The atomic type that the data type says to a reader who finds nothing else."""
+    if not isinstance(layout.dtype, str):
+        return ""
+    little = layout.dtype.replace(">", "<")
+    return next((name for name, known in NUMPY.items() if known == little), "")
