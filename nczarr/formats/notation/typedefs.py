@@ -137,6 +137,8 @@ class TypeTable:
             if constant is None or number is None:
                 continue
             text = self._reader.spelt(number)
+            if not text.lstrip("+-").isdecimal():
+                continue  # a bad number: the token source has reported it
             if len(text) > 40 or not atomic.low <= (value := int(text)) <= atomic.high:
                 message = f"value {text[:40]} of `{constant}` does not fit type {base}"
                 self._reader.report.error("value-range", message, self._reader.span(child))
