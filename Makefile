@@ -63,7 +63,7 @@ lock: ## write requirements-lock.txt anew from a clean environment
 	@$(PYTHON) -m venv .venv-lock
 	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,peers]'
 	@{ echo '# Made by `make lock`: what a clean environment of .[dev,peers] holds.'; \
-	   .venv-lock/bin/python -m pip freeze --exclude-editable; } > requirements-lock.txt
+	   .venv-lock/bin/python -m pip freeze --exclude-editable | grep -v '^nczarr=='; } > requirements-lock.txt
 	@rm -rf .venv-lock
 
 clean: ## remove the environment and caches

@@ -1,5 +1,6 @@
 """Row A3: 18 million values in 217 MB of CDL, with fill marks, NaN, suffixes and comments among them, to an NCZarr
-store and to netCDF-4, against ncgen to netCDF-4. Every value of the outputs is compared. Goals: time 0.30, memory 0.35."""
+store and to netCDF-4, against ncgen to netCDF-4. Every value of the outputs is compared. Goals: time 0.30, memory
+0.35."""
 
 from __future__ import annotations
 

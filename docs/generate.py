@@ -1,7 +1,7 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md and docs/ast.schema.json whole; in README.md and docs/FORMATS.md what stands between
-`<!-- NAME -->` and `<!-- end -->`.
+docs/CODES.md, docs/types.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md and others what stands
+between `<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+sys.path.insert(0, str(ROOT / "docs"))
+
+import types_page  # noqa: E402
+
 from nczarr import registry  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
 from nczarr.formats.ast_json.wire import schema  # noqa: E402
+from tests.peers import ncgen  # noqa: E402
 
 
 def table() -> str:
@@ -25,21 +30,34 @@ def table() -> str:
     return "".join(formats.markdown([formats.row(form) for form in registry.formats()]))
 
 
+def differences() -> str:
+    """The table of files of the corpus that ncgen makes otherwise."""
+    rows = ["| file | kinds | what differs | ncgen stores | we store | the fault |", "|---|---|---|---|---|---|"]
+    for entry in ncgen.DIFFERENCES:
+        names = ", ".join(dict.fromkeys(f"`{re.sub('^[-+] .', '', item).strip('/ :')}`" for item in entry.items))
+        cells = (f"`{entry.file}`", entry.kind or "all", names, entry.theirs, entry.ours, entry.fault)
+        rows.append("| " + " | ".join(cells) + " |")
+    for (file, kind), fault in ncgen.REFUSED.items():
+        rows.append(f"| `{file}` | {kind} | – | what is left | nothing: `format-conflict` | {fault} |")
+    return "\n".join(rows) + "\n"
+
+
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
     yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
-    for path in (ROOT / "README.md", ROOT / "docs" / "FORMATS.md"):
-        old = path.read_text(encoding="utf-8")
-        yield (
-            path,
-            re.sub(
-                r"(<!-- formats -->\n).*?(<!-- end -->)",
-                lambda match: match[1] + table() + match[2],
-                old,
-                flags=re.DOTALL,
-            ),
-        )
+    yield ROOT / "docs" / "types.md", types_page.page()
+    yield inserted("README.md", "formats", table())
+    yield inserted("docs/FORMATS.md", "formats", table())
+    yield inserted("docs/ncgen-differences.md", "differences", differences())
+
+
+def inserted(name: str, mark: str, text: str) -> tuple[Path, str]:
+    """A page with a generated text between its marks."""
+    path = ROOT / name
+    pattern = rf"(<!-- {mark} -->\n).*?(<!-- end -->)"
+    old = path.read_text(encoding="utf-8")
+    return path, re.sub(pattern, lambda match: match[1] + text + match[2], old, flags=re.DOTALL)
 
 
 def main() -> int:

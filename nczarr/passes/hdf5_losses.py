@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
+from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups
 from nczarr.data.parts import Types
 from nczarr.passes.checked import Checked
@@ -18,10 +20,10 @@ from nczarr.passes.strings import survey
 
 def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     """Everything that is lost, in the order of the tree."""
-    used = {ref for variable in checked.variables.values() for ref in variable.dimensions}
+    used = {ref for path, variable in checked.variables.items() for ref in variable.dimensions if measures(path, ref)}
     for path, dimension in checked.dimensions.items():
         if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable: it would have length 0"
+            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable below its group has it"
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
@@ -35,6 +37,13 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 where = f"attribute `{attribute.name}` of `{path}`"
                 text = f"{where} has NIL in a list of strings, which would become an empty text"
                 yield Loss("lost-nil", "value", path, text, attribute.span)
+
+
+def measures(variable: str, dimension: DimensionRef) -> bool:
+    """Whether the library looks at a variable for the length of an unlimited dimension: those of the dimension's group
+    and below (libnetcdf 4.10.1, tried).
+    """
+    return isinstance(dimension, str) and variable.startswith(names.join(names.parent(dimension), ""))
 
 
 def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:

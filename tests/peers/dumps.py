@@ -31,17 +31,17 @@ def dumped(ncdump: str, path: Path, *, special: bool = True) -> Dump:
 def parse(text: str) -> Dump:
     """The items of a text that ncdump printed."""
     header: list[str] = []
-    data: dict[str, str] = {}
+    data: dict[str, list[str]] = {}
     groups: list[str] = []
     section, types, block, blank = "", [""], "", False
     for line in text.split("\n"):
         if block:
-            data[block] += "\n" + line.strip()
+            data[block].append(line.strip())
             block = "" if line.endswith(" ;") else block
             continue
         if section == "data" and blank and not _GROUP.match(line) and " =" in line:
             block = "/".join(("", *groups, line.split(" =")[0].strip()))
-            data[block] = line.split(" =", 1)[1].strip()
+            data[block] = [line.split(" =", 1)[1].strip()]
             block = "" if line.endswith(" ;") else block
             continue
         blank = not line.strip()
@@ -59,14 +59,12 @@ def parse(text: str) -> Dump:
             section = ""
         elif section == "types":
             types[-1] += line.strip() + "\n"
-            if re.search(r"\} ;$|^\s*\}; // |\) [^(){}]* ;$", line) and not line.startswith(
-                " " * (4 + 2 * len(groups))
-            ):
+            if re.match(r"\s*\}; // ", line) if types[-1].startswith("compound ") else line.endswith(" ;"):
                 types.append("")
             continue
         if "_NCProperties" not in line and not blank:
             header.append("/".join(groups) + "|" + re.sub(r"\s+", " ", line.strip()))
-    return Dump(header, data)
+    return Dump(header, {path: "\n".join(lines) for path, lines in data.items()})
 
 
 def differences(theirs: Dump, ours: Dump) -> list[str]:

@@ -125,8 +125,9 @@ class Specials:
         codecs += [codec for codec in listed if codec.id not in {known.id for known in codecs}]  # type: ignore[attr-defined]
         quantize = next((value for name, value in given.items() if name in _QUANTIZE), None)
         span = variable.specials["_ChunkSizes"][1] if given.get("_ChunkSizes") else variable.span
-        chunks = given.get("_ChunkSizes") or None
-        layout = given.get("_Storage") or ("chunked" if chunks else None)
+        lengths = given.get("_ChunkSizes") or ()
+        chunks = lengths if any(lengths) else None  # type: ignore[arg-type]  # 0 asks for the default
+        layout = given.get("_Storage") or ("chunked" if lengths else None)
         return Storage(
             layout=layout,  # type: ignore[arg-type]
             chunks=chunks,  # type: ignore[arg-type]
@@ -166,9 +167,7 @@ class Specials:
             message = f"`{variable.name}` has {rank or 'no'} {ones}, {given} given"
             self.report.error("bad-chunk-size", message, self._at(literals[0]), helps=["give one size a dimension"])
             return None
-        if not any(sizes):
-            return ()  # 0 asks for the default
-        if 0 in sizes:
+        if 0 in sizes and any(sizes):
             bad = literals[sizes.index(0)]
             self.report.error("bad-chunk-size", "a chunk size is at least 1", self._at(bad))
             return None

@@ -20,7 +20,7 @@ def build(planned: Planned, path: str, report: Report) -> bool:
         lib = library()
     except MissingLibraryError:
         text = "netCDF-4 files are written by the netCDF library of netCDF4-python, which is not installed"
-        report.error("missing-library", text, helps=["`pip install netCDF4`, or write a store"])
+        report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`, or write a store"])
         return False
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define

@@ -17,6 +17,7 @@ from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.passes.checked import Checked
+from nczarr.passes.hdf5_losses import measures
 from nczarr.passes.planned import Planned
 
 SLAB = 8 << 20
@@ -101,7 +102,7 @@ def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
     checked = planned.checked
     for fqn, variable in checked.variables.items():
         shape = checked.shapes[fqn]
-        if path not in variable.dimensions or 0 in shape:
+        if path not in variable.dimensions or 0 in shape or not measures(fqn, path):
             continue
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
