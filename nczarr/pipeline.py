@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 
-from nczarr import registry
+from nczarr import names, registry
 from nczarr.capabilities import Format
 from nczarr.diagnostics import Report
 from nczarr.options import Options
@@ -172,9 +172,28 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
+    if not _is_there(checked, options, report):
+        return None
     if form_name == "tree":
         from nczarr.tree import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = target("", "nczarr" if form_name == "keys" else form_name, report)
     return None if form is None else blocks(checked, form, report, options)
+
+
+def _is_there(checked: Checked, options: Options, report: Report) -> bool:
+    """Whether the dataset has every variable and group that the options name; what it has not is reported."""
+    before = report.errors
+    for what, asked, known in (
+        ("variable", options.variables, checked.variables),
+        ("group", options.groups, checked.groups),
+    ):
+        simple = {names.last(fqn) for fqn in known if fqn != "/"}
+        for name in asked:
+            if name in known or name in simple:
+                continue
+            meant = names.closest(name, [*simple, *known])
+            helps = [f"did you mean `{meant}`?"] if meant else []
+            report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=helps)
+    return report.errors == before
