@@ -13,6 +13,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups
 from nczarr.data.parts import Types
+from nczarr.data.structs import struct
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Loss
 from nczarr.passes.strings import survey
@@ -28,6 +29,9 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
             yield Loss("unlimited", "annotation", path, text, dimension.span)
+    for path, declared in checked.types.items():
+        if isinstance(declared, CompoundType) and not _is_aligned(path, declared, checked.types):
+            yield Loss("storage", "annotation", path, f"type `{path}`, the offsets of its members", declared.span)
     yield from cut_strings(checked, checked.parts)
     owners = [(path, group.attributes) for path, group in checked.groups.items()]
     owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
@@ -37,6 +41,14 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 where = f"attribute `{attribute.name}` of `{path}`"
                 text = f"{where} has NIL in a list of strings, which would become an empty text"
                 yield Loss("lost-nil", "value", path, text, attribute.span)
+
+
+def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
+    """Whether a record lies as a C compiler would lay it."""
+    aligned = struct(path, types)
+    given = [field.offset for field in declared.fields]
+    same = all(mine is None or mine == theirs for mine, theirs in zip(given, aligned.offsets, strict=True))
+    return same and declared.size in (None, aligned.size)
 
 
 def measures(variable: str, dimension: DimensionRef) -> bool:

@@ -114,11 +114,11 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
 
 
 def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType, ids: Ids, checked: Checked) -> int:
-    """A record at the offsets of its file, else aligned as a C compiler would."""
+    """A record as a C compiler aligns it: for the library, values in memory have no other form."""
     aligned = struct(fqn, checked.types)
-    made = lib.make("nc_def_compound", group, declared.size or aligned.size, declared.name.encode())
+    made = lib.make("nc_def_compound", group, aligned.size, declared.name.encode())
     for number, field in enumerate(declared.fields):
-        offset = aligned.offsets[number] if field.offset is None else field.offset
+        offset = aligned.offsets[number]
         base = ids.of_type(field.type)
         if field.shape:
             shape = integers(field.shape)

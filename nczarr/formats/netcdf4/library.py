@@ -68,6 +68,23 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
+class _Error(ctypes.Structure):
+    """H5E_error2_t: one entry of HDF5's stack of errors."""
+
+    _fields_ = (
+        ("error_class", ctypes.c_int64),
+        ("major", ctypes.c_int64),
+        ("minor", ctypes.c_int64),
+        ("line", c_uint),
+        ("function", c_char_p),
+        ("file", c_char_p),
+        ("text", c_char_p),
+    )
+
+
+_WALK = ctypes.CFUNCTYPE(c_int, c_uint, POINTER(_Error), c_void_p)
+
+
 class MissingLibraryError(ImportError):
     """There is no netCDF library to be found."""
 
@@ -106,8 +123,20 @@ class Library:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
         if status in _UNREACHABLE:
-            raise OSError(errno.EIO, f"the netCDF library: {text} ({name})")
+            reason = self._reason()
+            raise OSError(errno.EIO, f"the netCDF library: {text}{': ' + reason if reason else ''} ({name})")
         raise CallError(f"{name}: {text} ({status})")
+
+    def _reason(self) -> str:
+        """What HDF5 says of its last failure, at the innermost place; the empty text if it says nothing any more."""
+        found: list[str] = []
+
+        def note(number: int, error: Any, data: Any) -> int:
+            found.append(error.contents.text.decode("utf-8", "replace"))
+            return 0
+
+        self.dll.H5Ewalk2(ctypes.c_int64(0), c_int(0), _WALK(note), None)
+        return found[0] if found else ""
 
     def do(self, name: str, *arguments: Any) -> None:
         """Call a function that gives nothing back."""

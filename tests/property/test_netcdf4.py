@@ -1,0 +1,92 @@
+"""Generated datasets as netCDF-4 files, read back through the C interface: every value and attribute, bit by bit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from nczarr import pipeline
+from nczarr.ast import Dataset
+from nczarr.ast.dataset import Group
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes import check
+from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.columns import constant_parts
+from nczarr.testing.strategies import datasets_with_data
+from tests.peers.expected import values
+from tests.peers.read_library import File, bits
+
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def exact_storage(group: Group) -> Group:
+    """Without what changes values (quantize) or leaves them undefined (no fill)."""
+    changed = {"no_fill": False, "quantize": None}
+    kept = tuple(
+        variable.model_copy(update={"storage": variable.storage.model_copy(update=changed)})
+        for variable in group.variables
+    )
+    return group.model_copy(update={"variables": kept, "groups": tuple(map(exact_storage, group.groups))})
+
+
+def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
+    report = Report()
+    checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
+    assert checked is not None, report.sorted()
+    form = pipeline.target("t.nc", None, report)
+    assert form is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.nc"
+        options = Options(kind="nc4", allow_loss=frozenset({"all"}))
+        assert pipeline.write(checked, str(path), form, report, options), report.sorted()
+        lost = [found.message for found in report.sorted() if found.code in ("cut-string", "lost-nil", "lost-length")]
+        with File(path, checked) as file:
+            compare(file, checked, parts, lost)
+
+
+def compare(file: File, checked: Checked, parts: dict[str, Parts], lost: list[str]) -> None:
+    """Everything that no loss speaks of is there."""
+    shorter = {message.split("`")[1] for message in lost if message.startswith("unlimited dimension")}
+    for fqn in parts:
+        if not any(f"variable `{fqn}`" in message for message in lost) and not shorter & set(
+            map(str, checked.variables[fqn].dimensions)
+        ):
+            wanted = values(checked, fqn)
+            for part, array in file.variable(fqn).items():
+                assert bits(array) == bits(wanted[part]), (fqn, part)
+    owners = [(path, group.attributes) for path, group in checked.groups.items()]
+    owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
+    for owner, attributes in owners:
+        for attribute in attributes:
+            if any(f"attribute `{attribute.name}` of `{owner}`" in message for message in lost):
+                continue
+            value = attribute.value
+            found = file.attribute(owner, attribute.name, value.type, value.count)
+            for part, source in constant_parts(value, (value.count,), checked.types).items():
+                whole = source.read(tuple(slice(0, length) for length in source.layout.shape))
+                assert bits(found[part]) == bits(whole), (owner, attribute.name, part)
+
+
+@given(datasets_with_data())
+@settings(relaxed, max_examples=60)
+def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]) -> None:
+    assert_file_is_exact(*generated)
+
+
+@pytest.mark.slow
+@given(datasets_with_data())
+@settings(relaxed, max_examples=1000)
+def test_every_value_is_where_it_was_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
+    assert_file_is_exact(*generated)
+
+
+@pytest.fixture(autouse=True)
+def libraries(peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
