@@ -30,12 +30,23 @@ def process() -> None:
 
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # read from every package that is installed
     gc.set_threshold(1_000_000, 20, 20)
-    status = main()
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from nczarr.cli.streams import complete
+
+        complete()
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        pass  # the reader went away; the status stands
+        status = main()
+    except KeyboardInterrupt:
+        status = 130
+    except OSError as error:  # of a standard stream; those of files are diagnostics
+        status = 0 if isinstance(error, BrokenPipeError) else 3
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            pass  # the reader went away; the status stands
+        except OSError:
+            status = status or 3
     os._exit(status)
 
 

@@ -69,31 +69,24 @@ class Capabilities(NamedTuple):
     arrays: Arrays | None = None
 
 
+_CLASSIC = Capabilities(
+    atomic=CLASSIC_ATOMIC,
+    user_types=frozenset(),
+    attribute_user_types=False,
+    groups=False,
+    unlimited="first",
+    anonymous_dimensions=False,
+    storage=False,
+)
+
 NETCDF_KINDS: dict[Kind, Capabilities] = {
-    "nc3": Capabilities(
-        atomic=CLASSIC_ATOMIC,
-        user_types=frozenset(),
-        attribute_user_types=False,
-        groups=False,
-        unlimited="first",
-        anonymous_dimensions=False,
-        storage=False,
-    ),
-    "nc5": Capabilities(
-        atomic=CDF5_ATOMIC,
-        user_types=frozenset(),
-        attribute_user_types=False,
-        groups=False,
-        unlimited="first",
-        anonymous_dimensions=False,
-        storage=False,
-    ),
+    "nc3": _CLASSIC,
+    "nc6": _CLASSIC,
+    "nc5": _CLASSIC._replace(atomic=CDF5_ATOMIC),
     "nc4": Capabilities(anonymous_dimensions=False),
+    "nc7": _CLASSIC._replace(storage=True),
 }
 """What each kind of netCDF file holds (cdl-language §7.5). nc7 is the classic model inside an HDF5 file."""
-
-NETCDF_KINDS["nc6"] = NETCDF_KINDS["nc3"]
-NETCDF_KINDS["nc7"] = NETCDF_KINDS["nc3"]._replace(storage=True)
 
 
 class Format(NamedTuple):

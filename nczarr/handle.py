@@ -76,7 +76,7 @@ class DatasetHandle:
         return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
 
     def to_cdl(self) -> str:
-        """The dataset as CDL, values included, that reads back equal."""
+        """The dataset as CDL, values included, that reads back equal. Raises CompileError for what CDL cannot say."""
         return self._text("cdl")
 
     def to_notation(self) -> str:

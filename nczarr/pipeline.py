@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 
-from nczarr import registry
+from nczarr import names, registry
 from nczarr.capabilities import Format
 from nczarr.diagnostics import Report
 from nczarr.options import Options
@@ -77,12 +77,8 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     Raises OSError where the file system refuses.
     """
     path = path.rstrip("/") or path
-    if not options.overwrite and os.path.lexists(path):
-        report.error("target-exists", f"`{path}` exists", helps=["`--overwrite` replaces it"])
+    if not _is_free(path, form, report, options):
         return False
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     settled = settle(checked, form, report, options)
     if settled is None:
         return False
@@ -104,6 +100,23 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     return True
 
 
+def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
+    from nczarr.stores.obstacle import obstacle
+
+    if os.path.lexists(path):
+        problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
+        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
+        if problem is not None:
+            report.error("target-exists", f"`{path}` {problem}", helps=helps)
+        return problem is None
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
+        raise OSError(error, os.strerror(error), folder)
+    return True
+
+
 def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
     from nczarr.passes.plan import plan
     from nczarr.stores.single import beside
@@ -112,7 +125,8 @@ def _build(checked: Checked, path: str, form: Format, report: Report, options: O
     if planned is None or report.errors or form.build is None:
         return False
     with beside(path) as unfinished:
-        done: bool = registry.load(form.build)(planned, unfinished.path, report)
+        place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
+        done: bool = registry.load(form.build)(planned, place, report)
         if not done:
             unfinished.discard()
     return done
@@ -158,9 +172,28 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """A dataset as a text for people: a text format by name, `keys` of its NCZarr store, or `tree`."""
+    if not _is_there(checked, options, report):
+        return None
     if form_name == "tree":
         from nczarr.tree import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = target("", "nczarr" if form_name == "keys" else form_name, report)
     return None if form is None else blocks(checked, form, report, options)
+
+
+def _is_there(checked: Checked, options: Options, report: Report) -> bool:
+    """Whether the dataset has every variable and group that the options name; what it has not is reported."""
+    before = report.errors
+    for what, asked, known in (
+        ("variable", options.variables, checked.variables),
+        ("group", options.groups, checked.groups),
+    ):
+        simple = {names.last(fqn) for fqn in known if fqn != "/"}
+        for name in asked:
+            if name in known or name in simple:
+                continue
+            meant = names.closest(name, [*simple, *known])
+            helps = [f"did you mean `{meant}`?"] if meant else []
+            report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=helps)
+    return report.errors == before

@@ -6,7 +6,6 @@ usage, 3 a file cannot be reached, 130 interrupted. A crash is a diagnostic too,
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -28,17 +27,22 @@ DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit status; never raises for input, files or Ctrl-C."""
+    """Run one command line and return its exit status; never raises for input, files, streams or Ctrl-C."""
+    from nczarr.cli import streams
+
     try:
         status = _dispatch(list(arguments))
-        sys.stdout.flush()
+        lost = streams.flush_product()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)
         return DONE
-    return status
+    if lost is None:
+        return status
+    sys.stderr.write(f"nczarr: {lost}\n")
+    return UNREACHABLE
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import open_input
 from nczarr.cli.shared import Messages, command, kind, loss, size
+from nczarr.cli.streams import misuse, write_product
 from nczarr.options import DEFAULT_MAX_SIZE, Options
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         options = options_of(arguments)
     except ValueError as error:
-        sys.stderr.write(f"nczarr compile: {error}\n")
-        return 2
+        return misuse("compile", str(error))
     messages = Messages(arguments)
     return messages.guard(lambda: _compile(arguments, options, messages))
 
@@ -153,8 +153,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
                 "unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`, or `-o -`"]
             )
             return
-        for piece in pipeline.blocks(checked, form, report, options) or ():
-            sys.stdout.buffer.write(piece)
+        write_product(pipeline.blocks(checked, form, report, options) or ())
 
 
 class _Looker:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from nczarr.cli.inputs import open_input
 from nczarr.cli.shared import Messages, command
+from nczarr.cli.streams import write_product
 from nczarr.options import Options
 
 FORMS = ("cdl", "notation", "ast", "keys", "tree")
@@ -50,5 +50,4 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
     checked = pipeline.read(open_input(arguments.source), messages.report, options)
     if checked is None or messages.report.errors:
         return
-    for piece in pipeline.dump(checked, arguments.form, messages.report, options) or ():
-        sys.stdout.buffer.write(piece)
+    write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())

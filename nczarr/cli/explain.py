@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from nczarr.cli import MISUSED
 from nczarr.cli.shared import Messages, command
+from nczarr.cli.streams import misuse
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,8 +27,7 @@ def run(options: argparse.Namespace) -> int:
         return Messages(options).guard(lambda: _print(options.code, options.form))
     hint = closest(options.code, CODES)
     meant = f"; did you mean `{hint}`?" if hint else ""
-    sys.stderr.write(f"nczarr explain: there is no code `{options.code}`{meant}\n")
-    return MISUSED
+    return misuse("explain", f"there is no code `{options.code}`{meant}")
 
 
 def _print(name: str | None, form: str) -> None:

@@ -35,7 +35,12 @@ def row(form: Format) -> tuple[str, ...]:
     """One format as the cells of the table."""
     yes = {True: "yes", False: "–"}
     writes = yes[form.writable]
-    return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, keeps(form.capabilities)
+    return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, _kept(form)
+
+
+def _kept(form: Format) -> str:
+    """What a format holds; where single names and values may be lost, the page that lists them."""
+    return keeps(form.capabilities) + (f"; see {form.spec}" if form.losses else "")
 
 
 def keeps(held: Capabilities) -> str:

@@ -12,7 +12,10 @@ STDIN = "<stdin>"
 def open_input(path: str) -> Source:
     """The source at a path, or standard input read to its end. Raises OSError if it cannot be read."""
     if path == "-":
-        return Source(STDIN, sys.stdin.buffer.read())
+        try:
+            return Source(STDIN, sys.stdin.buffer.read())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, STDIN) from error
     from nczarr.stores.single import open_source
 
     return open_source(path)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
+from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics import Diagnostic, Report, Severity
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ class Messages:
     def _attempt(self, work: Callable[[], None]) -> None:
         try:
             work()
+            lost = flush_product()
+            if lost is not None:
+                self.report.error("unreachable-file", lost)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -147,9 +151,8 @@ class Messages:
         try:
             sys.stderr.writelines(lines)
             sys.stderr.flush()
-        except BrokenPipeError:
-            # Whoever read the diagnostics has seen enough; the status still says that there are errors.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        except OSError:
+            give_up(sys.stderr)  # nobody reads the diagnostics; the status still says that there are errors
 
     def _crashed(self, error: Exception) -> None:
         place = _innermost(error)
@@ -162,8 +165,12 @@ class Messages:
         self.report.add(Diagnostic("internal-error", Severity.ERROR, text, notes=tuple(notes)))
 
 
+_UNFINISHED = re.compile(r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)")
+
+
 def _reason(error: OSError) -> str:
-    what = f"`{error.filename}`: " if isinstance(error.filename, str) else ""
+    """The system's words, and the file as the user knows it: a target has its own name while it grows."""
+    what = f"`{_UNFINISHED.sub('', error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
 
 

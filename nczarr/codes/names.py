@@ -29,6 +29,13 @@ CODES = (
         "Rename it.",
     ),
     Code(
+        "unmatched-name",
+        ERROR,
+        "`-v` or `-g` names no variable or group of the dataset.",
+        "$ nczarr dump - -v temp\nnetcdf t {\nvariables:\n  int time ;\n}\n",
+        "Correct the name, or give its path: `/g/temp`.",
+    ),
+    Code(
         "name-too-long",
         ERROR,
         "A name is longer than 256 bytes of UTF-8, the netCDF library's limit.",

@@ -38,9 +38,10 @@ CODES = (
     Code(
         "target-exists",
         ERROR,
-        "The target is there already. Nothing was touched. Exit status 2.",
+        "The target is there already. Nothing was touched. Exit status 2. With `--overwrite`: it is a folder, and the "
+        "new target is a file, or what is in it is no store; or it is a device.",
         "$ nczarr compile - -o t.zarr\n$ nczarr compile - -o t.zarr\nnetcdf t {\n}\n",
-        "Choose another name, or give `--overwrite`.",
+        "Choose another name, or give `--overwrite`; folders of other things must be removed by hand.",
     ),
     Code(
         "unavailable-filter",

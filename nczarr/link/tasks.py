@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nczarr.data.blocks import region_of
 from nczarr.data.source import ArraySource, Index, Selection
 from nczarr.link.route import route
 from nczarr.passes.planned import Planned, Target
@@ -46,10 +47,7 @@ class Array(NamedTuple):
     def region(self, index: Index) -> Selection:
         """The part of the array that a chunk covers; an edge chunk's is shorter than the chunk."""
         layout = self.target.layout
-        return tuple(
-            slice(number * chunk, min((number + 1) * chunk, length))
-            for number, chunk, length in zip(index, layout.chunks, layout.shape, strict=True)
-        )
+        return region_of(index, layout.chunks, layout.shape)
 
     @property
     def chunk_size(self) -> int:

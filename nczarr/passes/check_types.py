@@ -8,7 +8,6 @@ value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, t
 
 from __future__ import annotations
 
-import math
 import re
 from typing import assert_never
 
@@ -17,7 +16,6 @@ from nczarr.ast import (
     ATOMIC,
     Attribute,
     CompoundType,
-    Constant,
     EnumType,
     OpaqueType,
     UserType,
@@ -25,7 +23,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import MAX_DEPTH, groups
-from nczarr.data.parts import is_fixed, size
+from nczarr.data.conform import problem, sound_types
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.tables import tables_of
@@ -54,10 +52,11 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
                 assert_never(declared)
     if not sound:
         return work
+    whole = sound_types(types)  # of the others, `resolve` has reported what is missing
     for path, group in groups(work.dataset):
-        _attributes(group.attributes, path, None, types, work, report)
+        _attributes(group.attributes, path, None, whole, work, report)
         for variable in group.variables:
-            _attributes(variable.attributes, names.join(path, variable.name), variable, types, work, report)
+            _attributes(variable.attributes, names.join(path, variable.name), variable, whole, work, report)
     return work
 
 
@@ -136,46 +135,12 @@ def _attributes(
     for attribute in attributes:
         pending = (owner, attribute.name) in work.attribute_lists
         constant = attribute.value
-        if not pending and constant.type not in ATOMIC:
-            problem = _problem(constant, types)
-            if problem:
-                report.error("bad-constant", f"attribute `{attribute.name}`: {problem}", attribute.span)
+        wrong = problem(constant, types) if not pending and constant.type in types else None
+        if wrong is not None:
+            report.error("bad-constant", f"attribute `{attribute.name}`: {wrong}", attribute.span)
         if attribute.name == "_FillValue" and variable is not None and not pending:
             if constant.type != variable.type:
                 message = f"`_FillValue` of `{variable.name}` has type {constant.type}, the variable {variable.type}"
                 report.error("type-mismatch", message, attribute.span)
             elif constant.count != 1:
                 report.error("fill-value-count", "_FillValue is a single value", attribute.span)
-
-
-def _problem(constant: Constant, types: Types) -> str | None:
-    """What is wrong with a constant's data, or None."""
-    declared = types.get(constant.type)
-    if declared is None:
-        return None  # atomic, or not defined, which `resolve` has reported
-    data = constant.data
-    if is_fixed(constant.type, types):
-        wanted = constant.count * size(constant.type, types)
-        if not isinstance(data, bytes) or len(data) != wanted:
-            return f"{constant.count} values of type `{constant.type}` take {wanted} bytes"
-        return None
-    if not isinstance(data, tuple) or not all(isinstance(item, Constant) for item in data):
-        return f"values of type `{constant.type}` are made of constants"
-    items = [item for item in data if isinstance(item, Constant)]
-    wanted_types: list[tuple[str, int | None]]
-    if isinstance(declared, VlenType):
-        wanted_types = [(declared.base, None)] * constant.count
-    elif isinstance(declared, CompoundType):
-        fields: list[tuple[str, int | None]] = [(field.type, math.prod(field.shape)) for field in declared.fields]
-        wanted_types = fields * constant.count
-    else:
-        return f"type `{constant.type}` has fixed size"
-    if len(items) != len(wanted_types):
-        return f"{len(wanted_types)} constants are needed for type `{constant.type}`, {len(items)} are given"
-    for item, (type_name, count) in zip(items, wanted_types, strict=True):
-        if item.type != type_name or (count is not None and item.count != count):
-            return f"a value of type `{type_name}` is needed, {item.count} of `{item.type}` are given"
-        problem = _problem(item, types)
-        if problem:
-            return problem
-    return None

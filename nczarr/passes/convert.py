@@ -62,15 +62,19 @@ class Converter:
                 return self._from_text(literal, atomic, what)
             case "nil":
                 self.error("type-mismatch", f"NIL is only for strings, not for {what}", literal)
-            case "fill":
-                self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
-            case "list":
-                self.error(
-                    "unexpected-braces", f"{what} takes plain values, without braces", literal, "remove the braces"
-                )
+            case "fill" | "list":
+                self._not_plain(literal, what)
             case _:
                 self.name(literal, what)
         return None
+
+    def _not_plain(self, literal: Literal, what: str) -> None:
+        """Refuse the fill mark, or a list in braces, where a plain value belongs."""
+        if literal.kind == "fill":
+            self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
+        else:
+            message = f"{what} takes plain values, without braces"
+            self.error("unexpected-braces", message, literal, "remove the braces")
 
     def name(self, literal: Literal, what: str) -> None:
         """Report a word where a number is wanted."""
@@ -159,12 +163,8 @@ class Converter:
                 return data
             case "int" if literal.type in ("byte", "ubyte"):
                 return bytes([literal.value & 0xFF])
-            case "fill":
-                self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
-            case "list":
-                self.error(
-                    "unexpected-braces", f"{what} takes plain values, without braces", literal, "remove the braces"
-                )
+            case "fill" | "list":
+                self._not_plain(literal, what)
             case "nil":
                 self.error("type-mismatch", f"NIL is only for strings, not for {what}", literal)
             case _:
@@ -190,12 +190,8 @@ class Converter:
                     "converted-value", f'the value is converted to the text "{text}"', literal, "put it in quotes"
                 )
                 return text.encode()
-            case "fill":
-                self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
-            case "list":
-                self.error(
-                    "unexpected-braces", f"{what} takes plain values, without braces", literal, "remove the braces"
-                )
+            case "fill" | "list":
+                self._not_plain(literal, what)
             case _:
                 self.error("type-mismatch", f"{what} takes strings", literal, "put it in quotes")
         return False

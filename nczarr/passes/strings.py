@@ -5,10 +5,10 @@ Reads the array once, in slabs of whole rows, and only where something may have 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-from nczarr.data.source import ArraySource, Index, Selection
+from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.source import ArraySource
 from nczarr.passes.planned import Runs
 
 SLAB = 1 << 18
@@ -31,10 +31,11 @@ def survey(source: ArraySource | None, fill: bytes) -> Strings:
         return Strings(longest, nul, utf8)
     nil: list[int] = []
     shape = source.layout.shape
-    slab = _slab(shape)
+    slab = linear_block(shape, SLAB)
     for index in source.occupied(slab):
-        first = _first(index, slab, shape)
-        for number, text in enumerate(source.read(_region(index, slab, shape)).reshape(-1)):
+        region = region_of(index, slab, shape)
+        first = first_of(region, shape)
+        for number, text in enumerate(source.read(region).reshape(-1)):
             if text is None:
                 nil.append(first + number)
                 continue
@@ -42,33 +43,6 @@ def survey(source: ArraySource | None, fill: bytes) -> Strings:
             nul = nul or b"\0" in text
             utf8 = utf8 and (text.isascii() or _is_utf8(text))
     return Strings(longest, nul, utf8, tuple(_runs(sorted(nil))))
-
-
-def _slab(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Chunk lengths that cover linear ranges: whole inner dimensions, a part of one, ones before it."""
-    lengths = [1] * len(shape)
-    room = SLAB
-    for axis in range(len(shape) - 1, -1, -1):
-        lengths[axis] = max(1, min(shape[axis], room))
-        if lengths[axis] < shape[axis]:
-            break
-        room //= max(1, shape[axis])
-    return tuple(lengths)
-
-
-def _region(index: Index, slab: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
-    return tuple(
-        slice(number * length, min((number + 1) * length, extent))
-        for number, length, extent in zip(index, slab, shape, strict=True)
-    )
-
-
-def _first(index: Index, slab: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """The linear index of a slab's first element."""
-    return sum(
-        number * length * math.prod(shape[axis + 1 :])
-        for axis, (number, length) in enumerate(zip(index, slab, strict=True))
-    )
 
 
 def _runs(indices: list[int]) -> list[tuple[int, int]]:

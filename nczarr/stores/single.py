@@ -21,6 +21,18 @@ def open_source(path: str) -> Source:
         return Source(path, file.read())
 
 
+_LONGEST_NAME = 255
+"""Bytes that a name may have in most file systems."""
+
+
+def sibling(path: str, word: str) -> str:
+    """A new name beside a target, `<name>.<word>-<id>`, cut where a file system would refuse its length."""
+    folder, name = os.path.split(path)
+    end = f".{word}-{os.urandom(4).hex()}"
+    begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
+    return os.path.join(folder, begin + end)
+
+
 class Unfinished(NamedTuple):
     """A file that is being made: `path` is where it grows; `discard` says that it is not to take its place."""
 
@@ -34,7 +46,7 @@ def beside(path: str) -> Iterator[Unfinished]:
 
     So nobody ever sees half a target, and a run that fails leaves an old one untouched. Raises OSError.
     """
-    partial = f"{path}.partial-{os.urandom(4).hex()}"
+    partial = sibling(path, "partial")
     discarded: list[bool] = []
     try:
         yield Unfinished(partial, lambda: discarded.append(True))

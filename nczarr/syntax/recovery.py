@@ -16,8 +16,9 @@ from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics import Label, Report
 from nczarr.source import Source, Span
-from nczarr.syntax.tokens import Token
+from nczarr.syntax.tokens import ListStream, Token
 
+EOF = -1
 EPSILON = -2
 """The runtime's mark of a rule that may end here."""
 
@@ -44,7 +45,16 @@ class Finding(NamedTuple):
 
 
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
-    """Error strategy of all our parsers."""
+    """Error strategy of all our parsers.
+
+    A mistake is said once: a second fault of one statement is a consequence of the first. What a faulty statement
+    would have declared is remembered, for those who look for it.
+    """
+
+    UNITS: tuple[Any, ...] = ()
+    """The contexts of rules that hold one fault at most: statements, or parts of them."""
+    NAME = 0
+    """The token type of names."""
 
     def __init__(
         self, source: Source, report: Report, explain: Callable[[Fault], Finding], sound: int | None = None
@@ -56,6 +66,10 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self.report = report
         self.explain = explain
         self.count = 0
+        self.faulty: list[tuple[int, int]] = []
+        """Ranges of tokens, by number: of each faulty statement, from its begin to where the parser went on."""
+        self._open: int | None = None  # where the faulty statement under way begins
+        self._last = -1  # where the last faulty statement began
 
     def sync(self, recognizer: Any) -> None:
         """At a turn of a loop: skip what begins no further turn.
@@ -127,8 +141,46 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self.report.error(finding.code, finding.message, span, helps=finding.helps, others=finding.others)
 
     def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
-        """Whether a fault is a mere consequence of another, and not said. A parser's own strategy may know."""
+        """Whether a fault is a mere consequence of another, and not said."""
+        stream = recognizer.getTokenStream()
+        context = recognizer._ctx
+        while context is not None and not isinstance(context, self.UNITS):
+            context = context.parentCtx
+        start = found.tokenIndex if context is None else min(context.start.tokenIndex, found.tokenIndex)
+        told = start == self._last or self.goes_on(context, stream.get(max(start - 1, 0)), stream.get(start), found)
+        if told or not finding.after or found.type == EOF:  # where only an end is missing, the statement is whole
+            self._open = self._last = start
+            self.damaged(context)
+        return told
+
+    def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
+        """Whether what begins here, behind the token `before`, is the rest of something that has a fault already."""
         return False
+
+    def damaged(self, context: Any) -> None:
+        """Told that a unit (None: what lies between units) holds a fault."""
+
+    def reportMatch(self, recognizer: Any) -> None:  # noqa: N802
+        """A token was right: a faulty statement ends before it."""
+        if self._open is not None:
+            self._close(recognizer.getTokenStream().index)
+        super().reportMatch(recognizer)
+
+    def _close(self, index: int) -> None:
+        if self._open is not None:
+            self.faulty.append((self._open, index))
+        self._open = None
+
+    def finish(self, stream: ListStream) -> set[str]:
+        """Hush what faulty statements hold, and return the names that stand in them, as they are written."""
+        self._close(len(stream.tokens) - 1)
+        found: set[str] = set()
+        for start, end in self.faulty:
+            tokens = stream.tokens[start:end]
+            if tokens:
+                self.report.hush(Span(self.source, tokens[0].start, max(token.end for token in tokens)))
+            found.update(self.source.text(token.start, token.end) for token in tokens if token.type == self.NAME)
+        return found
 
 
 def _types(expected: Any) -> list[int]:

@@ -227,3 +227,13 @@ def test_a_loss_that_is_none_is_wrong_usage() -> None:
     assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-annotations", stdin=GOOD).status == 2
     assert "there are: all, " in run_command("compile", "-", "--allow-loss", "0", stdin=GOOD).err
     assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "all", stdin=GOOD).status == 0
+
+
+def test_dump_of_what_is_not_there() -> None:
+    for flags in (["-v", "w"], ["-v", "v,w"], ["-g", "h"]):
+        done = run_command("dump", "-", *flags, stdin=GOOD)
+        assert (done.status, done.text) == (1, "")
+        assert "error[unmatched-name]" in done.err
+    assert "did you mean `temp`?" in run_command("dump", "-", "-v", "tmp", stdin=GOOD.replace(b" v", b" temp")).err
+    for flags in (["-v", "v"], ["-v", "/v"], ["-g", "/"]):
+        assert "v = 1, 2" in run_command("dump", "-", *flags, stdin=GOOD).text

@@ -24,19 +24,6 @@ SLAB = 1 << 22
 """Bytes read at once; for strings, an eighth of it counts values."""
 
 
-BLOCK = 1 << 16
-"""Elements of one block of an array; see `block_of`."""
-
-
-def block_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of blocks of at most `BLOCK` elements, each a stretch of the array in C order."""
-    if not shape:
-        return ()
-    axis = next(axis for axis in range(len(shape)) if math.prod(shape[axis + 1 :]) <= BLOCK)
-    piece = max(1, BLOCK // max(1, math.prod(shape[axis + 1 :])))
-    return (*(1 for _ in range(axis)), min(piece, shape[axis]), *shape[axis + 1 :])
-
-
 class Column(Protocol):
     """Values that come one after the other."""
 

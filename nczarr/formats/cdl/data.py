@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nczarr.ast import Constant, Variable
+from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import Types, is_fixed
 from nczarr.data.source import Parts
-from nczarr.formats.cdl.columns import Stream, block_of, column
+from nczarr.formats.cdl.columns import Stream, column
 from nczarr.formats.cdl.fold import fold
 from nczarr.formats.cdl.spelling import identifier, quoted
 from nczarr.formats.cdl.texts import is_word
@@ -70,13 +71,11 @@ def shortened(rows: Rows, shape: tuple[int, ...], parts: Parts | None, *, grows:
     total = math.prod(shape)
     if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
         return rows
-    chunks = block_of(shape)
+    block = linear_block(shape, BATCH)
     end = 0
-    for index in parts[""].occupied(chunks):
-        start = 0
-        for at, chunk, length in zip(index, chunks, shape, strict=True):
-            start = start * length + at * chunk
-        end = max(end, min(start + math.prod(chunks), total))
+    for index in parts[""].occupied(block):
+        start = first_of(region_of(index, block, shape), shape)
+        end = max(end, min(start + math.prod(block), total))
     row = math.prod(shape[1:])
     end = max(end, (shape[0] - 1) * row + 1 if grows else 1)
     if total - end < LONG:

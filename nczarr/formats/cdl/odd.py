@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
+from nczarr.data.blocks import linear_block, region_of
 from nczarr.data.parts import Types, descr, parts
-from nczarr.data.source import ArraySource, Parts, Selection, numpy_dtype
-from nczarr.formats.cdl.columns import block_of
+from nczarr.data.source import Parts, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+BLOCK = 1 << 16
+"""Elements looked at together."""
 
 NAN, UNNAMED = "nan-bits", "unnamed-value"
 
@@ -82,20 +84,11 @@ def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: T
     """How many odd values the stored arrays of a variable have."""
     found: Counter[str] = Counter()
     for part in parts(type_name, shape, types):
-        if part.path in sources and can_be_odd(part.type, types):
-            for region in _regions(sources[part.path]):
-                found += in_array(sources[part.path].read(region), part.type, types)
+        source = sources.get(part.path)
+        if source is None or not can_be_odd(part.type, types):
+            continue
+        block = linear_block(source.layout.shape, BLOCK)
+        for index in source.occupied(block):
+            values = source.read(region_of(index, block, source.layout.shape))
+            found += in_array(values, part.type, types)
     return found
-
-
-def _regions(source: ArraySource) -> Iterator[Selection]:
-    """What is stored of an array, in blocks of bounded size."""
-    shape = source.layout.shape
-    if 0 in shape:
-        return
-    block = block_of(shape)
-    for index in source.occupied(block):
-        yield tuple(
-            slice(number * length, min((number + 1) * length, whole))
-            for number, length, whole in zip(index, block, shape, strict=True)
-        )

@@ -3,8 +3,7 @@
 The runtime would go on at any token that may begin a statement, and nearly every word may. So a word counts only
 where a statement is likely to begin: on a new line, outside braces that the faulty statement opened.
 
-A mistake is said once. A second fault of one statement is a consequence of the first, and so is a fault just behind a
-character that was refused. What a faulty statement would have declared is remembered, for those who look for it.
+A fault behind a character that was refused is a consequence. What is clear but in disorder is put in order.
 """
 
 from __future__ import annotations
@@ -28,15 +27,14 @@ _STATEMENTS = (
 )  # fmt: skip
 
 
-_UNITS = (*_STATEMENTS, P.FieldContext)
-"""What holds one fault at most: a statement, or a field inside one."""
-
-
 class Recovery(recovery.Recovery):
     """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks.
 
     `refused`: offsets of characters that the token source has reported and left out, ascending.
     """
+
+    UNITS = (*_STATEMENTS, P.FieldContext)
+    NAME = P.NAME
 
     def __init__(
         self,
@@ -47,42 +45,25 @@ class Recovery(recovery.Recovery):
         refused: Sequence[int] = (),
     ) -> None:
         super().__init__(source, report, explain, sound)
-        self.faulty: list[tuple[int, int]] = []
-        """Ranges of tokens, by number: of each faulty statement, from its begin to where the parser went on."""
         self._unsure: list[Span] = []  # names of types that lack a field
         self._refused = refused
-        self._open: int | None = None  # where the faulty statement under way begins
-        self._last = -1  # where the last faulty statement began
 
-    def follows(self, recognizer: Any, found: Token, finding: recovery.Finding) -> bool:
-        """Whether a fault is a consequence: of another in its statement, or of a character that was refused."""
-        stream = recognizer.getTokenStream()
-        context = recognizer._ctx
-        while context is not None and not isinstance(context, _UNITS):
-            context = context.parentCtx
-        start = found.tokenIndex if context is None else min(context.start.tokenIndex, found.tokenIndex)
-        before: Token = stream.get(max(start - 1, 0))
-        told = (
-            start == self._last
-            or self._goes_on(context, before, stream.get(start))
-            or bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start)
-        )
-        if told or not finding.after or found.type == P.EOF:  # where only a `;` is missing, the statement is whole
-            self._open = start
-            self._last = start
-            if isinstance(context, P.FieldContext):
-                name = context.parentCtx.children[1].start
-                self._unsure.append(Span(self.source, name.start, name.end))
-        return told
-
-    def _goes_on(self, context: Any, before: Token, first: Token) -> bool:
-        """Whether what seems to begin here is the rest of a statement that has a fault already."""
+    def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
+        """Whether what seems to begin here is the rest of a statement, or stands behind a refused character."""
+        if bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start):
+            return True
         if not self.faulty or self.faulty[-1][1] != first.tokenIndex:
             return False
         if isinstance(context, P.FieldContext):
             return True
         between = bytes(self.source.data[before.end : first.start])
         return before.type not in (P.SEMICOLON, P.RBRACE, P.SIMPLE) and b"\n" not in between and b"\r" not in between
+
+    def damaged(self, context: Any) -> None:
+        """Remember types that lack a field."""
+        if isinstance(context, P.FieldContext):
+            name = context.parentCtx.children[1].start
+            self._unsure.append(Span(self.source, name.start, name.end))
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
         """What is clear but in disorder is put in order, and said once; the rest is the runtime's."""
@@ -124,29 +105,11 @@ class Recovery(recovery.Recovery):
     def _finding(self, token: Token, message: str, *helps: str) -> recovery.Finding:
         return recovery.Finding("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
 
-    def reportMatch(self, recognizer: Any) -> None:  # noqa: N802
-        """A token was right: a faulty statement ends before it."""
-        if self._open is not None:
-            self._close(recognizer.getTokenStream().index)
-        super().reportMatch(recognizer)
-
-    def _close(self, index: int) -> None:
-        if self._open is not None:
-            self.faulty.append((self._open, index))
-        self._open = None
-
     def finish(self, stream: ListStream) -> set[str]:
         """Hush what faulty statements hold, and types that lack a field; return the names that stand in the former."""
-        self._close(len(stream.tokens) - 1)
-        found: set[str] = set()
         for span in self._unsure:
             self.report.hush(span)
-        for start, end in self.faulty:
-            tokens = stream.tokens[start:end]
-            if tokens:
-                self.report.hush(Span(self.source, tokens[0].start, max(token.end for token in tokens)))
-            found.update(self.source.text(token.start, token.end) for token in tokens if token.type == P.NAME)
-        return {names.normal(names.unescape_cdl(name)) for name in found}
+        return {names.normal(names.unescape_cdl(name)) for name in super().finish(stream)}
 
     def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
         """Drop a token that is too many, but never one that holds statements and blocks together."""

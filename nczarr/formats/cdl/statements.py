@@ -120,6 +120,15 @@ def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
     return parts
 
 
+def _declaration(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
+    """The parts of a statement that declares something; None if it was simple, or an attribute (both done here)."""
+    parts = _parts(assembler, scope, context)
+    if parts is None or parts.attribute is None:
+        return parts
+    _attribute(assembler, scope, parts)
+    return None
+
+
 def _attribute(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     context = parts.attribute
     if context.exception is not None or not context.children:
@@ -149,11 +158,8 @@ def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
 # ---- dimensions ---------------------------------------------------------------------------------------------------
 def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
     """`a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
-    parts = _parts(assembler, scope, context)
+    parts = _declaration(assembler, scope, context)
     if parts is None:
-        return
-    if parts.attribute is not None:
-        _attribute(assembler, scope, parts)
         return
     sizes = [rule for rule in parts.rules if isinstance(rule, P.SizeContext)]
     if len(parts.words) == 1 and sizes:
@@ -183,11 +189,8 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
 # ---- variables ----------------------------------------------------------------------------------------------------
 def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
     """`T a, b(d)`, or an attribute among the variables."""
-    parts = _parts(assembler, scope, context)
+    parts = _declaration(assembler, scope, context)
     if parts is None:
-        return
-    if parts.attribute is not None:
-        _attribute(assembler, scope, parts)
         return
     if len(parts.words) != 2:
         return

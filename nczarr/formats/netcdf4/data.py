@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.ast import Variable
+from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import ArraySource, Index, Parts, Selection
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
@@ -65,7 +66,7 @@ class _Writer:
     def _in_order(self, parts: Parts) -> None:
         """An array of several parts: front to back, as far as blocks of whole rows have anything."""
         reader = Reader(parts, self.type, self.types)
-        rows = lines(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
+        rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
         for index in sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)}):
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
@@ -87,33 +88,6 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)
-
-
-def lines(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Lengths of blocks that are linear ranges of an array in C order, of at most `room` elements."""
-    lengths = [1] * len(shape)
-    for axis in range(len(shape) - 1, -1, -1):
-        lengths[axis] = max(1, min(shape[axis], room))
-        if lengths[axis] < shape[axis]:
-            break
-        room //= max(1, shape[axis])
-    return tuple(lengths)
-
-
-def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
-    """The part of an array that a block covers."""
-    return tuple(
-        slice(number * length, min((number + 1) * length, extent))
-        for number, length, extent in zip(index, block, shape, strict=True)
-    )
-
-
-def first_of(region: Selection, shape: tuple[int, ...]) -> int:
-    """The linear index of a region's first element."""
-    first = 0
-    for part, extent in zip(region, shape, strict=True):
-        first = first * extent + int(part.start)
-    return first
 
 
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:

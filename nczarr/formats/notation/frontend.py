@@ -49,9 +49,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     stream = ListStream(tokens)
     parser = P(stream)
     parser.removeErrorListeners()
-    parser._errHandler = Recovery(source, report, Explainer(source, stream))
+    parser._errHandler = strategy = Recovery(source, report, Explainer(source, stream))
     tree = parser.dataset()
-    return Unchecked(_Reader(source, report).dataset(tree), forward=True)
+    broken = frozenset(strategy.finish(stream))
+    return Unchecked(_Reader(source, report).dataset(tree), forward=True, broken=broken)
 
 
 class _Reader(Written):
@@ -187,7 +188,10 @@ class _Reader(Written):
         start = context.start
         span = self.span(context)
         if start.type != P.LBRACE:
-            return Literal(start.type, bytes(self.source.data[start.start : start.end]), span)
+            text = bytes(self.source.data[start.start : start.end])
+            if start.type == P.SIZE and not text.isdigit():
+                text = b"0"  # a bad number: the token source has reported it
+            return Literal(start.type, text, span)
         items = tuple(self.literal(child) for child in context.getTypedRuleContexts(P.ConstantContext))
         return Literal(P.LBRACE, b"{", span, items)
 

@@ -35,9 +35,28 @@ _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 class Recovery(recovery.Recovery):
     """The strategy of all our parsers, but deleting and skipping only."""
 
+    UNITS = (
+        P.DimensionContext, P.VariableContext, P.AttributeContext, P.CompoundContext, P.OpaqueContext, P.EnumContext,
+        P.VlenContext, P.FieldContext, P.PropertyContext,
+    )  # fmt: skip
+    NAME = P.NAME
+
+    def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
+        """What stands behind the last brace is a consequence too, where a fault has cost a brace before."""
+        return super().follows(recognizer, found, finding) or (finding.code == "trailing-text" and self.count > 1)
+
+    def finish(self, stream: ListStream) -> set[str]:
+        """Hush what faulty statements hold, and return the names that stand in them."""
+        found = super().finish(stream)
+        return {names.normal(names.unescape_cdl(name)) for name in found}
+
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
-        """Drop one token if the next is the one wanted; else give the rule up. Raises InputMismatchException."""
-        wanted: Token | None = self.singleTokenDeletion(recognizer)
+        """Drop one token if the next is the one wanted; else give the rule up. Raises InputMismatchException.
+
+        Braces are never dropped: they hold the text together.
+        """
+        brace = recognizer.getTokenStream().LA(1) in (P.LBRACE, P.RBRACE)
+        wanted: Token | None = None if brace else self.singleTokenDeletion(recognizer)
         if wanted is not None:
             recognizer.consume()
             return wanted

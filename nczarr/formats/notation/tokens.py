@@ -98,6 +98,8 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
         return _NUMBER_TYPES[match.lastindex]
     shown = text[:40].decode("utf-8", "replace")
     helps = [] if text[:1] not in b"0123456789" else [f"a name that starts with a digit is written `\\{shown}`"]
+    if text.endswith(b","):
+        helps = ["values stand behind one another, with blanks between them"]
     if text.lstrip(b"+-").lower() in (b"inf", b"infinity", b"nan"):
         helps = ["write `NaN`, `Infinity` or `-Infinity`"]
     report.error("bad-number", f"`{shown}` is not a number", Span(source, first, end), helps=helps)

@@ -5,6 +5,7 @@ A bare name is looked up from the group of its use outwards, then it stands for 
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from nczarr import names
@@ -137,6 +138,8 @@ class TypeTable:
             if constant is None or number is None:
                 continue
             text = self._reader.spelt(number)
+            if not re.fullmatch("[+-]?[0-9]+", text):
+                continue  # a bad number: the token source has reported it
             if len(text) > 40 or not atomic.low <= (value := int(text)) <= atomic.high:
                 message = f"value {text[:40]} of `{constant}` does not fit type {base}"
                 self._reader.report.error("value-range", message, self._reader.span(child))

@@ -5,9 +5,11 @@ import struct
 
 import pytest
 
+from nczarr import pipeline, registry
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.diagnostics import Report
 from nczarr.formats.notation import backend, frontend, tokens
+from nczarr.options import Options
 from nczarr.source import Source
 
 HEAD = "dataset t 2.0.0 "
@@ -87,3 +89,29 @@ def test_the_fast_tokens_are_those_of_the_grammar() -> None:
     found = [(token.type, source.text(token.start, token.end)) for token in tokens.scan(source, report)[:-1]]
     assert found == wanted
     assert report.errors == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("attribute a int 1, 2", ["bad-number"]),
+        ("attribute a float 1,", ["bad-number"]),
+        ("variable v int { fill 1, }", ["bad-number"]),
+        ("enum e byte { a 1, b 2 }", ["bad-number"]),
+        ("enum e byte { a --1 b 2 }", ["bad-number"]),
+        ("enum e byte { a = 1 }\n variable v e", ["expected-token"]),
+        ("opaque key\n variable v key", ["expected-token"]),
+        ("compound { t int64 } c\n variable v c", ["expected-token"]),
+        ("compound c ( t int64 )\n variable v c", ["expected-token"]),
+        ("dimension x = 3\n variable v int /x", ["expected-token"]),
+        ("group { variable v int }", ["expected-token"]),
+        ("compound p { lat doub }\n attribute at /p { 1 }", ["undefined-type"]),
+        ("vlen p doub\n variable v int { attribute at /p { 1 } }", ["undefined-type"]),
+        ('variable v int { units "K" }', ["expected-token"]),
+    ],
+)
+def test_one_mistake_is_said_once(body: str, codes: list[str]) -> None:
+    report = Report()
+    data = f"dataset t 2.0.0 {{\n {body}\n}}\n".encode()
+    assert pipeline.read(Source("t.ncz", data), report, Options(), registry.named("notation")) is None
+    assert [found.code for found in report.sorted()] == codes

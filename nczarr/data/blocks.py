@@ -1,0 +1,35 @@
+"""Blocks of an array: shapes of bounded size, the regions that they cover, and where these begin in C order."""
+
+from __future__ import annotations
+
+from nczarr.data.source import Index, Selection
+
+
+def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Lengths of blocks that are linear ranges of an array in C order, of at most `room` elements.
+
+    Inner dimensions are whole, one is cut, those before it are gone through one by one.
+    """
+    lengths = [1] * len(shape)
+    for axis in range(len(shape) - 1, -1, -1):
+        lengths[axis] = max(1, min(shape[axis], room))
+        if lengths[axis] < shape[axis]:
+            break
+        room //= max(1, shape[axis])
+    return tuple(lengths)
+
+
+def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """The part of an array that a block covers; at the edge it is shorter than the block."""
+    return tuple(
+        slice(number * length, min((number + 1) * length, extent))
+        for number, length, extent in zip(index, block, shape, strict=True)
+    )
+
+
+def first_of(region: Selection, shape: tuple[int, ...]) -> int:
+    """The linear index of a region's first element."""
+    first = 0
+    for part, extent in zip(region, shape, strict=True):
+        first = first * extent + int(part.start)
+    return first
