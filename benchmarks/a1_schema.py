@@ -61,7 +61,7 @@ def row(folder: Path, quick: bool) -> bool:
     compiled = Side([*OURS, "compile", "a1.cdl", "-k", "nc4", "-o", "ours.nc"], ["ours.nc"])
     parsed &= measure(
         "A1 netcdf4",
-        1.0,
+        1.5,
         to_file,
         compiled,
         folder,

@@ -29,9 +29,10 @@ OURS = [sys.executable, "-m", "nczarr"]
 
 @dataclass(frozen=True)
 class Run:
-    """What one process took: seconds of wall clock and the peak of its memory in bytes."""
+    """What one process took: seconds of wall clock and of processors, and the peak of its memory in bytes."""
 
     seconds: float
+    work: float
     peak: int
 
 
@@ -52,7 +53,7 @@ def execute(command: Sequence[str], folder: Path) -> Run:
         seconds = time.perf_counter() - start
     if status:
         raise SystemExit(f"{' '.join(command)}: status {status}\n{log.read_text(errors='replace')[-2000:]}")
-    return Run(seconds, usage.ru_maxrss * 1024)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ def measure(
         "met": met,
         "peer_seconds": round(statistics.median(theirs.seconds for theirs, _ in pairs), 4),
         "our_seconds": round(statistics.median(mine.seconds for _, mine in pairs), 4),
+        "work_ratio": round(statistics.median(mine.work / theirs.work for theirs, mine in pairs), 3),
         "memory_ratio": round(memory, 3),
         "memory_goal": memory_goal,
         "our_peak_mb": round(statistics.median(mine.peak for _, mine in pairs) / 1e6, 1),

@@ -17,27 +17,18 @@ from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics import Report
 from nczarr.passes.decimals import decimals, parsed
 from nczarr.passes.numerals import single
-from nczarr.source import Buffer, Source
+from nczarr.passes.slabs import slabs
+from nczarr.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SLAB = 1 << 17
-"""Bytes read at once: small enough to stay in the cache, and for memory to be used again instead of mapped anew."""
-
-SMALL = 256
-"""Shorter lists are read literal by literal: numpy's import alone costs more than they do."""
-
-_ODD_IN_INTEGERS = bytes(code not in b"0123456789+-, \t\r\n\f" for code in range(256))
-_ODD_IN_REALS = bytes(code not in b"0123456789+-.eE, \t\r\n\f" for code in range(256))
-_ODD_IN_DECIMALS = bytes(code not in b"0123456789+-., \t\r\n\f" for code in range(256))
-"""Tables that mark each byte that does not belong to a number as numpy, or `decimals`, reads it."""
+"""Bytes read at once."""
 
 MOST_ODD = 256
 """Odd bytes in a slab of fractions above which numpy is quicker than `decimals`."""
 
-_COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
-_COMMENT_BEGUN = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z)")
 _INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
 _EXPONENT = re.compile(rb"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)[eE][+-]?[0-9]++")
 _ODD = re.compile(
@@ -63,18 +54,14 @@ def read_numbers(
     source: Source, start: int, end: int, type_name: str, fill: Constant | None, report: Report
 ) -> NDArray[Any] | None:
     """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
-    if end - start < SMALL:
-        return None
     out = _Growing()
     at = start
     reader = _Slabs(type_name, fill)
     try:
-        while at < end:
-            text = _cut(source.data, at, end)
-            stop = at + len(text)
-            numbers = reader.read(text, last=stop >= end)
-            out.extend(numbers, remaining=(end - at) / (stop - at))
-            at = stop
+        for slab in slabs(source.data, start, end, SLAB):
+            numbers = reader.read(slab.text, last=at + slab.size >= end)
+            out.extend(numbers, remaining=(end - at) / slab.size)
+            at += slab.size
     except _GiveUp:
         return None
     return out.values()
@@ -105,22 +92,6 @@ class _Growing:
         return None if self.room is None else self.room[: self.length]
 
 
-def _cut(data: Buffer, at: int, end: int) -> bytes:
-    """The slab that begins at `at`: up to its last comma that no comment holds, which it includes."""
-    size = SLAB
-    while at + size < end:
-        piece = bytes(data[at : at + size])
-        limit = len(piece)
-        comments = [match.span() for match in _COMMENT_BEGUN.finditer(piece)] if b"/" in piece else []
-        for low, high in [*reversed(comments), (0, 0)]:
-            comma = piece.rfind(b",", high, limit)
-            if comma >= 0:
-                return piece[: comma + 1]
-            limit = low
-        size *= 2
-    return bytes(data[at:end])
-
-
 class _Slabs:
     """Parses slabs for one variable."""
 
@@ -139,23 +110,28 @@ class _Slabs:
 
     def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
         """The numbers of one slab. Raises _GiveUp."""
-        if b"/" in text:
-            text = _COMMENT.sub(b" ", text)
+        import numpy as np
+
+        if b"\v" in text:
+            raise _GiveUp  # white space to numpy, but not to CDL
+        codes = np.frombuffer(text, np.uint8)
         suspect = _is_suspect(text)
+        odd = codes > 57  # every letter; what else is no part of a number, numpy refuses
         if self.fractions and not suspect:
-            found = self._decimals(text, last=last)
+            found = self._decimals(text, codes, odd, last=last)
             if found is not None:
                 return self._narrow(found)
             self.fractions = False  # as the first slab, so the others
-        odd = text.translate(_ODD_IN_INTEGERS if self.atomic.is_integer else _ODD_IN_REALS)
-        if b"\1" in odd:
+        if self.atomic.is_float:
+            odd &= (codes | 32) != 101  # numpy reads exponents
+        if odd.any():
             text = self._rewrite(text, odd)
         stripped = _stripped(text, last=last)
         if suspect and _is_doubtful(stripped):
             raise _GiveUp
         return self._narrow(self._parse(stripped, _commas(stripped) + 1))
 
-    def _rewrite(self, text: bytes, odd: bytes) -> bytes:
+    def _rewrite(self, text: bytes, odd: NDArray[Any]) -> bytes:
         """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
         pieces: list[bytes] = []
         done = 0
@@ -166,30 +142,30 @@ class _Slabs:
         pieces.append(text[done:])
         return b" ".join(pieces)
 
-    def _decimals(self, text: bytes, *, last: bool) -> NDArray[Any] | None:
+    def _decimals(self, text: bytes, codes: NDArray[Any], odd: NDArray[Any], *, last: bool) -> NDArray[Any] | None:
         """The numbers of a slab with hardly an exponent in it; None: let numpy see. Raises _GiveUp."""
         import numpy as np
 
-        odd = text.translate(_ODD_IN_DECIMALS)
-        commas = np.frombuffer(text, np.uint8) == 44
+        commas = codes == 44
+        count = int(np.count_nonzero(commas)) + last
+        if not odd.any():
+            return decimals(_stripped(text, last=last), count)
+        if np.count_nonzero(odd) > MOST_ODD:
+            return None
         pieces: list[bytes] = []
         places: list[int] = []
         values: list[float] = []
         done = place = 0
-        if b"\1" in odd:
-            if np.count_nonzero(np.frombuffer(odd, np.uint8)) > MOST_ODD:
-                return None
-            for start, end in _odd_tokens(text, odd):
-                token = text[start:end].strip()
-                place += int(np.count_nonzero(commas[done:start]))
-                places.append(place)
-                values.append(float(token if _EXPONENT.fullmatch(token) else self._plain(token)))
-                pieces += (text[done:start], b"0")
-                done = end
+        for start, end in _odd_tokens(text, odd):
+            token = text[start:end].strip()
+            place += int(np.count_nonzero(commas[done:start]))
+            places.append(place)
+            values.append(float(token if _EXPONENT.fullmatch(token) else self._plain(token)))
+            pieces += (text[done:start], b"0")
+            done = end
         pieces.append(text[done:])
-        stripped = _stripped(b"".join(pieces), last=last)
-        found = decimals(stripped, int(np.count_nonzero(commas)) + last)
-        if found is not None and places:
+        found = decimals(_stripped(b"".join(pieces), last=last), count)
+        if found is not None:
             found[places] = values
         return found
 
@@ -256,12 +232,10 @@ class _Slabs:
         return b"%d" % value
 
 
-def _odd_tokens(text: bytes, odd: bytes) -> Iterator[tuple[int, int]]:
+def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
     """Where the tokens between commas that hold a marked byte begin and end."""
-    import numpy as np
-
     done = 0
-    for at in np.flatnonzero(np.frombuffer(odd, bool)).tolist():
+    for at in odd.nonzero()[0].tolist():
         if at < done:
             continue
         start = max(text.rfind(b",", done, at) + 1, done)
@@ -290,10 +264,10 @@ def _is_suspect(text: bytes) -> bool:
     codes = np.frombuffer(b" " + text + b" ", np.uint8)
     digit = (codes - 48) < 10
     begun = digit | (codes == 46)
-    sign = (codes == 45) | (codes == 43)
-    if (sign[1:-1] & ~begun[2:]).any():
+    sign = codes[1:-1] == 45
+    if (sign > begun[2:]).any() or b"+" in text:
         return True
-    return bool(((codes[1:-1] == 48) & digit[2:] & ~begun[:-2]).any())
+    return bool((((codes[1:-1] == 48) & digit[2:]) > begun[:-2]).any())
 
 
 _CLASSES = bytes(

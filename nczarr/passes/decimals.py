@@ -1,4 +1,4 @@
-"""Decimal fractions in bulk, several times faster than by the C library's `strtod`, and as exact.
+"""Decimal fractions in bulk: as exact as the C library's `strtod`, in two thirds of its time.
 
 Comes in: a text of numbers without exponents between commas. Goes out: the doubles nearest to them, or None where
 this way cannot vouch for every one. A fraction of at most 2^53 in its digits and at most 22 of them behind the point

@@ -21,10 +21,16 @@ from nczarr.passes.strings import survey
 
 def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     """Everything that is lost, in the order of the tree."""
-    used = {ref for path, variable in checked.variables.items() for ref in variable.dimensions if measures(path, ref)}
+    used = {
+        ref
+        for path, variable in checked.variables.items()
+        if 0 not in checked.shapes[path]  # nothing can be written there, whatever the other dimensions
+        for ref in variable.dimensions
+        if measures(path, ref)
+    }
     for path, dimension in checked.dimensions.items():
         if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable below its group has it"
+            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable with values below its group has it"
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
@@ -68,7 +74,7 @@ def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
         if variable.type not in with_texts or path not in shown:
             continue
         for source in checked.parts.get(path, {}).values():
-            if source.layout.dtype == "|O" and survey(source).nul:
+            if source.layout.dtype == "|O" and survey(source, source.layout.fill or b"").nul:
                 text = f"variable `{path}` has a string with a NUL byte, where it would end"
                 yield Loss("cut-string", "value", path, text, variable.span)
                 break

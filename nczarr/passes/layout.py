@@ -89,7 +89,7 @@ def _target(
     strings = Strings()
     dtype: Descr
     if type_name == "string":
-        strings = survey(one.source) if one.source is not None else Strings(len(one.pad), b"\0" in one.pad)
+        strings = survey(one.source, one.pad)
         length = _fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
         dtype = "|O" if length is None else f"|S{length}"
         itemsize = length or 16

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.ast import Attribute, CompoundType, EnumType, Variable, VlenType
+from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Variable, VlenType
 from nczarr.ast.plain import HIDDEN, is_finite, plain
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
@@ -48,11 +48,12 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     plain_attributes = not held.attribute_user_types or not held.typed_attributes
     for path, group in groups(checked.dataset):
         if plain_attributes:
-            yield from _attributes(path, group.attributes, "")
+            yield from _attributes(path, group.attributes)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
-                yield from _attributes(fqn, variable.attributes, variable.type)
+                others = tuple(each for each in variable.attributes if not _is_own_fill(each, variable, checked, form))
+                yield from _attributes(fqn, others)
             yield from _variable(fqn, variable, checked, form)
         if not held.definition_order and _sorted_differently(
             [variable.name for variable in group.variables]
@@ -89,13 +90,25 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
             yield Loss("dimension-home", "annotation", fqn, f"dimension `{fqn}`, used in other groups", dimension.span)
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...], owner: str) -> Iterator[Loss]:
+def _is_own_fill(attribute: Attribute, variable: Variable, checked: Checked, form: Format) -> bool:
+    """Whether an attribute is the `_FillValue` that the variable's array declares, or shows as it is."""
+    value, arrays = attribute.value, form.capabilities.arrays
+    if attribute.name != "_FillValue" or value.type != variable.type:
+        return False
+    atomic, declared = ATOMIC.get(value.type), checked.types.get(value.type)
+    number = isinstance(declared, EnumType) or (atomic is not None and (atomic.is_integer or atomic.is_float))
+    if number or plain(value).exact:
+        return True
+    if arrays is None or not arrays.fill_needed:
+        return False
+    return is_fixed(value.type, checked.types) or (value.type == "string" and value.data != (None,))
+
+
+def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
     """Losses of untyped plain JSON; an attribute has at most one."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
-        if name == "_FillValue" and owner == value.type:
-            continue  # every array declares its fill value, in its own type
         shown = plain(value)
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores use for themselves: it would be left out"

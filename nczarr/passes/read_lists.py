@@ -171,7 +171,8 @@ class _VariableReader:
         if None in self.dimensions:
             return None
         inner = self._next_unlimited(0)
-        if inner is None and self.variable.type in _BULK and self.dimensions:
+        long = self.span.end - self.span.start >= SMALL
+        if long and inner is None and self.variable.type in _BULK and self.dimensions:
             done = self._bulk()
             if done is not None:
                 return done
@@ -320,6 +321,9 @@ class _VariableReader:
         self.convert.error(code, message, literal, help_)
         raise _Fault
 
+
+SMALL = 256
+"""Bytes below which a list is read literal by literal: importing what reads it in bulk costs more than that."""
 
 _BULK = frozenset(name for name, atomic in ATOMIC.items() if atomic.is_integer or atomic.is_float)
 

@@ -24,10 +24,11 @@ class Strings(NamedTuple):
     nil: Runs = ()
 
 
-def survey(source: ArraySource) -> Strings:
-    """Look at every string of an array that may not be fill, and at the fill."""
-    fill = source.layout.fill or b""
+def survey(source: ArraySource | None, fill: bytes) -> Strings:
+    """Look at every string of an array that may not be fill, and at the fill; without a source there is only that."""
     longest, nul, utf8 = len(fill), b"\0" in fill, _is_utf8(fill)
+    if source is None:
+        return Strings(longest, nul, utf8)
     nil: list[int] = []
     shape = source.layout.shape
     slab = linear_block(shape, SLAB)

@@ -243,7 +243,7 @@ class _Scene:
             unlimited = [each for each in references if self._unlimited(each)]
             references = (*unlimited[:1], *(each for each in references if not self._unlimited(each)))
         attributes = self.attributes()
-        if draw(st.booleans()) and is_fixed(type_name, self.types):
+        if draw(st.booleans()):
             value = draw(constants(type_name, self.types, 1, cdl=self.cdl))
             at = draw(st.integers(0, len(attributes)))
             attributes = (*attributes[:at], Attribute(name="_FillValue", value=value), *attributes[at:])

@@ -60,19 +60,35 @@ def through_xarray(path: str, group: str) -> dict[str, Any]:
     return found
 
 
-def through_tensorstore(path: str, names: list[str], zarr_format: int) -> dict[str, Any]:
+def through_tensorstore(path: str, arrays: dict[str, Any], zarr_format: int) -> dict[str, Any]:
+    """Values by path; a record of numbers comes field by field."""
     found: dict[str, Any] = {}
     driver = "zarr3" if zarr_format == 3 else "zarr"
-    for name in names:
+    for name, array in arrays.items():
         where: dict[str, Any] = {"driver": "file", "path": os.path.join(path, name)}
         if path.endswith(".zip"):
             where = {"driver": "zip", "base": {"driver": "file", "path": path}, "path": name + "/"}
+        spec = {"driver": driver, "kvstore": where}
         try:
-            store = tensorstore.open({"driver": driver, "kvstore": where}).result()
+            store = tensorstore.open(spec).result()
             found[name] = store.read().result() if store.size <= LARGEST else {"error": "large"}
         except ValueError as error:
             found[name] = {"error": str(error)[:300]}
+            if '"field"' in str(error) and array["values"] is not None:
+                record = by_field(spec, array["values"].dtype)
+                found[name] = found[name] if record is None else record
     return found
+
+
+def by_field(spec: dict[str, Any], dtype: np.dtype[Any]) -> Any:
+    """A record through tensorstore, if all of its fields are numbers; else None."""
+    if not all(dtype[name].kind in "iuf" for name in dtype.names or ()):
+        return None
+    fields = {name: tensorstore.open({**spec, "field": name}).result().read().result() for name in dtype.names or ()}
+    made = np.empty(next(iter(fields.values())).shape, dtype)
+    for name, values in fields.items():
+        made[name] = values
+    return made
 
 
 def opened(path: str) -> Any:
@@ -91,7 +107,7 @@ def read(path: str) -> dict[str, Any]:
             seen |= through_xarray(path, inside)
         except Exception as error:
             seen[f"error in {inside}"] = f"{type(error).__name__}: {error}"
-    through = through_tensorstore(path, list(found), group.metadata.zarr_format)
+    through = through_tensorstore(path, found, group.metadata.zarr_format)
     return {"zarr": found, "groups": groups, "xarray": seen, "tensorstore": through}
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import shared_folder
 
 from . import corpus
-from .survey import FORMATS, STORES, survey
+from .survey import STORES, survey
 from .worker import Worker
 
 pytestmark = pytest.mark.peer
@@ -21,12 +21,13 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_peers_see_the_same(path: Path, tmp_path: Path, readers: dict[str, Worker]) -> None:
-    """Every format as a folder, or, of every third file, as an archive; `test_folders_and_archives` has all of both."""
+    """`nczarr`, `zarr2` and one of the two of Zarr v3; every third file as archives. A slow test has all of all."""
     dataset = corpus.checked(path)
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
-    zipped = FILES.index(path) % 3 == 1
-    stores = [(form, ".zip" if zipped and form != "nczarr" else ".zarr") for form in FORMATS]
+    number = FILES.index(path)
+    forms = ("nczarr", "zarr2", "zarr3" if number % 2 else "nczarr3")
+    stores = [(form, ".zip" if number % 3 == 1 and form != "nczarr" else ".zarr") for form in forms]
     outcome = survey(dataset, tmp_path, readers, path, stores)
     assert corpus.unexcused(path, outcome.differences) == []
 
@@ -39,6 +40,20 @@ def test_folders_and_archives(path: Path, tmp_path: Path, readers: dict[str, Wor
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
     assert corpus.unexcused(path, survey(dataset, tmp_path, readers, path, STORES).differences) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_shards(path: Path, tmp_path: Path, readers: dict[str, Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks and shards of our own choice are tiny, so that every file has some."""
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    monkeypatch.setattr("nczarr.passes.chunks.CHUNK_BYTES", 24)
+    monkeypatch.setattr("nczarr.passes.shards.SHARD_BYTES", 400)
+    outcome = survey(dataset, tmp_path, readers, stores=[("zarr3", ".zarr"), ("nczarr3", ".zip")], shards="auto")
+    assert corpus.unexcused(path, outcome.differences) == []
 
 
 ATTRIBUTES = r"""netcdf t {

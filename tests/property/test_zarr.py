@@ -64,6 +64,8 @@ def wrong(dataset: Checked, seen: dict[str, Any]) -> Iterator[str]:
                 yield f"{path} is missing"
                 continue
             array = np.asarray(seen[path])
+            if not values.shape and array.shape == (1,):  # a scalar of `nczarr`
+                array = array.reshape(())
             shown = array.astype(object) if array.dtype.kind == "T" else array
             if not same(shown, values):
                 yield f"{path}: {shown!r} instead of {values!r}"
@@ -73,9 +75,13 @@ def assert_zarr_sees(generated: tuple[Dataset, dict[str, Parts]], form: str, opt
     dataset, parts = generated
     checked = check(Unchecked(dataset, parts=parts), Report())
     assert checked is not None
+    if not form.endswith("3"):
+        options = options._replace(
+            shards={}, codecs={name: text.split("+")[0] for name, text in options.codecs.items()}
+        )
     found = written(checked, form, options)
     assert list(wrong(checked, arrays(found))) == []
-    if form == "nczarr3" and not options.codecs:
+    if form.startswith("nczarr") and not options.codecs:
         assert rebuild(found) == checked.dataset
 
 
@@ -88,7 +94,7 @@ OPTIONS = st.builds(
     st.sampled_from(["auto", "none"]),
     st.booleans(),
 )
-FORMS = st.sampled_from(["zarr3", "nczarr3"])
+FORMS = st.sampled_from(["zarr3", "nczarr3", "zarr2", "nczarr"])
 
 
 @given(datasets_with_data(), FORMS, OPTIONS)

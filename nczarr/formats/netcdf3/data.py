@@ -9,8 +9,8 @@ imported only where a source has values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from nczarr.ast import ATOMIC
 from nczarr.data.parts import NUMPY
@@ -18,9 +18,6 @@ from nczarr.data.source import ArraySource, Index, Parts
 from nczarr.formats.netcdf3.header import big_endian
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_layout import ClassicLayout, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PIECE = 1 << 22
 """Bytes of a piece."""
@@ -55,7 +52,7 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
     for column in columns:
         if not column.place.record:
             yield from Strip(column).record(0)
-            yield column.padding
+            yield from repeated(column.fill, column.place.padded - column.place.size)
     growing = [column for column in columns if column.place.record]
     if layout.record_size > PIECE:
         yield from _large_records(growing, layout)
@@ -149,7 +146,7 @@ def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[byt
         for strip, column in zip(strips, columns, strict=True):
             yield from strip.record(number)
             if len(columns) > 1:
-                yield column.padding
+                yield from repeated(column.fill, column.place.padded - column.place.size)
 
 
 def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:

@@ -202,6 +202,14 @@ def test_records_lie_side_by_side_and_a_lone_one_without_gaps() -> None:
     assert lay_out(one, "nc3").places["/ra"].padded == 4
 
 
+@pytest.mark.parametrize("piece", [4, 16, 1 << 22])
+def test_a_lone_record_variable_of_any_size_has_no_gaps(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "PIECE", piece)
+    values = np.arange(18, dtype="i1").reshape(2, 3, 3)
+    dataset = checked(simple({"f": ("byte", ()), "r": ("byte", (2, 3, 3))}, 2), {"/f": 7, "/r": values})
+    assert b"".join(pieces(dataset)).endswith(bytes.fromhex("07818181") + bytes(range(18)))
+
+
 def test_a_header_alone_needs_no_numpy(tmp_path: Any) -> None:
     source = tmp_path / "t.cdl"
     source.write_text(
@@ -247,6 +255,8 @@ G2, G4 = 2**31, 2**32
         ({"a": ("byte", (4,)), "b": ("double", (10**6, 10**4)), "ra": ("byte", (1,))}, "nc5"),
         ({"ra": ("byte", (1, 4)), "rb": ("double", (1, 10**6, 10**4))}, "nc3"),
         ({"rb": ("double", (1, 10**6, 10**4)), "ra": ("byte", (1, 4))}, "nc5"),
+        ({"rb": ("double", (1, 10**6, 10**4)), "a": ("byte", (4,))}, "nc3"),
+        ({"ra": ("byte", (1, 4)), "b": ("double", (10**6, 10**4))}, "nc5"),
         ({"ra": ("short", (1, G2 // 4, 2)), "rb": ("byte", (1, 4))}, "nc6"),
         ({"a": ("double", (2**30, 2**29)), "b": ("double", (2**30, 2**30))}, "nc4"),
     ],
@@ -317,3 +327,47 @@ def test_attributes_are_turned_round() -> None:
     assert b"\0\x01\0\x02\0\x03\0\0" in made
     assert b"\x3f\xf0\0\0\0\0\0\0" in made
     assert b"abcde\0\0\0" in made
+
+
+SMALL = b"""netcdf t { dimensions: t = UNLIMITED ; x = 3 ;
+variables: short v(t, x) ; v:u = "K" ; int s ; :n = 1s, 2s, 3s ;
+data: v = 1, 2, 3, 4 ; s = -1 ; }"""
+
+CLASSIC_BYTES = """
+43444601 00000002                                                 # magic number, two records
+0000000a 00000002                                                 # two dimensions
+00000001 74000000 00000000  00000001 78000000 00000003            # t is unlimited, x = 3
+0000000c 00000001                                                 # one attribute of the file
+00000001 6e000000 00000003 00000003 00010002 00030000             # n: three shorts and padding
+0000000b 00000002                                                 # two variables
+00000001 76000000 00000002 00000000 00000001                      # v(t, x)
+0000000c 00000001 00000001 75000000 00000002 00000001 4b000000    # u: one char
+00000003 00000008 000000b0                                        # short; 8 bytes a record; where it begins
+00000001 73000000 00000000 00000000 00000000                      # s, a scalar without attributes
+00000004 00000004 000000ac                                        # int; 4 bytes; where it begins
+ffffffff                                                          # s
+0001 0002 0003                                                    # the first record, without padding
+0004 8001 8001                                                    # the second, filled
+"""
+
+
+def from_hex(text: str) -> bytes:
+    return bytes.fromhex("".join(line.partition("#")[0] for line in text.split("\n")))
+
+
+def test_every_byte_of_a_classic_file(nczarr_command: Any) -> None:
+    ran: Ran = nczarr_command("compile", "-", "--to", "netcdf3", "--kind", "nc3", "-o", "-", stdin=SMALL)
+    assert ran.out.hex(" ", 4) == from_hex(CLASSIC_BYTES).hex(" ", 4)
+
+
+def test_wider_numbers_in_the_other_kinds(nczarr_command: Any) -> None:
+    """64-bit offset: eight bytes for `begin`; CDF-5: for every count and size as well."""
+    made = {
+        kind: nczarr_command("compile", "-", "--to", "netcdf3", "--kind", kind, "-o", "-", stdin=SMALL).out
+        for kind in CLASSIC_KINDS
+    }
+    assert len(made["nc6"]) == len(made["nc3"]) + 2 * 4
+    numbers = 1 + (1 + 2 * 2) + (1 + 2) + 1 + (4 + 1 + 2 + 1) + (2 + 1 + 1)  # records, dimensions, attribute, v, s
+    assert len(made["nc5"]) == len(made["nc6"]) + numbers * 4
+    assert made["nc6"].endswith(made["nc3"][-16:])
+    assert made["nc5"].endswith(made["nc3"][-16:])

@@ -91,9 +91,10 @@ def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Pa
     variable = Variable(name="v", type=type_name, dimensions=("/x", "/x"), storage=Storage(no_fill=no_fill))
     dataset = Dataset(name="", dimensions=(Dimension(name="x", size=10**6),), variables=(variable,))
     start = time.perf_counter()
-    for form in ("nczarr", "zarr2"):
-        assert store(checked(dataset), str(tmp_path / form), named(form), Report(), Options())  # type: ignore[arg-type]
-        assert len([path for path in (tmp_path / form).rglob("*") if path.is_file()]) == 4
+    for form, files in (("nczarr", 4), ("zarr2", 4), ("nczarr3", 2), ("zarr3", 2)):
+        shards = {"": "auto"} if form.endswith("3") else {}
+        assert store(checked(dataset), str(tmp_path / form), named(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
+        assert len([path for path in (tmp_path / form).rglob("*") if path.is_file()]) == files
     assert time.perf_counter() - start < 1
 
 
@@ -125,9 +126,10 @@ def test_workers_do_not_change_a_byte() -> None:
 class FailingStore(MemoryStore):
     """Fails at the n-th call."""
 
-    def __init__(self, calls: int) -> None:
+    def __init__(self, calls: int, *, sequential: bool = False) -> None:
         super().__init__()
         self.calls = calls
+        self.sequential = sequential
 
     def put(self, key: str, data: bytes) -> None:
         self.calls -= 1
@@ -136,14 +138,15 @@ class FailingStore(MemoryStore):
         super().put(key, data)
 
 
+@pytest.mark.parametrize("sequential", [False, True])
 @pytest.mark.parametrize("calls", [0, 1, 5, 200, 1592])
-def test_a_failing_store_is_an_error_and_never_a_hang(calls: int) -> None:
+def test_a_failing_store_is_an_error_and_never_a_hang(calls: int, sequential: bool) -> None:
     variable = Variable(name="v", type="double", dimensions=(300, 400), storage=Storage(chunks=(7, 11)))
     dataset = checked(Dataset(name="", variables=(variable,)), {"/v": np.ones((300, 400))})
     planned = plan(dataset, NCZARR, Options(), Report())  # type: ignore[arg-type]
     assert planned is not None
     with pytest.raises(OSError, match="no space left"):
-        fill(planned, FailingStore(calls), Report())
+        fill(planned, FailingStore(calls, sequential=sequential), Report())
 
 
 def test_a_failing_write_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

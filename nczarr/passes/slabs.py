@@ -1,0 +1,83 @@
+"""Slabs of a value list: pieces of its text that end in a comma, without comments.
+
+A slab is small enough to stay in the processor's cache, and for its memory to be used again instead of mapped anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nczarr.source import Buffer
+
+_LINE_END = re.compile(rb"[\r\n]")
+
+
+class Slab(NamedTuple):
+    """A piece of a list: `text` has a blank for each comment, `size` is the piece's length in the source."""
+
+    text: bytes
+    size: int
+
+
+class _Comment(NamedTuple):
+    """Where a comment begins and ends; one that the text breaks off is not `closed`."""
+
+    start: int
+    stop: int
+    closed: bool
+
+
+def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[Slab]:
+    """The slabs of `data[start:end]`, of about `size` bytes, each but the last behind a comma that no comment holds."""
+    at = start
+    while at < end:
+        slab = _cut(data, at, end, size)
+        yield slab
+        at += slab.size
+
+
+def _cut(data: Buffer, at: int, end: int, size: int) -> Slab:
+    while at + size < end:
+        piece = bytes(data[at : at + size])
+        comments = list(_comments(piece))
+        limit = len(piece)
+        for comment in reversed(comments):
+            comma = piece.rfind(b",", comment.stop, limit)
+            if comma >= 0:
+                break
+            limit = comment.start
+        else:
+            comma = piece.rfind(b",", 0, limit)
+        if comma >= 0:
+            return Slab(_blanked(piece[: comma + 1], comments), comma + 1)
+        size *= 2
+    piece = bytes(data[at:end])
+    return Slab(_blanked(piece, list(_comments(piece))), end - at)
+
+
+def _comments(text: bytes) -> Iterator[_Comment]:
+    at = text.find(b"/")
+    while at >= 0:
+        stop = at + 1
+        if text.startswith(b"//", at):
+            line = _LINE_END.search(text, at)
+            stop = line.start() if line else len(text)
+            yield _Comment(at, stop, closed=True)
+        elif text.startswith(b"/*", at):
+            found = text.find(b"*/", at + 2)
+            stop = found + 2 if found >= 0 else len(text)
+            yield _Comment(at, stop, closed=found >= 0)
+        at = text.find(b"/", stop)
+
+
+def _blanked(text: bytes, comments: list[_Comment]) -> bytes:
+    """The text with a blank for each closed comment that lies in it."""
+    pieces: list[bytes] = []
+    done = 0
+    for comment in comments:
+        if comment.closed and comment.stop <= len(text):
+            pieces.append(text[done : comment.start])
+            done = comment.stop
+    return b" ".join([*pieces, text[done:]]) if pieces else text

@@ -1,0 +1,34 @@
+"""A variable's own `_FillValue`: what a pure store declares of it, and what it would lose."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import run_command
+
+BOTH = {"zarr2", "zarr3"}
+CASES = [
+    ("int v ;", "5", set(), ""),
+    ("double v ;", "NaN", set(), ""),
+    ("char v(n) ;", '"x"', set(), ""),
+    ("char v(n) ;", '"\\351"', {"zarr2"}, "altered-attribute"),
+    ("string v(n) ;", '"x"', set(), ""),
+    ("string v(n) ;", '"\\351"', {"zarr2"}, "altered-attribute"),
+    ("string v(n) ;", "NIL", BOTH, "lost-nil"),
+    ("key v(n) ;", "0XABCD", {"zarr2"}, "lost-attribute"),
+    ("row v(n) ;", "{1, 2}", BOTH, "lost-attribute"),
+    ("flag v(n) ;", "on", set(), ""),
+]
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3"])
+@pytest.mark.parametrize(("variable", "fill", "losers", "code"), CASES)
+def test_own_fill_values(variable: str, fill: str, losers: set[str], code: str, form: str) -> None:
+    text = (
+        "netcdf t {\ntypes:\n  opaque(2) key ;\n  int(*) row ;\n  byte enum flag {on = 1} ;\n"
+        f"dimensions:\n  n = 2 ;\nvariables:\n  {variable}\n  {variable.split()[0]} v:_FillValue = {fill} ;\n}}\n"
+    )
+    ran = run_command("compile", "-", "--to", form, "--allow-loss", "lost-type", stdin=text.encode())
+    assert ran.status == int(form in losers), ran.err
+    assert (f"error[{code}]" in ran.err) == (form in losers)
+    assert "internal-error" not in ran.err
