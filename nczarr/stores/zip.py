@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.stores.base import UnsafeKeyError, safe_key
-from nczarr.stores.place import put_in_place
+from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -97,7 +97,7 @@ class ZipTarget:
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        self.path = f"{path}.partial-{os.urandom(4).hex()}"
+        self.path = sibling(path, "partial")
         self.target = path
         self.overwrite = overwrite
         self._entries: dict[str, _Entry] = {}
