@@ -14,11 +14,10 @@ from nczarr.ast.walk import building
 from nczarr.diagnostics import Report
 from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
-from nczarr.passes.checked import Checked, Observer, Unchecked
+from nczarr.passes.checked import Checked, Observer, Unchecked, tables_of
 from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
-from nczarr.passes.tables import tables_of
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant, Kind

@@ -14,9 +14,9 @@ from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.diagnostics import Label, Report
 from nczarr.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.checked import Checked, Unchecked, tables_of
 from nczarr.passes.classic_sizes import check_sizes
-from nczarr.passes.tables import Tables, tables_of
+from nczarr.passes.tables import Tables
 from nczarr.source import Span
 
 _LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
