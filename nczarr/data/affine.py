@@ -62,8 +62,8 @@ class AffineArray:
     """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
 
     Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:
-    the rest reads as `missing`, one element in the bytes of the layout's dtype. `sparse`: that is the variable's
-    fill value, so chunks of which the file holds nothing are not occupied.
+    the rest are bytes of zero, or elements `missing`, in the bytes of the layout's dtype. `sparse`: that is the
+    variable's fill value, so chunks of which the file holds nothing are not occupied.
     """
 
     layout: Layout
@@ -77,14 +77,14 @@ class AffineArray:
     def manifest(self) -> Manifest | None:
         """The chunks, one a row or one in all; None where the file does not hold all of them, or has no path."""
         length, count = self._chunk_bytes(), self._chunk_count()
-        if self.file.path is None or self._end > self.file.size:
+        if self.file.path is None or not self.whole:
             return None
         return Affine(self.file.path, self.base, self.stride if count > 1 else length, length, count)
 
     @property
     def whole(self) -> bool:
         """Whether the file holds every element."""
-        return self._end <= self.file.size
+        return 0 in self.layout.shape or self._end <= self.file.size
 
     @property
     def lacking(self) -> int:
@@ -104,7 +104,7 @@ class AffineArray:
 
     @property
     def _end(self) -> int:
-        """Where the last element ends; the base if there are none."""
+        """Where the last element ends."""
         return _end(self.base, self.layout.shape, self._steps(), self._itemsize)
 
     def _steps(self) -> tuple[int, ...]:
@@ -154,7 +154,9 @@ class AffineArray:
             if rows == shape[0]:
                 return
             base += rows * step
-            target = target[rows]
+            target = target[rows : rows + 1].reshape(shape[1:])
+        if not self.missing and base < size:  # an element that the end cuts
+            target.reshape(1).view(np.uint8)[: size - base] = np.frombuffer(self.file.data[base:size], np.uint8)
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The bytes of a chunk as they lie in the file; None where it does not hold the whole chunk."""

@@ -35,7 +35,8 @@ def expected(source: AffineArray) -> np.ndarray:
         inner = np.ravel_multi_index(index[1:], shape[1:]) if len(shape) > 1 else 0
         at = source.base + (index[0] * source.stride if shape else 0) + int(inner) * width
         data = bytes(file[at : at + width])
-        out[index] = np.frombuffer(data if len(data) == width else source.missing or bytes(width), out.dtype)[0]
+        whole = data if len(data) == width else source.missing or data.ljust(width, b"\0")
+        out[index] = np.frombuffer(whole, out.dtype)[0]
     return out
 
 
