@@ -69,7 +69,9 @@ def test_the_corpus_there_and_back(stem: str, kind: Kind) -> None:
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in SMALL])
 def test_files_of_ncgen_there_and_back(stem: str, kind: Kind, tmp_path: Path, tool: Tool) -> None:
     data = theirs(tool("ncgen"), corpus() / f"{stem}.cdl", kind, tmp_path / "theirs.nc")
-    assert b"".join(pieces(reread(data), kind)) == data
+    made = b"".join(pieces(reread(data), kind))
+    assert data.startswith(made)
+    assert not data[len(made) :].strip(b"\0")  # one file has a page of zeros behind its last variable
 
 
 Pair = tuple[Dataset, dict[str, Parts]]
@@ -145,7 +147,9 @@ def wrong_stores(path: Path, wanted: dict[str, Any]) -> Iterator[str]:
     for form in ("nczarr", "zarr2", "zarr3", "nczarr3"):
         found = store_arrays(path, form)
         for name, values in wanted.items():
-            shape = values.shape or ((1,) if form == "nczarr" else ())  # the netCDF library knows no other scalars there
+            shape = values.shape or (
+                (1,) if form == "nczarr" else ()
+            )  # the netCDF library knows no other scalars there
             if found[name].shape != shape or bits(found[name]) != bits(values):
                 yield f"{form} {name}"
 
