@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast import UserType
 from nczarr.data.blocks import linear_block, region_of
+from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
-from nczarr.data.source import Index, Layout, Manifest, Parts, Selection
+from nczarr.data.source import Index, Layout, Manifest, Parts, Selection, numpy_dtype
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
@@ -57,7 +58,10 @@ def opened(path: str) -> int:
 
 @dataclass(frozen=True)
 class StoredVariable:
-    """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes."""
+    """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
+
+    `extent`: how far its values reach, where that is not its shape; behind it lie fill values.
+    """
 
     path: str
     group: tuple[str, ...]
@@ -66,9 +70,34 @@ class StoredVariable:
     types: dict[str, UserType]
     shape: tuple[int, ...]
     fill: bytes | None = None
+    extent: tuple[int, ...] | None = None
 
-    def structs(self, region: Selection) -> dict[str, NDArray[Any]]:
+    def read(self, region: Selection) -> dict[str, NDArray[Any]]:
         """The parts of a region, which has at least one value."""
+        if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
+            return self._given(region)
+        import numpy as np
+
+        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True))
+        inside = all(part.start < part.stop for part in given)
+        found = self._given(given) if inside else {}
+        lengths = tuple(part.stop - part.start for part in region)
+        whole: dict[str, NDArray[Any]] = {}
+        for part in parts(self.type, lengths, self.types):
+            if None in part.shape:
+                dtype = numpy_dtype(descr(part.type, self.types))
+                shape = tuple(length or 0 for length in part.shape)
+                whole[part.path] = found[part.path] if inside else np.empty(shape, dtype)
+                continue
+            fill = self.fill if part.path == "" else None
+            shape = tuple(length or 0 for length in part.shape)
+            whole[part.path] = fill_array(Layout(descr(part.type, self.types), shape, shape, fill=fill), shape)
+            if inside:
+                whole[part.path][tuple(slice(0, each.stop - each.start) for each in given)] = found[part.path]
+        return whole
+
+    def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region within the extent."""
         import numpy as np
 
         memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
@@ -107,7 +136,7 @@ class StoredVariable:
         starts: dict[str, list[int]] = {}
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
         for region in regions if 0 not in self.shape else []:
-            found = self.structs(region)
+            found = self.read(region)
             for path in ragged:
                 ends = starts.setdefault(path, [0])
                 ends.append(ends[-1] + len(found[path]))
@@ -156,8 +185,6 @@ class StoredPart:
         """The values of a region. Raises OSError if the file is out of reach, CallError if the library refuses."""
         import numpy as np
 
-        from nczarr.data.source import numpy_dtype
-
         shape = self.layout.shape
         bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
         lengths = tuple(max(0, stop - start) for start, stop in bounds)
@@ -166,7 +193,7 @@ class StoredPart:
         if None in self.part.shape:
             return self._read_ragged(bounds[0], tuple(slice(*bound) for bound in bounds[1:]))
         rank = len(self.variable.shape)
-        found = self.variable.structs(tuple(slice(*bound) for bound in bounds[:rank]))[self.part.path]
+        found = self.variable.read(tuple(slice(*bound) for bound in bounds[:rank]))[self.part.path]
         inner: tuple[Any, ...] = (..., *(slice(*bound) for bound in bounds[rank:]))
         values: NDArray[Any] = found[inner] if bounds[rank:] else found
         return values
@@ -183,7 +210,7 @@ class StoredPart:
                 break
             low, high = max(first, starts[number]), min(stop, starts[number + 1])
             if low < high:
-                whole = self.variable.structs(index.regions[number])[self.part.path]
+                whole = self.variable.read(index.regions[number])[self.part.path]
                 pieces.append(whole[low - starts[number] : high - starts[number]])
         values: NDArray[Any] = np.concatenate(pieces)
         return values[(slice(None), *rest)] if rest else values

@@ -35,6 +35,7 @@ from nczarr.data.source import Parts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.arrays import LOCK, StoredVariable, opened, sources
+from nczarr.formats.netcdf4.extents import Extents, extents
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
@@ -60,7 +61,9 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     try:
         with LOCK, building():
-            return _Reader(Inquiry(lib), source.name).read()
+            reader = _Reader(Inquiry(lib), source.name)  # the library opens the file first, and says how it is closed
+            with extents(lib, source.name) as reach:
+                return reader.read(reach)
     except (c.CallError, OSError) as error:
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=["the file is damaged, or no netCDF-4 file"])
         return None
@@ -76,8 +79,12 @@ class _Reader:
         self.dimensions: dict[int, tuple[str, int]] = {}
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
+        self.growing: set[int] = set()
+        self.reach: Extents | None = None
 
-    def read(self) -> Unchecked:
+    def read(self, reach: Extents | None) -> Unchecked:
+        """The whole file; `reach` knows how far its variables reach."""
+        self.reach = reach
         self._collect("/", self.file)
         for number, (group, info) in self.infos.items():
             self.types[self.type_names[number]] = self._type(group, number, info)
@@ -93,8 +100,10 @@ class _Reader:
         for number, info in self.ask.types(group).items():
             self.type_names[number] = names.join(path, info.name)
             self.infos[number] = group, info
-        for number, (name, length, _) in self.ask.dimensions(group).items():
+        for number, (name, length, growing) in self.ask.dimensions(group).items():
             self.dimensions[number] = names.join(path, name), length
+            if growing:
+                self.growing.add(number)
         for child in self.ask.groups(group):
             self._collect(names.join(path, self.ask.group_name(child)), child)
 
@@ -148,17 +157,30 @@ class _Reader:
             attributes=attributes,
             storage=self._storage(group, number, info, type_name),
         )
+        shape = tuple(self.dimensions[each][1] for each in info.dimensions)
+        extent = None
+        if self.reach is not None and self.growing.intersection(info.dimensions):
+            extent = self.reach.of(names.split(path), info.name)
         stored = StoredVariable(
             self.path,
             names.split(path),
             info.name,
             type_name,
             self.types,
-            tuple(self.dimensions[each][1] for each in info.dimensions),
-            _fill(attributes, type_name),
+            shape,
+            self._fill(group, number, type_name),
+            extent if extent != shape else None,
         )
         self.parts[names.join(path, info.name)] = sources(stored)
         return variable
+
+    def _fill(self, group: int, number: int, type_name: str) -> bytes | None:
+        """One fill value in the bytes of the variable's array; None for types whose fill is nothing but zeros."""
+        if type_name not in ATOMIC or type_name == "string":
+            return None
+        size = ATOMIC[type_name].size
+        data = self.ask.fill(group, number, size)
+        return data if c.BYTE_ORDER == "little" else data[::-1]
 
     def _storage(self, group: int, number: int, info: VariableInfo, type_name: str) -> Storage:
         found = self.ask.storage(group, number, len(info.dimensions))
@@ -193,16 +215,6 @@ class _Reader:
         if length and (type_name == "string" or not is_fixed(type_name, self.types)):
             self.ask.release(group, kind, memory.ctypes.data, length)
         return Attribute(name=name, value=value)
-
-
-def _fill(attributes: tuple[Attribute, ...], type_name: str) -> bytes | None:
-    """A variable's own fill value in the bytes of its array."""
-    for attribute in attributes:
-        if attribute.name == "_FillValue" and attribute.value.type == type_name and attribute.value.count == 1:
-            data = attribute.value.data
-            first = data if isinstance(data, bytes) else data[0]
-            return first if isinstance(first, bytes) else None
-    return None
 
 
 def _address(buffer: Any) -> int:

@@ -167,6 +167,12 @@ class Inquiry:
         lengths = tuple(chunks[:rank]) if layout.value == 0 else ()
         return StorageInfo(layout.value, lengths, self._filters(group, variable), endian.value, bool(no_fill.value))
 
+    def fill(self, group: int, variable: int, size: int) -> bytes:
+        """What a variable of an atomic type holds where nothing was written: `size` bytes in the machine's order."""
+        no_fill, value = c_int(), create_string_buffer(size)
+        self._do("nc_inq_var_fill", c_int(group), c_int(variable), byref(no_fill), value)
+        return value.raw
+
     def _filters(self, group: int, variable: int) -> tuple[tuple[int, ...], ...]:
         at = (c_int(group), c_int(variable))
         shuffle, deflate, level, fletcher = c_int(), c_int(), c_int(), c_int()

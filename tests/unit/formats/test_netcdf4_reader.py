@@ -154,3 +154,27 @@ def test_a_file_that_changes_is_opened_again(rich: Path, tmp_path: Path) -> None
     checked = pipeline.read(open_source(str(rich)), report, Options())
     assert checked is not None
     assert checked.parts["/alone"][""].read(()) == 43
+
+
+def test_a_variable_shorter_than_its_dimensions(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """Fill lies behind what was written, in every direction; libnetcdf itself mixes up the rows."""
+    netcdf = peer("netCDF4")
+    path = tmp_path / "t.nc"
+    with netcdf.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("u", None)
+        for name, kind in (("v", "i4"), ("w", "f8"), ("s", str)):
+            file.createVariable(name, kind, ("t", "u"))
+        file.createVariable("f", "i2", ("t", "u"), fill_value=-7)
+        file["v"][0:3, 0:1] = [[1], [2], [3]]
+        file["f"][0:1, 0:2] = [[4, 5]]
+        file["w"][0:2, 0:3] = [[1, 2, 3], [4, 5, 6]]
+        file["s"][0, 0] = "a"
+    with nczarr.open(path) as ds:
+        empty = -2147483647
+        assert ds["/v"][...].tolist() == [[1, empty, empty], [2, empty, empty], [3, empty, empty]]
+        assert ds["/f"][...].tolist() == [[4, 5, -7], [-7, -7, -7], [-7, -7, -7]]
+        assert ds["/w"][2].tolist() == [9.969209968386869e36] * 3
+        assert ds["/w"][:2].tolist() == [[1, 2, 3], [4, 5, 6]]
+        assert ds["/s"][...].tolist() == [["a", "", ""], ["", "", ""], ["", "", ""]]
+        assert ds["/v"][2, 1:].tolist() == [empty, empty]
