@@ -128,6 +128,13 @@ CODES = (
         "Give the number of bytes, at least 1.",
     ),
     Code(
+        "oversized-type",
+        ERROR,
+        "One value of a type is larger than 128 MiB, or has more than 65,536 members, those of its members counted.",
+        "netcdf t {\ntypes:\n  opaque(1000000000000) o ;\n}\n",
+        "Give the variable more dimensions, and the type fewer.",
+    ),
+    Code(
         "bad-field-size",
         ERROR,
         "A length of an array field is below 1.",
