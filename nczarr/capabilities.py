@@ -79,6 +79,20 @@ _CLASSIC = Capabilities(
     storage=False,
 )
 
+PURE_ZARR = Capabilities(
+    user_types=frozenset(),
+    attribute_user_types=False,
+    unlimited="none",
+    anonymous_dimensions=False,
+    unused_dimensions=False,
+    typed_attributes=False,
+    definition_order=False,
+    storage=False,
+    kind=False,
+    names=False,
+)
+"""What a Zarr store holds of the model without an extension."""
+
 NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc3": _CLASSIC,
     "nc6": _CLASSIC,

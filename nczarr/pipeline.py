@@ -35,7 +35,7 @@ def read(
     unchecked = registry.load(form.read)(source, report, options)
     if unchecked is None:
         return None
-    return check(unchecked, report, observe, options.kind)
+    return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
 
 
 def target(path: str, name: str | None, report: Report) -> Format | None:

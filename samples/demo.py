@@ -1,4 +1,4 @@
-"""`make demo`: the two main jobs in a minute. A schema becomes a store and a netCDF file; a mistake becomes a lesson."""
+"""`make demo`: the two main jobs in a minute. A schema becomes a store and a file; a mistake becomes a lesson."""
 
 from __future__ import annotations
 

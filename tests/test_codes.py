@@ -142,8 +142,11 @@ def script(example: str) -> set[tuple[str, Severity]]:
 
 
 def test_losses_that_can_be_allowed_are_those_that_are_found() -> None:
-    """Every `Loss(kind, "value", …)` of the source, and nothing else, is a word for `--allow-loss`."""
-    found = set()
+    """Every `Loss(kind, "value", …)` of the source, and nothing else, is a word for `--allow-loss`.
+
+    A kind of netCDF file that cannot hold the dataset is found earlier, by the passes.
+    """
+    found = {"format-conflict"}
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[0], ast.Constant):

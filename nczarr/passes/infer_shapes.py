@@ -15,9 +15,8 @@ from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import G, rebuilt
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
-from nczarr.passes.checked import Unchecked
+from nczarr.passes.checked import Unchecked, tables_of
 from nczarr.passes.columns import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
-from nczarr.passes.tables import tables_of
 from nczarr.source import Span
 
 MAX_RANK = 1024

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from nczarr.stores.base import safe_key
-from nczarr.stores.place import put_in_place
+from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -55,7 +55,7 @@ class DirectoryTarget(DirectoryStore):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        super().__init__(f"{path}.partial-{os.urandom(4).hex()}")
+        super().__init__(sibling(path, "partial"))
         self.target = path
         self.overwrite = overwrite
         self._made: set[str] = {""}
