@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import mmap as mmap_module
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,16 +23,22 @@ if TYPE_CHECKING:
 
     from nczarr.source import Buffer
 
+RESIDENT = 1 << 26
+"""Bytes of a map that are looked at before its pages are given back to the system."""
+
+_DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
+
 
 class FileBytes:
     """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path."""
 
-    __slots__ = ("_data", "path", "size")
+    __slots__ = ("_data", "_seen", "path", "size")
 
     def __init__(self, path: str | None, size: int, data: Buffer | None = None) -> None:
         self.path = path
         self.size = size
         self._data = data
+        self._seen = 0
 
     @classmethod
     def of(cls, name: str, data: Buffer) -> FileBytes:
@@ -52,6 +59,16 @@ class FileBytes:
                 )
             self._data = data
         return self._data
+
+    def seen(self, size: int) -> None:
+        """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
+
+        They would count as the process's memory. Views stay good: what is looked at again is mapped again.
+        """
+        self._seen += size
+        if self._seen > RESIDENT and isinstance(self._data, mmap) and _DROP is not None:
+            self._seen = 0
+            self._data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileBytes, (self.path, self.size, None if self.path is not None else self._data)
@@ -132,7 +149,9 @@ class AffineArray:
         if 0 in shape:
             return np.empty(shape, dtype)
         base = self.base + sum(start * step for (start, _), step in zip(bounds, steps, strict=True))
-        if _end(base, shape, steps, dtype.itemsize) <= self.file.size:
+        end = _end(base, shape, steps, dtype.itemsize)
+        self.file.seen(min(end, self.file.size) - min(base, self.file.size))
+        if end <= self.file.size:
             return np.ndarray(shape, dtype, self.file.data, base, _strides(shape, steps, dtype.itemsize))
         out = np.empty(shape, dtype)
         out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]

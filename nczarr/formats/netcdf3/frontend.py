@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -227,8 +228,12 @@ def _span(source: Source, extent: Extent) -> Span:
 
 
 def _stem(name: str) -> str:
-    """The dataset's name: that of the file without folder and suffix, as ncdump has it."""
-    return os.path.splitext(os.path.basename(name))[0].strip("<>")
+    """The dataset's name: that of the file without folder and suffix, as ncdump has it.
+
+    What no text holds in such a name becomes `_`: bytes that are no UTF-8, blanks, braces.
+    """
+    stem = os.path.splitext(os.path.basename(name))[0].strip("<>")
+    return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
 
 
 # ---- the values ------------------------------------------------------------------------------------------------------

@@ -139,6 +139,16 @@ def test_a_pickle_has_the_path_and_no_bytes(tmp_path: Path) -> None:
         pickle.loads(data).read((slice(0, 1),))
 
 
+def test_pages_are_given_back_and_views_stay_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nczarr.data.affine.RESIDENT", 100)
+    path = tmp_path / "t.nc"
+    path.write_bytes(BYTES * 100)
+    opened = open_source(str(path))
+    source = AffineArray(Layout(">i2", (400, 128), (400, 128)), FileBytes.of(opened.name, opened.data), 0, 256)
+    views = [source.read((slice(row, row + 1), slice(0, 128))) for row in range(400)]
+    assert b"".join(view.tobytes() for view in views) == BYTES * 100
+
+
 def test_bytes_of_no_file_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(array((2,), 0, 2)))
     assert again.read((slice(0, 2),)).tolist() == [1, 0x0203]

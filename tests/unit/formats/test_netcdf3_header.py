@@ -201,3 +201,20 @@ def test_a_header_loads_no_numpy(tmp_path: Path) -> None:
         [sys.executable, "-c", code, "dump", "-h", str(path)], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
+def test_values_in_more_dimensions_than_an_array_has() -> None:
+    for rank, codes in ((64, []), (65, ["rank-limit"])):
+        entry = V1.variable(b"v", (1,) * rank, INT, 4, 500)
+        one = V1.things(DIMENSION, V1.dimension(b"t", 0), V1.dimension(b"x", 1))
+        data = V1.file(one, None, V1.things(VARIABLE, entry)).ljust(504, b"\0")
+        assert [code for code, _ in read(data)[1]] == codes
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("a/b.nc", "b"), ("<stdin>", "stdin"), ("my {x}.cdf", "my__x_"), ("a\udcff.nc", "a_")]
+)
+def test_the_name_of_a_dataset_is_that_of_its_file(path: str, name: str) -> None:
+    checked, found = read(scalar(64), path)
+    assert checked is not None
+    assert (checked.dataset.name, found) == (name, [])
