@@ -95,7 +95,7 @@ class Report:
         helps: Iterable[str] = (),
     ) -> None:
         """Add an error at a span of a text."""
-        place = Label(span, label)
+        place = _label(span, label)
         self.add(Diagnostic(code, Severity.ERROR, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def warning(
@@ -110,7 +110,7 @@ class Report:
         helps: Iterable[str] = (),
     ) -> None:
         """Add a warning at a span of a text."""
-        place = Label(span, label)
+        place = _label(span, label)
         self.add(Diagnostic(code, Severity.WARNING, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def hush(self, span: Span) -> None:
@@ -147,8 +147,15 @@ class CompileError(ValueError):
         super().__init__("\n".join(lines) or "compilation failed")
 
 
+def _label(span: Span, text: str) -> Label:
+    """A place of a text, or that of a document of a store."""
+    return Label(span, text, key=span.source.key if span.source is not None else None)
+
+
 def _place(label: Label) -> str:
+    if label.key is not None:
+        return f" (at {label.key}{'#' + label.pointer if label.pointer else ''})"
     if label.span.source is None:
-        return f" (at {label.key})" if label.key else ""
+        return ""
     line, column = label.span.source.position(label.span.start)
     return f" (at {label.span.source.name}:{line}:{column})"

@@ -19,12 +19,16 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class Source:
-    """A named text: bytes as they lie in the file, decoded only where somebody looks."""
+    """A named text: bytes as they lie in the file, decoded only where somebody looks.
 
-    __slots__ = ("_starts", "data", "name")
+    `key`: of a document of a store, which is a place as a whole; its bytes are not kept then.
+    """
 
-    def __init__(self, name: str, data: Buffer) -> None:
+    __slots__ = ("_starts", "data", "key", "name")
+
+    def __init__(self, name: str, data: Buffer, *, key: str | None = None) -> None:
         self.name = name
+        self.key = key
         self.data = data
         self._starts: list[int] | None = None
 

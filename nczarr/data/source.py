@@ -7,6 +7,7 @@ functions that need it, because metadata alone must start fast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -35,6 +36,13 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
     if isinstance(descr, str):
         return np.dtype(descr)
     return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
 
 
 class Layout(NamedTuple):
