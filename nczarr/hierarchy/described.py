@@ -92,6 +92,8 @@ class Version(Protocol):
     """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
 
     documents: Documents
+    axes_member: str
+    """The member that names the dimensions of an array."""
     texts_are_strings: bool
     """Whether a text of one byte is a string where nothing says that it is a char."""
 

@@ -169,7 +169,7 @@ class _Reader:
                 continue
             found.append(length)
             what = "a dimension has no name" if name is None else f"`{name}` is no dimension of length {length} here"
-            self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer("_ARRAY_DIMENSIONS"))
+            self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.version.axes_member))
         return tuple(found)
 
 

@@ -28,6 +28,7 @@ class Version2:
     """Reads the keys of Zarr v2. `netcdf`: fill values of texts are the texts, and `<U1` is a char of one byte."""
 
     texts_are_strings = True
+    axes_member = "_ARRAY_DIMENSIONS"
 
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
         self.documents = documents
