@@ -43,7 +43,9 @@ def untyped(value: Any) -> Constant:
         return Constant.strings([encoded(each) for each in values])
     if values and all(isinstance(each, bool) for each in values):
         return Constant.numbers("ubyte", [int(each) for each in values])
-    if values and all(isinstance(each, int | float) and not isinstance(each, bool) for each in values):
+    if any(_is_number(each) for each in values):  # NaN and infinities are texts there
+        values = [SPECIAL_FLOATS.get(each, each) if isinstance(each, str) else each for each in values]
+    if values and all(map(_is_number, values)):
         if all(isinstance(each, int) for each in values):
             for name in _INTEGERS:
                 if all(ATOMIC[name].low <= each <= ATOMIC[name].high for each in values):
@@ -53,6 +55,10 @@ def untyped(value: Any) -> Constant:
         except OverflowError:
             pass
     return Constant.text(encoded(spelled(value)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def typed(dtype: Any, value: Any) -> Constant | None:

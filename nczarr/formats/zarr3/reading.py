@@ -1,7 +1,7 @@
 """Zarr v3 documents as the readers want them, hidden attributes among the others.
 
-Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs. Shards may have
-any inner chain; an index is plain numbers, perhaps with a checksum.
+Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs. Shards may
+have any inner chain; an index is plain numbers, perhaps with a checksum.
 """
 
 from __future__ import annotations
