@@ -99,7 +99,7 @@ class Report:
         helps: Iterable[str] = (),
     ) -> None:
         """Add an error at a span of a text."""
-        place = Label(span, label)
+        place = _label(span, label)
         self.add(Diagnostic(code, Severity.ERROR, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def warning(
@@ -114,7 +114,7 @@ class Report:
         helps: Iterable[str] = (),
     ) -> None:
         """Add a warning at a span of a text."""
-        place = Label(span, label)
+        place = _label(span, label)
         self.add(Diagnostic(code, Severity.WARNING, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def hush(self, span: Span) -> None:
@@ -167,9 +167,16 @@ class CompileError(ValueError):
         super().__init__("\n".join(lines) or "compilation failed")
 
 
+def _label(span: Span, text: str) -> Label:
+    """A place of a text, or that of a document of a store."""
+    return Label(span, text, key=span.source.key if span.source is not None else None)
+
+
 def _place(label: Label) -> str:
+    if label.key is not None:
+        return f" (at {label.key}{'#' + label.pointer if label.pointer else ''})"
     if label.span.source is None:
-        return f" (at {label.key})" if label.key else ""
+        return ""
     if label.offset is not None:
         return f" (at {label.span.source.name}@{label.offset})"
     line, column = label.span.source.position(label.span.start)

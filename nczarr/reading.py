@@ -120,8 +120,9 @@ class Reader:
             return np.concatenate(rows, axis=widest)
         region = self.box("", type_name, tuple(slice(low, high) for low, high in box))
         # The box begins and ends at chosen places, so that a step forth starts at its first and one back at its last.
-        # A scalar's region stays an array: its one element could not be indexed again.
-        return region[tuple(slice(None, None, axis.step) for axis in axes)] if axes else region
+        steps: tuple[Any, ...] = tuple(slice(None, None, axis.step) for axis in axes)
+        stepped: NDArray[Any] = region[(*steps, ...)]  # an array, of a scalar too
+        return stepped
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
         """Values of a part in a region, strings decoded, records and sequences assembled."""

@@ -21,13 +21,15 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class Source:
     """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
-    A place in a binary source is a byte offset; it has no lines.
+    A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
+    a whole; its bytes are not kept then.
     """
 
-    __slots__ = ("_starts", "binary", "data", "name")
+    __slots__ = ("_starts", "binary", "data", "key", "name")
 
-    def __init__(self, name: str, data: Buffer, *, binary: bool = False) -> None:
+    def __init__(self, name: str, data: Buffer, *, binary: bool = False, key: str | None = None) -> None:
         self.name = name
+        self.key = key
         self.data = data
         self.binary = binary
         self._starts: list[int] | None = None

@@ -35,6 +35,7 @@ LAYERS: dict[str, int] = {
     "nczarr.stores": 2,
     "nczarr.extension": 2,
     "nczarr.formats": 3,
+    "nczarr.hierarchy": 3,
     "nczarr.link": 3,
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,

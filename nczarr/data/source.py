@@ -7,6 +7,7 @@ functions that need it, because metadata alone must start fast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -40,6 +41,13 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
 def little(values: NDArray[Any]) -> NDArray[Any]:
     """Values of a source in the byte order of the tree's constants, little-endian; the same array if they are so."""
     return values.astype(values.dtype.newbyteorder("<"), copy=False)
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
 
 
 class Layout(NamedTuple):

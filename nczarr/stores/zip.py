@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nczarr.stores.base import UnsafeKeyError, safe_key
+from nczarr.stores.base import UnsafeKeyError, next_segments, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ LONGEST_NAME = 0xFFFF
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
 
+_DOCUMENTS = frozenset({".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr", "zarr.json"})
+"""Documents of which the root of every store has one."""
+
 
 class ZipStore:
     """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
@@ -39,6 +42,31 @@ class ZipStore:
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def __getstate__(self) -> dict[str, str]:
+        """The path alone: an open archive stays in its process."""
+        return {"path": self.path}
+
+    @cached_property
+    def _folder(self) -> str:
+        """The folder that all entries lie in, with its slash: the netCDF library makes archives so. Mostly empty."""
+        tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if _is_key(name)}
+        inside = [name for name in self._archive.NameToInfo if name.count("/") == 1]
+        top = f"{min(tops)}/" if len(tops) == 1 else ""
+        return top if top and any(name in _DOCUMENTS for name in (each.partition("/")[2] for each in inside)) else ""
+
+    @cached_property
+    def _index(self) -> dict[str, list[str]]:
+        """The next segments by prefix."""
+        found: dict[str, set[str]] = {}
+        for key in self.keys():
+            at = -1
+            while at != len(key):
+                start = at + 1
+                end = key.find("/", start)
+                at = len(key) if end < 0 else end
+                found.setdefault(key[:start], set()).add(key[start:at])
+        return {prefix: sorted(names) for prefix, names in found.items()}
 
     @cached_property
     def _archive(self) -> ZipFile:
@@ -51,7 +79,7 @@ class ZipStore:
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if there is no such entry. Raises OSError, UnsafeKeyError."""
-        info = self._archive.NameToInfo.get(safe_key(key))
+        info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None:
             return None
         if info.file_size > LARGEST_ENTRY:
@@ -65,7 +93,23 @@ class ZipStore:
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
-        return iter(sorted(name for name in self._archive.NameToInfo if name.startswith(prefix) and _is_key(name)))
+        cut, whole = len(self._folder), self._folder + prefix
+        found = (name for name in self._archive.NameToInfo if name.startswith(whole) and _is_key(name))
+        return iter(sorted(name[cut:] for name in found))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`."""
+        return self._index.get(prefix, [])
+
+    def put(self, key: str, data: bytes) -> None:
+        """Raises OSError: the store is read-only."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def finish(self) -> None:
+        """Nothing to finish."""
+
+    def abort(self) -> None:
+        """Nothing to remove."""
 
 
 def _is_key(name: str) -> bool:
@@ -112,6 +156,10 @@ class ZipTarget:
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         return iter(sorted(key for key in self._archive.NameToInfo if key.startswith(prefix)))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`."""
+        return next_segments(self.keys(prefix), prefix)
 
     def finish(self) -> None:
         """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""

@@ -13,5 +13,7 @@ FORMAT = Format(
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html",
     capabilities=PURE_ZARR._replace(arrays=Arrays(codecs=CODECS, netcdf_char=True)),
+    holds="nczarr.formats.zarr2.frontend:holds",
+    read="nczarr.formats.zarr2.frontend:read",
     emit="nczarr.formats.zarr2.backend:emit",
 )

@@ -22,5 +22,7 @@ FORMAT = Format(
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",
     capabilities=PURE_ZARR._replace(arrays=ARRAYS),
+    holds="nczarr.formats.zarr3.frontend:holds",
+    read="nczarr.formats.zarr3.frontend:read",
     emit="nczarr.formats.zarr3.backend:emit",
 )
