@@ -79,6 +79,20 @@ _CLASSIC = Capabilities(
     storage=False,
 )
 
+PURE_ZARR = Capabilities(
+    user_types=frozenset(),
+    attribute_user_types=False,
+    unlimited="none",
+    anonymous_dimensions=False,
+    unused_dimensions=False,
+    typed_attributes=False,
+    definition_order=False,
+    storage=False,
+    kind=False,
+    names=False,
+)
+"""What a Zarr store holds of the model without an extension."""
+
 NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc3": _CLASSIC,
     "nc6": _CLASSIC,
@@ -100,6 +114,8 @@ class Format(NamedTuple):
     only chooses). `binary`: not to be shown on a terminal.
     `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
     and values; only for texts and single files.
+    `holds`: of `(Store) -> bool`, whether a store of keys is of this format; None for texts and single files. Such a
+    format's `read` takes a `Store` for the `Source`.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -109,6 +125,7 @@ class Format(NamedTuple):
     spec: str
     capabilities: Capabilities = Capabilities()
     detects: str = ""
+    holds: str | None = None
     read: str | None = None
     emit: str | None = None
     write: str | None = None

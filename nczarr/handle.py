@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nczarr.passes.checked import Checked
+    from nczarr.stores.base import Store
 
 
 class DatasetHandle:
@@ -191,17 +192,22 @@ def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) 
 
 
 def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> DatasetHandle:
-    """Open a source in any format that can be read, detected by content. Raises OSError or CompileError."""
-    from nczarr.stores.single import open_source
+    """Open a file or store in any format that can be read, detected by content. Raises OSError or CompileError.
 
-    return _read(open_source(os.fspath(path)), kind, None)
+    What of a store cannot be read is left out, and said in the handle's `diagnostics`.
+    """
+    from nczarr.stores.opening import open_path
+
+    return _read(
+        open_path(os.fspath(path)), kind, None, options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
+    )
 
 
-def _read(source: Source, kind: str | None, form: Any) -> DatasetHandle:
+def _read(source: Source | Store, kind: str | None, form: Any, options: Options | None = None) -> DatasetHandle:
     from nczarr import pipeline
 
     report = Report()
-    checked = pipeline.read(source, report, options_from(kind=kind), form)
+    checked = pipeline.read(source, report, options or options_from(kind=kind), form)
     if checked is None or report.errors:
         raise CompileError(report.sorted())
     return DatasetHandle(checked, report.sorted())

@@ -49,3 +49,7 @@ class Options(NamedTuple):
     name: str | None = None
     max_size: int = DEFAULT_MAX_SIZE
     verbose: bool = False
+
+    def accepts(self, loss: str) -> bool:
+        """Whether the run takes this loss for a warning."""
+        return loss in self.allow_loss or "all" in self.allow_loss

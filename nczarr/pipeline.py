@@ -17,25 +17,36 @@ from nczarr.options import Options
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Observer
 from nczarr.source import Source
+from nczarr.stores.base import Store
 
 
 def read(
-    source: Source, report: Report, options: Options, form: Format | None = None, observe: Observer | None = None
+    source: Source | Store,
+    report: Report,
+    options: Options,
+    form: Format | None = None,
+    observe: Observer | None = None,
 ) -> Checked | None:
-    """The checked dataset behind a source of a format, which is detected by content unless it is named."""
-    form = form or registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    """The checked dataset behind a file or store of a format, which is detected by content unless it is named."""
+    form = form or _detected(source)
     if form is None or form.read is None:
         readable = ", ".join(row.name for row in registry.formats() if row.read)
         report.error(
             "unknown-format",
-            f"`{source.name}` is in no format that can be read",
+            f"`{source.name if isinstance(source, Source) else source.path}` is in no format that can be read",
             helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
         )
         return None
     unchecked = registry.load(form.read)(source, report, options)
     if unchecked is None:
         return None
-    return check(unchecked, report, observe, options.kind)
+    return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
+
+
+def _detected(source: Source | Store) -> Format | None:
+    if isinstance(source, Source):
+        return registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    return registry.detect_store(source)
 
 
 def target(path: str, name: str | None, report: Report) -> Format | None:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nczarr.capabilities import Format
+from nczarr.stores.base import Store
 
 ROWS: dict[str, str] = {
     "cdl": "nczarr.formats.cdl:FORMAT",
@@ -93,6 +94,16 @@ def detect(name: str, head: bytes) -> Format | None:
         found = _by_suffix(name, table, writing=False)
         if found is not None:
             return found
+    return None
+
+
+def detect_store(store: Store) -> Format | None:
+    """The format of a store, by its keys and the documents of its root. Raises OSError."""
+    for table in _tables():
+        for row in table.values():
+            candidate: Format = load(row)
+            if candidate.read and candidate.holds and load(candidate.holds)(store):
+                return candidate
     return None
 
 

@@ -93,7 +93,8 @@ def place(label: Label) -> str:
     """Where a label points, in one word: `file:line:column`, `key#/pointer` or `file@offset`; empty if nowhere."""
     source = label.span.source
     if label.key is not None:
-        return label.key + (f"#{label.pointer}" if label.pointer else "")
+        home = f"{source.name}/" if source is not None and source.name != label.key else ""
+        return home + label.key + (f"#{label.pointer}" if label.pointer else "")
     if source is None:
         return f"byte {label.offset}" if label.offset is not None else ""
     if label.offset is not None:

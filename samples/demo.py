@@ -1,4 +1,4 @@
-"""`make demo`: the two main jobs in a minute. A schema becomes a store with its data; a mistake becomes a lesson."""
+"""`make demo`: the two main jobs in a minute. A schema becomes a store and a file; a mistake becomes a lesson."""
 
 from __future__ import annotations
 
@@ -47,6 +47,18 @@ def main() -> int:
             for name in sorted(root.array_keys()):
                 print(f"  {name}: {root[name].dtype} {root[name].shape}")
             assert root["temperature"].shape == (3, 3)
+        file = str(Path(folder) / "station.nc")
+        run("compile", sample, "--kind", "nc4", "-o", file)
+        print("\nThe netCDF-4 file, as the netCDF library sees it:", flush=True)
+        try:
+            import netCDF4
+        except ImportError:
+            print("(netCDF4 is not installed)")
+        else:
+            with netCDF4.Dataset(file) as dataset:
+                for name, variable in dataset.variables.items():
+                    print(f"  {name}: {variable.dtype} {variable.shape}")
+                assert dataset["temperature"].shape == (3, 3)
         run("check", "-", stdin=BROKEN)
         run("explain", "undefined-dimension")
     return 0

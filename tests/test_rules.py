@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -34,6 +35,7 @@ LAYERS: dict[str, int] = {
     "nczarr.stores": 2,
     "nczarr.extension": 2,
     "nczarr.formats": 3,
+    "nczarr.hierarchy": 3,
     "nczarr.link": 3,
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,
@@ -46,6 +48,9 @@ LAYERS: dict[str, int] = {
     "nczarr.__main__": 5,
 }
 """Layer by module or folder; the longest name that fits counts (STYLE §3)."""
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+"""For an interpreter that reads no `.pth` files, which may import anything."""
 
 LONGEST = 400
 SIBLINGS = {
@@ -160,6 +165,19 @@ def test_a_schema_without_data_loads_no_numpy(tmp_path: Path) -> None:
     call = [sys.executable, "-c", code, "compile", str(schema), "-o", str(tmp_path / "s.zarr")]
     done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_pydantic_looks_for_no_plug_ins() -> None:
+    """Reading the metadata of installed packages costs a short run a fifteenth; the module that would can be had."""
+    code = (
+        "import sys; from nczarr.__main__ import without_plugins; without_plugins(); import nczarr.ast; "
+        "found = 'importlib.metadata' in sys.modules; from pydantic.plugin import _loader; "
+        "print(found, list(_loader.get_plugins()), _loader.PYDANTIC_ENTRY_POINT_GROUP)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
+    assert done.stdout == "False [] pydantic\n"
 
 
 def test_versions_and_help_import_next_to_nothing() -> None:

@@ -149,9 +149,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         pipeline.write(checked, out, form, report, options)
     elif checked is not None and not report.errors:
         if out is None and form.binary:
-            report.error(
-                "unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`, or `-o -`"]
-            )
+            report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
             return
         write_product(pipeline.blocks(checked, form, report, options) or ())
 

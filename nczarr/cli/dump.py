@@ -30,6 +30,8 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one dataset."""
+    from nczarr.codes.losses import VALUE_LOSSES
+
     options = Options(
         header_only=arguments.header,
         coordinates_only=arguments.coordinates,
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         variables=tuple(name for names in arguments.variables for name in names.split(",")),
         groups=tuple(name for names in arguments.groups for name in names.split(",")),
         name=arguments.name,
-        allow_loss=frozenset(("all",)),  # a dump is for people: what it cannot say is a warning
+        allow_loss=VALUE_LOSSES - {"format-conflict"},  # a dump is for people: what it cannot say is a warning
         verbose=arguments.verbose,
     )
     messages = Messages(arguments)

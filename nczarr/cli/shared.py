@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
 from nczarr.cli.streams import flush_product, give_up
-from nczarr.diagnostics import Diagnostic, Report, Severity
+from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
@@ -120,6 +120,9 @@ class Messages:
             raise
         except OSError as error:
             self.report.error("unreachable-file", _reason(error))
+        except CompileError as error:  # chunks are found to be damaged when their values are asked for
+            for found in error.diagnostics:
+                self.report.add(found)
         except Exception as error:
             self._crashed(error)
 

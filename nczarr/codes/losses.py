@@ -10,7 +10,8 @@ _ALLOW = "Write `nczarr`, which keeps it, or accept the loss with `--allow-loss 
 VALUE_LOSSES = frozenset(
     {
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
-        *("renamed-dimension", "unnamed-value", "unsafe-name"),
+        *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
+        *("bad-metadata", "unreadable-array"),
     }
 )
 """The losses that are errors until `--allow-loss` names them."""

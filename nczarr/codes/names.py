@@ -151,7 +151,7 @@ CODES = (
     Code(
         "rank-limit",
         ERROR,
-        "A variable has more dimensions than netCDF allows (1024).",
+        "A variable has more dimensions than netCDF allows (1024), or values in more than 64, which no array can have.",
         "netcdf t {\ndimensions:\n  x = 1 ;\nvariables:\n  int v(" + ",".join(["x"] * 1025) + ") ;\n}\n",
         "Use fewer dimensions.",
     ),

@@ -10,7 +10,8 @@ CODES = (
         ERROR,
         "The dataset uses something that the kind of netCDF file cannot hold, or is too large for it.",
         "$ nczarr check - --kind nc3\nnetcdf t {\nvariables:\n  string s ;\n}\n",
-        "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct.",
+        "Ask for a kind that holds it (`--kind nc4` holds all), or remove the construct; `--allow-loss "
+        "format-conflict` leaves it out.",
     ),
     Code(
         "missing-library",

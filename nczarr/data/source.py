@@ -7,6 +7,7 @@ functions that need it, because metadata alone must start fast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -35,6 +36,18 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
     if isinstance(descr, str):
         return np.dtype(descr)
     return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
+
+
+def little(values: NDArray[Any]) -> NDArray[Any]:
+    """Values of a source in the byte order of the tree's constants, little-endian; the same array if they are so."""
+    return values.astype(values.dtype.newbyteorder("<"), copy=False)
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
 
 
 class Layout(NamedTuple):
@@ -93,7 +106,10 @@ class ArraySource(Protocol):
         """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill."""
+        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill.
+
+        Perhaps a view, which is not to be written to, and of either byte order: `little` makes them all alike.
+        """
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored."""

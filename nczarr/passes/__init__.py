@@ -14,11 +14,10 @@ from nczarr.ast.walk import building
 from nczarr.diagnostics import Report
 from nczarr.passes.check_names import check_names
 from nczarr.passes.check_types import acyclic, check_types
-from nczarr.passes.checked import Checked, Observer, Unchecked
+from nczarr.passes.checked import Checked, Observer, Unchecked, tables_of
 from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
-from nczarr.passes.tables import tables_of
 from nczarr.passes.type_sizes import check_type_sizes
 
 if TYPE_CHECKING:
@@ -31,17 +30,25 @@ PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer
 
 
 def check(
-    work: Unchecked, report: Report, observer: Observer | None = None, kind: Kind | None = None
+    work: Unchecked,
+    report: Report,
+    observer: Observer | None = None,
+    kind: Kind | None = None,
+    *,
+    accepted: bool = False,
 ) -> Checked | None:
     """Run all passes. None if anything was an error (everything found is in the report).
 
-    `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported.
+    `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported, and left out if
+    the run has `accepted` that loss.
     """
     with building():
-        return _check(work, report, observer, kind)
+        return _check(work, report, observer, kind, accepted)
 
 
-def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None) -> Checked | None:
+def _check(
+    work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None, accepted: bool
+) -> Checked | None:
     before = report.errors
     work.kind = wanted = kind or work.dataset.kind
     for step in PASSES:
@@ -53,7 +60,7 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
     if wanted is not None:
         from nczarr.passes.kinds import check_kind  # few datasets are of another kind
 
-        check_kind(work, wanted, report)
+        check_kind(work, wanted, report, accepted=accepted)
     known = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:
@@ -75,6 +82,10 @@ def _check(work: Unchecked, report: Report, observer: Observer | None, kind: Kin
         fills=fills,
         parts=parts,
     )
+    if wanted is not None and accepted:
+        from nczarr.passes.reduced import reduced
+
+        checked = reduced(checked, wanted)
     if wanted in ("nc3", "nc6", "nc5"):
         from nczarr.passes.classic_sizes import check_sizes
 

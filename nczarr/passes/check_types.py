@@ -25,8 +25,7 @@ from nczarr.ast import (
 from nczarr.ast.walk import MAX_DEPTH, groups
 from nczarr.data.conform import problem, sound_types
 from nczarr.diagnostics import Label, Report
-from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import tables_of
+from nczarr.passes.checked import Unchecked, tables_of
 from nczarr.passes.type_sizes import check_type_sizes
 from nczarr.source import Span
 

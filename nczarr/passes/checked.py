@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.data.source import Parts
+from nczarr.passes.tables import Tables, tables
 
 if TYPE_CHECKING:
     from nczarr.passes.columns import Columns
-    from nczarr.passes.tables import Tables
     from nczarr.source import Span
 
 
@@ -50,6 +50,13 @@ class Unchecked:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
         spans = self.uses.get(owner, ())
         return spans[index] if index < len(spans) else otherwise
+
+
+def tables_of(work: Unchecked) -> Tables:
+    """The tables of the tree as it stands between two passes; made once a tree."""
+    if work.known is None or work.known[0] is not work.dataset:
+        work.known = (work.dataset, tables(work.dataset))
+    return work.known[1]
 
 
 class Checked(NamedTuple):

@@ -30,8 +30,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     }
     for path, dimension in checked.dimensions.items():
         if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}"
-            text += ", but no variable with values below its group has it"
+            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable that tells it"
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"

@@ -12,38 +12,35 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
-from nczarr.diagnostics import Label, Report
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.checked import Checked, Unchecked, tables_of
 from nczarr.passes.classic_sizes import check_sizes
-from nczarr.passes.tables import Tables, tables_of
+from nczarr.passes.tables import Tables
 from nczarr.source import Span
 
-_LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
+LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
 """The largest dimension of a kind: the library counts bytes, and rounds up to four (NC_EDIMSIZE)."""
 SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
 """Kinds from the smallest model to the largest, where nobody said anything."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
 
 
+OTHER_TYPE = "use --kind nc4, or another type"
+FIXED = "the dimension keeps its length"
+
 Use = Callable[[str, int, Span], Span]
 """Where an owner uses its name of a number, or the span given: see `Unchecked.use`."""
 
 
-def check_kind(work: Unchecked, kind: Kind, report: Report) -> None:
-    """Report everything in a dataset that a file of this kind cannot hold."""
-    if kind != "nc4":
-        _KindChecker(tables_of(work), work.use, kind, report).run()
-    if kind in HDF5_KINDS:
-        _check_reserved(tables_of(work), kind, report)
+def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
+    """Report everything in a dataset that a file of this kind cannot hold; as warnings, if the run accepts the loss."""
+    _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run()
 
 
-def check_target(checked: Checked, kind: Kind, report: Report) -> None:
+def check_target(checked: Checked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
     """The same for a target whose kind was not known before: places are those of whole declarations."""
-    if kind != "nc4":
-        _KindChecker(checked, _declaration, kind, report).run()
-    if kind in HDF5_KINDS:
-        _check_reserved(checked, kind, report)
+    _KindChecker(checked, _declaration, kind, report, accepted=accepted).run()
 
 
 def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
@@ -79,34 +76,30 @@ def holds(kind: Kind, checked: Checked, *, stored: bool = False, hints: bool = T
     return not trial.errors and (plain or not hints)
 
 
-def _check_reserved(known: Tables | Checked, kind: Kind, report: Report) -> None:
-    """Report attributes with a name that HDF5 files keep for themselves."""
-    owners: list[tuple[str, Group | Variable]] = [*known.groups.items(), *known.variables.items()]
-    for path, owner in owners:
-        for attribute in owner.attributes:
-            if attribute.name in RESERVED_ATTRIBUTES:
-                message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
-                text = f"{message}; the output format is {KIND_NAMES[kind]}"
-                report.error("format-conflict", text, attribute.span, helps=["rename it"])
-
-
 def _declaration(owner: str, index: int, otherwise: Span) -> Span:
     return otherwise
 
 
 class _KindChecker:
-    def __init__(self, known: Tables | Checked, use: Use, kind: Kind, report: Report) -> None:
+    def __init__(self, known: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
         self.use = use
         self.kind = kind
         self.report = report
         self.known = known
+        self.accepted = accepted
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
 
     def run(self) -> None:
+        if self.kind != "nc4":
+            self._model()
+        if self.kind in HDF5_KINDS:
+            self._reserved()
+
+    def _model(self) -> None:
         for path, declared in self.known.types.items():
             place = self.use(path + "=", 0, self.use(path, 0, declared.span))
-            self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place)
+            self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place, help_=OTHER_TYPE)
         for path, group in self.known.groups.items():
             if path != "/":
                 self._conflict(f"group `{path}` needs netCDF-4", group.span)
@@ -114,7 +107,7 @@ class _KindChecker:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
             place = self.use(path + "=", 0, dimension.span)
-            longest = _LONGEST.get(self.kind, dimension.size)
+            longest = LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
                 self._unlimited(path, place, dimension.name)
             elif dimension.size > longest:
@@ -123,17 +116,37 @@ class _KindChecker:
         for path, variable in self.known.variables.items():
             self._variable(path, variable)
 
-    def _conflict(self, message: str, place: Span, others: tuple[Label, ...] = ()) -> None:
+    def _reserved(self) -> None:
+        """Attributes with a name that HDF5 files keep for themselves."""
+        owners: list[tuple[str, Group | Variable]] = [*self.known.groups.items(), *self.known.variables.items()]
+        for path, owner in owners:
+            for attribute in owner.attributes:
+                if attribute.name in RESERVED_ATTRIBUTES:
+                    message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
+                    self._conflict(message, attribute.span, help_="rename it")
+
+    def _conflict(
+        self,
+        message: str,
+        place: Span,
+        others: tuple[Label, ...] = (),
+        help_: str = "use --kind nc4",
+        instead: str = "it is left out",
+    ) -> None:
         text = f"{message}; the output format is {KIND_NAMES[self.kind]}"
-        help_ = "use --kind nc4, or another type" if "type" in message else "use --kind nc4"
-        self.report.error("format-conflict", text, place, others=others, helps=[help_])
+        if self.accepted:
+            text = f"{text}, and {instead}"
+        severity = Severity.WARNING if self.accepted else Severity.ERROR
+        helps = () if self.accepted else (help_,)
+        self.report.add(Diagnostic("format-conflict", severity, text, Label(place), others, helps=helps))
 
     def _type(self, type_name: str, place: Span) -> None:
-        if type_name in self.atomic or type_name in self.known.types:
-            return  # a user type is reported where it is defined
-        if type_name in ATOMIC:
+        if type_name in self.known.types:
+            if self.accepted:  # else it is enough to report where it is defined
+                self._conflict(f"type `{type_name}` needs netCDF-4", place)
+        elif type_name in ATOMIC and type_name not in self.atomic:
             wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
-            self._conflict(f"type {type_name} needs {wider}", place)
+            self._conflict(f"type {type_name} needs {wider}", place, help_=OTHER_TYPE)
 
     def _attribute(self, owner: str, attribute: Attribute) -> None:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
@@ -146,7 +159,7 @@ class _KindChecker:
         first, where = self.first
         message = f"the {KIND_NAMES[self.kind]} format has one unlimited dimension (`{first}`)"
         others = (Label(where, "this is the first"),) if where.source is not None else ()
-        self._conflict(message, place, others)
+        self._conflict(message, place, others, instead=FIXED)
 
     def _variable(self, path: str, variable: Variable) -> None:
         self._type(variable.type, self.use(path, 0, variable.span))
@@ -156,7 +169,7 @@ class _KindChecker:
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:
                 message = f"the unlimited dimension `{names.last(reference)}` comes first"
-                self._conflict(message, self.use(path, axis + 1, variable.span))
+                self._conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":
                 self._attribute(path, attribute)

@@ -23,6 +23,7 @@ from nczarr.passes.hdf5_losses import hdf5_losses
 from nczarr.passes.hdf5_storage import hdf5_storage
 from nczarr.passes.kinds import check_target
 from nczarr.passes.planned import Loss, Planned
+from nczarr.passes.reduced import reduced
 from nczarr.passes.wishes import Wishes, storage_of, wishes_of
 
 GROWING = 2**31 - 1
@@ -36,7 +37,10 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         raise ValueError("a plan for a netCDF file needs its kind")
     before = report.errors
     named = name_dimensions(checked)
-    check_target(named, kind, report)
+    accepted = options.accepts("format-conflict")
+    check_target(named, kind, report, accepted=accepted)
+    if accepted:
+        named = reduced(named, kind)
     if report.errors == before:
         check_sizes(named, kind, report)
     _check_size(named, options, report)

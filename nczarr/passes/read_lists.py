@@ -19,14 +19,14 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.diagnostics import Report
-from nczarr.passes.checked import Unchecked
+from nczarr.passes.checked import Unchecked, tables_of
 from nczarr.passes.columns import Columns
 from nczarr.passes.convert import Converter
 from nczarr.passes.encode import Encoder, Place, strings
 from nczarr.passes.fills import default_fill
 from nczarr.passes.literals import ListReader
 from nczarr.passes.numerals import Literal
-from nczarr.passes.tables import Tables, tables_of
+from nczarr.passes.tables import Tables
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:

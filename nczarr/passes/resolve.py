@@ -28,8 +28,8 @@ from nczarr.ast import (
 )
 from nczarr.ast.walk import G, rebuilt
 from nczarr.diagnostics import Label, Report
-from nczarr.passes.checked import Unchecked
-from nczarr.passes.tables import Tables, tables_of
+from nczarr.passes.checked import Unchecked, tables_of
+from nczarr.passes.tables import Tables
 from nczarr.source import Span
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import Dataset, Dimension, Group, UserType, Variable
 from nczarr.ast.walk import groups
-from nczarr.passes.checked import Unchecked
 
 
 class Tables(NamedTuple):
@@ -17,13 +16,6 @@ class Tables(NamedTuple):
     types: dict[str, UserType]
     dimensions: dict[str, Dimension]
     variables: dict[str, Variable]
-
-
-def tables_of(work: Unchecked) -> Tables:
-    """The tables of the tree as it stands between two passes; made once a tree."""
-    if work.known is None or work.known[0] is not work.dataset:
-        work.known = (work.dataset, tables(work.dataset))
-    return work.known[1]
 
 
 def tables(dataset: Dataset) -> Tables:

@@ -6,7 +6,7 @@ one rule of what a key may look like, and every store that touches files obeys i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 
@@ -17,8 +17,15 @@ class Store(Protocol):
     def sequential(self) -> bool:
         """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
 
+    @property
+    def path(self) -> str:
+        """The name of the store for people."""
+
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
 
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
@@ -42,3 +49,8 @@ def safe_key(key: str) -> str:
     if "\0" in key or not all(segment not in ("", ".", "..") for segment in key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
+
+
+def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
+    """The segments that follow `prefix` in keys that begin with it, each once, sorted."""
+    return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})

@@ -8,18 +8,23 @@ is made once, no file is looked at before it is written, and nothing is synced o
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 
 from nczarr.stores.base import safe_key
-from nczarr.stores.place import put_in_place
+from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class DirectoryStore:
-    """The files of an existing folder by their relative paths. Read-only; symbolic links out of it are not followed."""
+    """The files of an existing folder by their relative paths. Read-only; symbolic links below it are not followed:
+    they may lead out of it, or round in a circle.
+    """
+
+    sequential = False
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -27,23 +32,44 @@ class DirectoryStore:
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if there is no such file. Raises OSError, UnsafeKeyError."""
-        path = os.path.join(self._real, safe_key(key))
-        real = os.path.realpath(path)
-        if os.path.commonpath((self._real, real)) != self._real:
-            return None
+        path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
         try:
-            with open(real, "rb") as file:
+            if os.path.realpath(path) != path:
+                return None
+            with open(path, "rb") as file:
                 return file.read()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeEncodeError):
             return None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise
+
+    def put(self, key: str, data: bytes) -> None:
+        """Raises OSError: the store is read-only."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def finish(self) -> None:
+        """Nothing to finish."""
+
+    def abort(self) -> None:
+        """Nothing to remove."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         found = []
-        for folder, _, files in os.walk(self._real):
+        for folder, _, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
             found += [name if relative == "." else f"{relative}/{name}" for name in files]
         return iter(sorted(key for key in found if key.startswith(prefix)))
+
+    def children(self, prefix: str) -> list[str]:
+        """The names in one folder; no links."""
+        try:
+            with os.scandir(os.path.join(self._real, prefix)) as entries:
+                return sorted(entry.name for entry in entries if not entry.is_symlink())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
 
 class DirectoryTarget(DirectoryStore):
@@ -55,7 +81,7 @@ class DirectoryTarget(DirectoryStore):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        super().__init__(f"{path}.partial-{os.urandom(4).hex()}")
+        super().__init__(sibling(path, "partial"))
         self.target = path
         self.overwrite = overwrite
         self._made: set[str] = {""}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from nczarr.stores.base import safe_key
+from nczarr.stores.base import next_segments, safe_key
 
 
 class MemoryStore:
     """A dict of keys; `finish` does nothing, `abort` empties it."""
 
     sequential = False
+    path = "<memory>"
 
-    def __init__(self) -> None:
-        self.content: dict[str, bytes] = {}
+    def __init__(self, content: Mapping[str, bytes] | None = None) -> None:
+        self.content: dict[str, bytes] = dict(content or {})
         self.finished = False
 
     def get(self, key: str) -> bytes | None:
@@ -27,6 +28,10 @@ class MemoryStore:
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         return iter(sorted(key for key in self.content if key.startswith(prefix)))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`."""
+        return next_segments(self.keys(prefix), prefix)
 
     def finish(self) -> None:
         """Note that all is written."""

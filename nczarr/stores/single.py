@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
 from nczarr.source import Source
+from nczarr.stores.place import sibling
 
 
 def open_source(path: str) -> Source:
@@ -19,18 +20,6 @@ def open_source(path: str) -> Source:
         if stat.S_ISREG(status.st_mode) and status.st_size:
             return Source(path, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return Source(path, file.read())
-
-
-_LONGEST_NAME = 255
-"""Bytes that a name may have in most file systems."""
-
-
-def sibling(path: str, word: str) -> str:
-    """A new name beside a target, `<name>.<word>-<id>`, cut where a file system would refuse its length."""
-    folder, name = os.path.split(path)
-    end = f".{word}-{os.urandom(4).hex()}"
-    begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
-    return os.path.join(folder, begin + end)
 
 
 class Unfinished(NamedTuple):

@@ -2,7 +2,7 @@
 
 Entries are stored, not compressed, because chunks are compressed already, and carry the first date that the format
 has. They lie in the order in which they were put: the linker puts them in the order of the plan, so the same dataset
-gives the same bytes. Archives of more than 65,534 entries or 4 GiB are zip64 (PKWARE's APPNOTE, 4.3 and 4.5).
+gives the same bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from nczarr.stores.base import UnsafeKeyError, safe_key
-from nczarr.stores.place import put_in_place
+from nczarr.stores.base import UnsafeKeyError, next_segments, safe_key
+from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 LARGEST_ENTRY = 1 << 32
 """Bytes that one entry of somebody else's archive may inflate to."""
 
-_MANY, _LONG = 0xFFFF, 0xFFFFFFFF
-"""Values of a field that mean: see the zip64 field."""
+LONGEST_NAME = 0xFFFF
+"""Bytes of an entry's name."""
 
-_DATE = 1 << 5 | 1
-"""1 January 1980, midnight."""
+FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+UNIX, REGULAR_FILE = 3, 0o100644 << 16
 
-_UNIX = 3 << 8
-_REGULAR = 0o100644 << 16
-_UTF8 = 1 << 11
+_DOCUMENTS = frozenset({".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr", "zarr.json"})
+"""Documents of which the root of every store has one."""
 
 
 class ZipStore:
@@ -43,6 +42,31 @@ class ZipStore:
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def __getstate__(self) -> dict[str, str]:
+        """The path alone: an open archive stays in its process."""
+        return {"path": self.path}
+
+    @cached_property
+    def _folder(self) -> str:
+        """The folder that all entries lie in, with its slash: the netCDF library makes archives so. Mostly empty."""
+        tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if _is_key(name)}
+        inside = [name for name in self._archive.NameToInfo if name.count("/") == 1]
+        top = f"{min(tops)}/" if len(tops) == 1 else ""
+        return top if top and any(name in _DOCUMENTS for name in (each.partition("/")[2] for each in inside)) else ""
+
+    @cached_property
+    def _index(self) -> dict[str, list[str]]:
+        """The next segments by prefix."""
+        found: dict[str, set[str]] = {}
+        for key in self.keys():
+            at = -1
+            while at != len(key):
+                start = at + 1
+                end = key.find("/", start)
+                at = len(key) if end < 0 else end
+                found.setdefault(key[:start], set()).add(key[start:at])
+        return {prefix: sorted(names) for prefix, names in found.items()}
 
     @cached_property
     def _archive(self) -> ZipFile:
@@ -55,7 +79,7 @@ class ZipStore:
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if there is no such entry. Raises OSError, UnsafeKeyError."""
-        info = self._archive.NameToInfo.get(safe_key(key))
+        info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None:
             return None
         if info.file_size > LARGEST_ENTRY:
@@ -69,7 +93,23 @@ class ZipStore:
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
-        return iter(sorted(name for name in self._archive.NameToInfo if name.startswith(prefix) and _is_key(name)))
+        cut, whole = len(self._folder), self._folder + prefix
+        found = (name for name in self._archive.NameToInfo if name.startswith(whole) and _is_key(name))
+        return iter(sorted(name[cut:] for name in found))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`."""
+        return self._index.get(prefix, [])
+
+    def put(self, key: str, data: bytes) -> None:
+        """Raises OSError: the store is read-only."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def finish(self) -> None:
+        """Nothing to finish."""
+
+    def abort(self) -> None:
+        """Nothing to remove."""
 
 
 def _is_key(name: str) -> bool:
@@ -80,64 +120,50 @@ def _is_key(name: str) -> bool:
     return True
 
 
-class _Entry(NamedTuple):
-    """Where one entry begins, how long its content is, and its CRC-32."""
-
-    offset: int
-    size: int
-    checksum: int
-
-
 class ZipTarget:
     """An archive in the making. Raises FileExistsError if the target is there and may not be overwritten."""
 
     sequential = True
 
     def __init__(self, path: str, *, overwrite: bool = False) -> None:
+        from zipfile import ZIP_STORED, ZipFile
+
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        self.path = f"{path}.partial-{os.urandom(4).hex()}"
+        self.path = sibling(path, "partial")
         self.target = path
         self.overwrite = overwrite
-        self._entries: dict[str, _Entry] = {}
         self._file = open(self.path, "x+b")  # noqa: SIM115 (closed by `finish` or `abort`)
-        self._end = 0
+        self._archive = ZipFile(self._file, "a", ZIP_STORED)  # "a" may read what was put
         self._open = True
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it was not put. Raises OSError, UnsafeKeyError."""
-        entry = self._entries.get(safe_key(key))
-        if entry is None:
-            return None
-        self._file.seek(entry.offset + len(_local(key, entry)))
-        data = self._file.read(entry.size)
-        self._file.seek(self._end)
-        return data
+        info = self._archive.NameToInfo.get(safe_key(key))
+        return None if info is None else self._archive.read(info)
 
     def put(self, key: str, data: bytes) -> None:
         """Append an entry. Raises OSError, FileExistsError if the key was put before, UnsafeKeyError."""
-        if safe_key(key) in self._entries:
+        from zipfile import ZipInfo
+
+        if safe_key(key) in self._archive.NameToInfo:
             raise FileExistsError(f"{key} was written before")
-        entry = _Entry(self._end, len(data), zlib.crc32(data))
-        head = _local(key, entry)
-        self._file.write(head)
-        self._file.write(data)
-        self._end += len(head) + len(data)
-        self._entries[key] = entry
+        entry = ZipInfo(_name(key), FIRST_DATE)
+        entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
+        self._archive.writestr(entry, data)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
-        return iter(sorted(key for key in self._entries if key.startswith(prefix)))
+        return iter(sorted(key for key in self._archive.NameToInfo if key.startswith(prefix)))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`."""
+        return next_segments(self.keys(prefix), prefix)
 
     def finish(self) -> None:
         """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""
-        size = 0
-        for key, entry in self._entries.items():
-            record = _central(key, entry)
-            self._file.write(record)
-            size += len(record)
-        self._file.write(_end(len(self._entries), size, self._end))
+        self._archive.close()
         self._file.close()
         put_in_place(self.path, self.target, overwrite=self.overwrite)
         self._open = False
@@ -146,51 +172,19 @@ class ZipTarget:
         """Remove what was written, unless it is finished."""
         if self._open:
             self._open = False
-            with suppress(OSError):  # what could not be flushed is not wanted any more
-                self._file.close()
+            for part in (self._archive, self._file):
+                with suppress(OSError, ValueError):  # what could not be written is not wanted any more
+                    part.close()
             with suppress(OSError):
                 os.unlink(self.path)
 
 
-def _name(key: str) -> tuple[bytes, int]:
-    """An entry's name and its flags. Raises UnsafeKeyError for what no archive can name."""
+def _name(key: str) -> str:
+    """An entry's name. Raises UnsafeKeyError for what no archive can name."""
     try:
-        name = key.encode()
+        length = len(key.encode())
     except UnicodeEncodeError:
         raise UnsafeKeyError(f"not UTF-8, as names in a zip archive are: {key!r}") from None
-    if len(name) > _MANY:
+    if length > LONGEST_NAME:
         raise UnsafeKeyError(f"too long for a name in a zip archive: {key[:64]!r}…")
-    return name, 0 if key.isascii() else _UTF8
-
-
-def _local(key: str, entry: _Entry) -> bytes:
-    """What stands before an entry's content (4.3.7)."""
-    name, flags = _name(key)
-    extra, size = b"", entry.size
-    if size >= _LONG:
-        extra, size = struct.pack("<HHQQ", 1, 16, size, size), _LONG
-    version = 45 if extra else 20
-    fields = (version, flags, 0, 0, _DATE, entry.checksum, size, size, len(name), len(extra))
-    return struct.pack("<4s5H3L2H", b"PK\3\4", *fields) + name + extra
-
-
-def _central(key: str, entry: _Entry) -> bytes:
-    """An entry of the directory (4.3.12)."""
-    name, flags = _name(key)
-    size, offset = entry.size, entry.offset
-    large = [value for value in (size, size, offset) if value >= _LONG]
-    extra = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large) if large else b""
-    version = 45 if extra else 20
-    fields = (_UNIX | version, version, flags, 0, 0, _DATE, entry.checksum, min(size, _LONG), min(size, _LONG))
-    rest = (len(name), len(extra), 0, 0, 0, _REGULAR, min(offset, _LONG))
-    return struct.pack("<4s6H3L5H2L", b"PK\1\2", *fields, *rest) + name + extra
-
-
-def _end(count: int, size: int, offset: int) -> bytes:
-    """The end of an archive (4.3.14 – 4.3.16), whose directory begins at `offset` and has `size` bytes."""
-    head = b""
-    if count >= _MANY or size >= _LONG or offset >= _LONG:
-        head = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, _UNIX | 45, 45, 0, 0, count, count, size, offset)
-        head += struct.pack("<4sLQL", b"PK\6\7", 0, offset + size, 1)
-    counts = (min(count, _MANY), min(count, _MANY), min(size, _LONG), min(offset, _LONG))
-    return head + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, *counts, 0)
+    return key

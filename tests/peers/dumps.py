@@ -21,9 +21,9 @@ class Dump(NamedTuple):
     data: dict[str, str]
 
 
-def dumped(ncdump: str, path: Path, *, special: bool = True) -> Dump:
+def dumped(ncdump: str, path: Path, *, special: bool = True, data: bool = True) -> Dump:
     """A file as `ncdump -p 9,17` prints it, with virtual attributes unless `special` is off."""
-    flags = ["-n", "x", "-p", "9,17", *(["-s"] if special else [])]
+    flags = ["-n", "x", "-p", "9,17", *(["-s"] if special else []), *([] if data else ["-h"])]
     done = subprocess.run([ncdump, *flags, str(path)], capture_output=True, check=True)
     return parse(done.stdout.decode("utf-8", "surrogateescape"))
 

@@ -11,5 +11,7 @@ FORMAT = Format(
     suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
     capabilities=Capabilities(arrays=Arrays(codecs=CODECS, fixed_strings=True, netcdf_char=True)),
+    holds="nczarr.formats.nczarr.frontend:holds",
+    read="nczarr.formats.nczarr.frontend:read",
     emit="nczarr.formats.nczarr.backend:emit",
 )

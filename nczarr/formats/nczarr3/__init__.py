@@ -14,5 +14,7 @@ FORMAT = Format(
     suffixes=(),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
     capabilities=Capabilities(arrays=ARRAYS),
+    holds="nczarr.formats.nczarr3.frontend:holds",
+    read="nczarr.formats.nczarr3.frontend:read",
     emit="nczarr.formats.nczarr3.backend:emit",
 )

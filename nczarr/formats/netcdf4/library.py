@@ -151,6 +151,12 @@ class Library:
         if status:
             self._fail(name, status)
 
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function whose arguments are C values already."""
+        status = getattr(self.dll, name)(*arguments)
+        if status:
+            self._fail(name, status)
+
     def make(self, name: str, *arguments: Any) -> int:
         """Call a function whose last argument gives back a number: an id."""
         found = c_int()

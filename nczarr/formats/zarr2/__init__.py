@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import Arrays, Capabilities, Format
+from nczarr.capabilities import PURE_ZARR, Arrays, Format
 
 CODECS = frozenset({1, 2, 3, 307, 32001, 32015})
 """HDF5 filters that have a name in Zarr v2: deflate, shuffle, fletcher32, bzip2, blosc, zstd."""
@@ -12,18 +12,8 @@ FORMAT = Format(
     title="Zarr format 2, with xarray's dimension names",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html",
-    capabilities=Capabilities(
-        user_types=frozenset(),
-        attribute_user_types=False,
-        unlimited="none",
-        anonymous_dimensions=False,
-        unused_dimensions=False,
-        typed_attributes=False,
-        definition_order=False,
-        storage=False,
-        kind=False,
-        names=False,
-        arrays=Arrays(codecs=CODECS, netcdf_char=True),
-    ),
+    capabilities=PURE_ZARR._replace(arrays=Arrays(codecs=CODECS, netcdf_char=True)),
+    holds="nczarr.formats.zarr2.frontend:holds",
+    read="nczarr.formats.zarr2.frontend:read",
     emit="nczarr.formats.zarr2.backend:emit",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import Arrays, Capabilities, Format
+from nczarr.capabilities import PURE_ZARR, Arrays, Format
 
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
@@ -21,18 +21,8 @@ FORMAT = Format(
     title="Zarr version 3",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",
-    capabilities=Capabilities(
-        user_types=frozenset(),
-        attribute_user_types=False,
-        unlimited="none",
-        anonymous_dimensions=False,
-        unused_dimensions=False,
-        typed_attributes=False,
-        definition_order=False,
-        storage=False,
-        kind=False,
-        names=False,
-        arrays=ARRAYS,
-    ),
+    capabilities=PURE_ZARR._replace(arrays=ARRAYS),
+    holds="nczarr.formats.zarr3.frontend:holds",
+    read="nczarr.formats.zarr3.frontend:read",
     emit="nczarr.formats.zarr3.backend:emit",
 )

@@ -74,10 +74,10 @@ def read_chain(written: Sequence[Json]) -> tuple[tuple[int, ...] | None, tuple[C
         inner, written = tuple(configuration["chunk_shape"]), configuration["codecs"]
     first, *steps = written
     endian = first.get("configuration", {}).get("endian")
-    return inner, from_configs([_config(step) for step in steps]), endian
+    return inner, from_configs([config_of(step) for step in steps]), endian
 
 
-def _config(step: Json) -> Config:
+def config_of(step: Json) -> Config:
     """A step as numcodecs configures it."""
     name = str(step.get("name", "")).removeprefix(NUMCODECS)
     configuration = dict(step.get("configuration", {}))

@@ -1,0 +1,66 @@
+"""Codes of stores that are read: documents, arrays and chunks (nczarr-storage §15, §17, §18)."""
+
+from __future__ import annotations
+
+from nczarr.codes.code import ERROR, WARNING, Code
+
+_ARRAY = (
+    '"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "{}", "fill_value": {}, "order": "C", '
+    '"filters": null, "compressor": null'
+)
+
+CODES = (
+    Code(
+        "bad-metadata",
+        ERROR,
+        "A document of a store is no JSON, or a member of it is missing or is not what it must be. What it describes "
+        "is left out.",
+        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{"zarr_format": 2, "shape": "wide"}\n',
+        "Repair the document, or read the rest with `--allow-loss bad-metadata`; `dump` and `nczarr.open` do so.",
+    ),
+    Code(
+        "unreadable-array",
+        ERROR,
+        "The model has no type, name or place for an array of a store: truth values, half floats, complex numbers, "
+        "dates, UTF-32 texts and objects, names that netCDF does not have. The array is left out.",
+        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<c8", "null") + "}\n"
+        '== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n',
+        "Write the array with another type, or read the rest with `--allow-loss unreadable-array`; `dump` and "
+        "`nczarr.open` do so.",
+    ),
+    Code(
+        "unreadable-chunk",
+        ERROR,
+        "A chunk of a store cannot be decoded: its codec is not known, its bytes are damaged, or it is larger than is "
+        "read at once.",
+        '$ nczarr dump .\n== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{'
+        + _ARRAY.format("<i4", "0").replace('"compressor": null', '"compressor": {"id": "zlib", "level": 1}')
+        + '}\n== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n== v/0\nno zlib\n',
+        "Install what the message names, or leave the variable out: `nczarr dump -h`, `-v`.",
+    ),
+    Code(
+        "untidy-metadata",
+        WARNING,
+        "A document of a store is no strict JSON, but what it says can be told: bytes stand behind its end, or words "
+        "and numbers that JSON does not have. Releases of the netCDF library write such documents.",
+        '== .zgroup\n{"zarr_format": 2}\n== .zattrs\n{"title": "T"}}}\n',
+        "Write the store anew if other programs shall read it.",
+    ),
+    Code(
+        "stale-extension",
+        WARNING,
+        "What stands in a store's extension, or in its map of types, does not agree with the plain documents, perhaps "
+        "because another program changed the store. The plain documents are believed.",
+        '== .zgroup\n{"zarr_format": 2}\n== .zattrs\n{"_nczarr_superblock": {"version": "2.0.0"}, "a": 70000, '
+        '"_nczarr_attr": {"types": {"a": "<i2"}}}\n',
+        "Nothing needs to be done; a store that is written anew has no such disagreement.",
+    ),
+    Code(
+        "unnamed-dimension",
+        WARNING,
+        "An array of a store does not name a dimension, or names one that has another length there. The dimension is "
+        "anonymous.",
+        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<i4", "0") + "}\n",
+        "Give the array `_ARRAY_DIMENSIONS` (Zarr v2) or `dimension_names` (Zarr v3).",
+    ),
+)

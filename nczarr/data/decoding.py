@@ -1,0 +1,139 @@
+"""Chunks decoded as their documents say: numcodecs configurations, of which only harmless ones are followed.
+
+Beyond the codecs that we write, others that numcodecs has are decoded by it. What runs code (`pickle`) or makes objects
+is none of them. Output is bounded by the size that a chunk must have.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Config = Mapping[str, Any]
+
+HARMLESS = frozenset(
+    {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
+     "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
+)  # fmt: skip
+"""Codecs that turn bytes into bytes, and no more."""
+
+DECODING_ERRORS = (
+    ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
+    MemoryError, struct.error, zlib.error, lzma.LZMAError, BufferError,
+)  # fmt: skip
+"""What decoders raise for bytes or configurations that are none of theirs."""
+
+SLACK = 1 << 20
+"""Bytes that a decoder may give beyond twice what a chunk must have: filters add checksums and the like."""
+
+LARGEST = 4 << 30
+"""Bytes that a chunk of texts may inflate to."""
+
+
+def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
+    """The bytes behind all steps. `size`: what they must be about, None if that is not known.
+
+    Raises one of `DECODING_ERRORS`.
+    """
+    limit = LARGEST if size is None else 2 * size + SLACK
+    for step in reversed(steps):
+        data = _step(step, data, itemsize, limit)
+    return data
+
+
+def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
+    name = step.get("id")
+    if name not in HARMLESS:
+        raise ValueError(f"codec `{name}` is not known")
+    match name:
+        case "zlib":
+            return _inflated(data, 15, limit)
+        case "gzip":
+            return _inflated(data, 31, limit)
+        case "bz2":
+            return _bounded(bz2.BZ2Decompressor(), data, limit)
+        case "crc32c":
+            return _crc32c(data)
+        case "shuffle":
+            width = step.get("elementsize") or itemsize
+            return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)
+        case _:
+            return _numcodecs(step, data)
+
+
+def _inflated(data: bytes, bits: int, limit: int) -> bytes:
+    out: list[bytes] = []
+    size = 0
+    while data:
+        unpacker = zlib.decompressobj(bits)
+        piece = unpacker.decompress(data, limit - size + 1)
+        size += len(piece)
+        if size > limit:
+            raise ValueError("the chunk inflates to more than it may have")
+        if not unpacker.eof:
+            raise ValueError("the compressed data end too early")
+        out.append(piece)
+        data = unpacker.unused_data if bits == 31 else b""
+    return b"".join(out)
+
+
+def _bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
+    out: bytes = unpacker.decompress(data, limit + 1)
+    if len(out) > limit:
+        raise ValueError("the chunk inflates to more than it may have")
+    if not unpacker.eof:
+        raise ValueError("the compressed data end too early")
+    return out
+
+
+def _crc32c(data: bytes) -> bytes:
+    from nczarr.data.crc32c import crc32c
+
+    if len(data) < 4 or crc32c(data[:-4]).to_bytes(4, "little") != data[-4:]:
+        raise ValueError("the checksum does not fit")
+    return data[:-4]
+
+
+def unshuffled(data: bytes, itemsize: int) -> bytes:
+    """The inverse of HDF5's shuffle; what is no whole item stays at the end."""
+    if itemsize < 2:
+        return data
+    import numpy as np
+
+    whole = len(data) // itemsize * itemsize
+    rows = np.frombuffer(data, np.uint8, whole).reshape(itemsize, -1)
+    return rows.T.tobytes() + data[whole:]
+
+
+def _numcodecs(step: Config, data: bytes) -> bytes:
+    import numcodecs.registry
+    import numpy as np
+
+    made = numcodecs.registry.get_codec(dict(step))
+    out = np.asarray(made.decode(data))
+    if out.dtype.hasobject:
+        raise ValueError(f"codec `{step.get('id')}` gives objects")
+    return out.tobytes()
+
+
+def texts_of(data: bytes, count: int) -> list[bytes]:
+    """Texts behind their lengths, as `vlen-utf8` and `vlen-bytes` encode them; those that are missing are empty."""
+    if len(data) < 4:
+        raise ValueError("a chunk of texts has no count")
+    (given,) = struct.unpack_from("<I", data)
+    texts: list[bytes] = []
+    at = 4
+    for _ in range(min(given, count)):
+        if at + 4 > len(data):
+            raise ValueError("a chunk of texts ends too early")
+        (length,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if at + length > len(data):
+            raise ValueError("a text is longer than its chunk")
+        texts.append(data[at : at + length])
+        at += length
+    return texts + [b""] * (count - len(texts))

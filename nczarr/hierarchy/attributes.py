@@ -1,0 +1,194 @@
+"""Attributes of stores: JSON values → constants, with a type, without one, and with the extension's word.
+
+Rules: nczarr-storage §9; what the netCDF library damages or refuses is recovered as far as it is still there. Without a
+type: a text is char, several texts are strings, integers take the first of int, uint, int64, uint64 that holds them
+all, reals are double, truth values ubyte; anything else is a char that holds the JSON text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant
+from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.ast.values import SPECIAL_FLOATS
+from nczarr.data.conform import problem
+from nczarr.data.parts import NUMPY, Types
+from nczarr.extension.model import AttributeExtension
+from nczarr.hierarchy.documents import Documents, Json, pointer
+from nczarr.hierarchy.lenient import encoded, spelled
+
+SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
+"""Names that a store keeps for itself, in every generation."""
+
+_NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
+_TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
+_INTEGERS = ("int", "uint", "int64", "uint64")
+_FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
+                "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
+_TYPES = {known[1:]: name for name, known in NUMPY.items()}
+
+
+def untyped(value: Any) -> Constant:
+    """The constant of a JSON value that nothing says the type of."""
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, str):
+        return Constant.text(encoded(value))
+    if values and all(isinstance(each, str) for each in values):
+        return Constant.strings([encoded(each) for each in values])
+    if values and all(isinstance(each, bool) for each in values):
+        return Constant.numbers("ubyte", [int(each) for each in values])
+    if any(_is_number(each) for each in values):  # NaN and infinities are texts there
+        values = [SPECIAL_FLOATS.get(each, each) if isinstance(each, str) else each for each in values]
+    if values and all(map(_is_number, values)):
+        if all(isinstance(each, int) for each in values):
+            for name in _INTEGERS:
+                if all(ATOMIC[name].low <= each <= ATOMIC[name].high for each in values):
+                    return Constant.numbers(name, values)
+        try:
+            return Constant.numbers("double", [float(each) for each in values])
+        except OverflowError:
+            pass
+    return Constant.text(encoded(spelled(value)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def typed(dtype: Any, value: Any) -> Constant | None:
+    """The constant of a JSON value of a type from the map of types; None if the two do not suit each other."""
+    if not isinstance(dtype, str):
+        return None
+    if dtype in (">S1", "<U1"):
+        return Constant.text(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
+    values = value if isinstance(value, list) else [value]
+    if _TEXT_TYPE.fullmatch(dtype):
+        return Constant.strings([encoded(spelled(each)) for each in values])
+    number = _NUMBER_TYPE.fullmatch(dtype)
+    return None if number is None else numbers(_TYPES[number[1]], values)
+
+
+def numbers(type_name: str, values: list[Any]) -> Constant | None:
+    """Numbers of a type; None if one is no number or does not fit."""
+    found: list[int | float] = []
+    for each in values:
+        item = _FLOAT_WORDS.get(each.lower(), each) if isinstance(each, str) else each
+        if isinstance(item, str) or not isinstance(item, int | float):
+            return None
+        if ATOMIC[type_name].is_float:
+            found.append(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            return None
+        else:
+            found.append(int(item))
+    try:
+        return Constant.numbers(type_name, [float(x) for x in found] if ATOMIC[type_name].is_float else found)
+    except (struct.error, OverflowError):
+        return None
+
+
+class Attributes:
+    """Reads the attributes of one array or group. `form`: how `_FillValue` stands in the plain document."""
+
+    def __init__(self, documents: Documents, types: Types) -> None:
+        self.documents = documents
+        self.types = types
+
+    def read(
+        self,
+        given: Json,
+        key: str,
+        hidden: Json | None = None,
+        own_fill: Callable[[Any], Constant | None] | None = None,
+        shown_fill: Callable[[Constant], Plain] = plain,
+    ) -> tuple[Attribute, ...]:
+        """The attributes of a document at a key; `hidden` is its `_nczarr_attr`."""
+        types = (hidden or {}).get("types", {})
+        if not isinstance(types, dict):
+            self.documents.warn("bad-metadata", "the types of attributes are no object", key)
+            types = {}
+        said = self._extension((hidden or {}).get("nczarr", {}), key)
+        found: list[Attribute] = []
+        for written, value in given.items():
+            if written in SKIPPED:
+                continue
+            where = pointer(*(("attributes",) if key.endswith("zarr.json") else ()), written)
+            name = self.documents.name(written, key, where, "an attribute")
+            if name is None or any(each.name == name for each in found):
+                continue
+            constant = None
+            if written in said:
+                constant = self._said(said[written], value, shown_fill if name == "_FillValue" else plain, key, where)
+            if constant is None and name == "_FillValue" and own_fill is not None:
+                constant = own_fill(value)
+            if constant is None and written in types:
+                constant = typed(types[written], value)
+                if constant is None:
+                    text = f"attribute `{name}` is no {types[written]!r}; it is read as what it looks like"
+                    self.documents.warn("stale-extension", text, key, where)
+            found.append(Attribute(name=name, value=constant or untyped(value), span=self.documents.span(key)))
+        return self._inserted(found, said, given, key)
+
+    def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:
+        """The extension's word on each attribute, as far as it is sound."""
+        found: dict[str, AttributeExtension] = {}
+        if not isinstance(given, dict):
+            self.documents.warn("stale-extension", "the extension of the attributes is no object", key)
+            return found
+        for name, item in given.items():
+            try:
+                made = AttributeExtension.from_json(item)
+                if made.at is not None and type(made.at) is not int:
+                    raise ValueError("`at` is no integer")
+                wrong = problem(made.value, self.types)
+            except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
+                wrong = str(fault).split("\n", 1)[0]
+            if wrong is None:
+                found[name] = made
+            else:
+                text = f"the extension of attribute `{name}` cannot be read: {wrong}"
+                self.documents.warn("stale-extension", text, key)
+        return found
+
+    def _said(
+        self, said: AttributeExtension, value: Any, form: Callable[[Constant], Plain], key: str, where: str
+    ) -> Constant | None:
+        """What the extension says, if the plain value beside it is still its readable form."""
+        if said.at is None and _same(form(said.value).value, value):
+            return said.value
+        self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
+        return None
+
+    def _inserted(
+        self, found: list[Attribute], said: Mapping[str, AttributeExtension], given: Json, key: str
+    ) -> tuple[Attribute, ...]:
+        """The attributes with those that have no plain form, each at its place."""
+        others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
+        for at, name, value in sorted(others, key=lambda each: each[0]):
+            free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)
+            if free and names.problem(name) is None:
+                found.insert(max(0, at), Attribute(name=name, value=value, span=self.documents.span(key)))
+        for name, item in said.items():
+            if item.at is None and name not in given:
+                text = f"attribute `{name}` was removed by a program that left its type"
+                self.documents.warn("stale-extension", text, key)
+        return tuple(found)
+
+
+def _same(shown: Any, value: Any) -> bool:
+    """Whether a JSON value is the readable form; numbers compare as numbers."""
+    if isinstance(shown, list) and isinstance(value, list):
+        return len(shown) == len(value) and all(map(_same, shown, value))
+    if isinstance(shown, str) and isinstance(value, float) and shown in SPECIAL_FLOATS:
+        return _same(SPECIAL_FLOATS[shown], value)
+    if isinstance(shown, float) and isinstance(value, float) and shown != shown:
+        return value != value
+    return (type(shown) is type(value) and shown == value) or (
+        isinstance(shown, float) and isinstance(value, int | float) and shown == value
+    )

@@ -1,0 +1,144 @@
+"""What the documents of a hierarchy say, in words of no version: the frame between the versions and the readers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+from nczarr.ast import Codec, Storage
+from nczarr.data.codecs import from_configs
+from nczarr.data.parts import NUMPY
+from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
+from nczarr.data.stored import Encoding, StoredArray
+from nczarr.hierarchy.documents import Documents, Json
+
+LARGEST_LENGTH = 2**63 - 1
+"""The largest length of a dimension."""
+
+
+class Described(NamedTuple):
+    """One array, of its documents alone.
+
+    `key`: its document; `prefix`: what its keys begin with. `dtype`: as stored. `fill`: one element in the bytes of the
+    dtype, for texts the text; None where the document has none. `codecs`: the neutral chain, None if a step has no
+    number. `axes`: simple names of its dimensions, None where there are none;
+    None among them: one without a name.
+    """
+
+    key: str
+    prefix: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    encoding: Encoding
+    fill: bytes | None
+    codecs: tuple[Codec, ...] | None
+    shards: tuple[int, ...] | None
+    attributes: Json
+    axes: tuple[str | None, ...] | None
+
+    @property
+    def plain_type(self) -> str | None:
+        """The atomic type that the dtype says: char for one byte of text; None for raw bytes and records."""
+        dtype = self.encoding.dtype
+        if not isinstance(dtype, str) or dtype[1] == "V":
+            return None
+        if dtype[1] in "SO":
+            return "char" if dtype[1:] == "S1" else "string"
+        little = dtype.replace(">", "<")
+        return next(
+            name for name, known in NUMPY.items() if known == little or (known[0] == "|" and known[1:] == little[1:])
+        )
+
+    @property
+    def storage(self) -> Storage:
+        """The storage that the documents say."""
+        dtype = self.encoding.dtype
+        number = isinstance(dtype, str) and dtype[1] in "iuf"
+        return Storage(
+            chunks=self.chunks or None,
+            codecs=self.codecs or (),
+            endian="big" if number and str(dtype)[0] == ">" else None,
+            no_fill=number and self.fill is None,
+        )
+
+    def scalar(self) -> Described:
+        """The array as a scalar: that of one element is how the netCDF library writes it."""
+        encoding = self.encoding._replace(permutation=None)
+        return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
+
+    def source(
+        self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: tuple[tuple[int, int], ...] = ()
+    ) -> StoredArray:
+        """The values as elements of the model: `model` is the dtype that the variable's type has."""
+        fill = self.fill
+        dtype = self.encoding.dtype
+        if model != "|O":
+            size = itemsize(dtype)
+            fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
+            if isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
+                fill = fill[::-1]
+            elif not isinstance(dtype, str) and fill.strip(b"\0"):
+                import numpy as np
+
+                wide = np.frombuffer(fill, numpy_dtype(dtype))
+                fill = wide.astype(wide.dtype.newbyteorder("<")).tobytes()
+        else:
+            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
+        layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards)
+        return StoredArray(layout, documents.store, self.prefix, self.encoding, nil)
+
+
+class Version(Protocol):
+    """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
+
+    documents: Documents
+    axes_member: str
+    """The member that names the dimensions of an array."""
+    texts_are_strings: bool
+    """Whether a text of one byte is a string where nothing says that it is a char."""
+
+    def is_array(self, prefix: str) -> bool:
+        """Whether an array stands there, readable or not."""
+
+    def is_group(self, prefix: str) -> bool:
+        """Whether a group stands there, readable or not."""
+
+    def key(self, prefix: str) -> str:
+        """The key of the document that holds the attributes, for diagnostics."""
+
+    def attributes(self, prefix: str) -> Json:
+        """The attributes of an array or group; empty if there are none."""
+
+    def array(self, prefix: str) -> Described | None:
+        """The array there; None (reported) if it is none that can be read."""
+
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """The `superblock`, `group`, `array` or `attr` that the netCDF library hides there, and its key."""
+
+    def own_fill(self, type_name: str, value: Any) -> Any:
+        """The constant of a `_FillValue` among the attributes that has a code of its own; None if it has none."""
+
+    def shown_fill(self, constant: Any) -> Any:
+        """What stands among the attributes for a `_FillValue`."""
+
+
+def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
+    """The neutral codecs of configurations; None if one has no number, or parameters that none has."""
+    try:
+        return from_configs(configs)
+    except (ValueError, TypeError):
+        return None
+
+
+def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:
+    """A list of lengths; None if it is none."""
+    if not isinstance(given, list) or len(given) > 1024:
+        return None
+    if not all(type(each) is int and least <= each <= LARGEST_LENGTH for each in given):
+        return None
+    return tuple(given)
+
+
+def sensible(shape: tuple[int, ...]) -> bool:
+    """Whether the elements of an array can be counted."""
+    return math.prod(each or 1 for each in shape) <= LARGEST_LENGTH

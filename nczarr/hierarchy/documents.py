@@ -1,0 +1,106 @@
+"""The documents of a store by key: parsed once, tolerantly, with what is wrong with them reported at their keys.
+
+Where a document is not in the store itself, the consolidated metadata may have it. What cannot be read is a loss of
+values, an error unless the run allows it (DESIGN §4): the rest of the dataset stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nczarr import names
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.hierarchy.lenient import NotJsonError, parse
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.base import Store, UnsafeKeyError
+
+Json = dict[str, Any]
+
+
+class Documents:
+    """Reads and reports. `extra` are documents from consolidated metadata."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        self.store = store
+        self.extra: dict[str, Any] = {}
+        self._report = report
+        self._options = options
+        self._known: dict[str, Json | None] = {}
+
+    def get(self, key: str) -> Json | None:
+        """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        return self._known[key]
+
+    def _read(self, key: str) -> Json | None:
+        data = self.raw(key)
+        if data is None:
+            found = self.extra.get(key)
+            return found if isinstance(found, dict) else None
+        try:
+            parsed = parse(data)
+        except NotJsonError as fault:
+            self.lost("bad-metadata", f"the document is no JSON: {fault}", key)
+            return None
+        for remark in parsed.remarks:
+            self.warn("untidy-metadata", f"the document {remark}", key)
+        if not isinstance(parsed.value, dict):
+            self.lost("bad-metadata", "the document is no JSON object", key)
+            return None
+        return parsed.value
+
+    def raw(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent or no key at all. Raises OSError."""
+        try:
+            return self.store.get(key)
+        except UnsafeKeyError:
+            return None
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a document, readable or not."""
+        return key in self.extra or self.raw(key) is not None
+
+    def children(self, prefix: str) -> list[str]:
+        """Names one level below a prefix that can be those of arrays or groups, in byte order."""
+        found = set(self.store.children(prefix))
+        for key in self.extra:
+            if key.startswith(prefix):
+                found.add(key[len(prefix) :].split("/", 1)[0])
+        return sorted(name for name in found if name and not name.startswith(".") and name != "zarr.json")
+
+    def span(self, key: str) -> Span:
+        """A document as the place of what it describes."""
+        return Span(Source(self.store.path, b"", key=key), 0, 0)
+
+    def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that cannot be read and is left out: an error, unless the run allows it."""
+        allowed = self._options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        self._add(code, Severity.WARNING if allowed else Severity.ERROR, message, key, pointer, helps)
+
+    def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that is read otherwise than it says."""
+        self._add(code, Severity.WARNING, message, key, pointer, ())
+
+    def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:
+        place = Label(self.span(key), key=key, pointer=pointer)
+        self._report.add(Diagnostic(code, severity, message, place, helps=helps))
+
+    def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
+        """A simple name in the form of the model; None (reported) for what netCDF or a key cannot have."""
+        if not isinstance(written, str):
+            self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
+            return None
+        found = names.normal(written)
+        problem = names.problem(found)
+        if problem is None:
+            return found
+        self.lost("unreadable-array", f"{what}: {problem[1]}", key, pointer)
+        return None
+
+
+def pointer(*steps: str | int) -> str:
+    """The JSON pointer of a place."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -1,0 +1,136 @@
+"""JSON as stores really hold it: strict where it can be, tolerant where nothing is lost (nczarr-storage §3, §17).
+
+Accepted with a remark: bytes behind the document, a comma before a closing bracket, words and numbers that are no JSON
+(`TRUE`, `007`), which become texts. Accepted without one: a byte order mark, bare NaN, infinities, raw control bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+DEEPEST = 128
+"""Brackets may nest this deep; what reads a document recurses."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|[-+\w.]+', re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_WORDS = frozenset({"true", "false", "null", "NaN", "Infinity", "-Infinity"})
+_ESCAPE = re.compile(
+    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+_BLANK = " \t\r\n\0"
+
+
+class NotJsonError(ValueError):
+    """A text that is no JSON, or nests too deep."""
+
+
+class Real(float):
+    """A number with a point or an exponent, and how it was spelled."""
+
+    spelled: str
+
+    @classmethod
+    def of(cls, spelled: str) -> Real:
+        """The number of a JSON text."""
+        made = cls(spelled)
+        made.spelled = spelled
+        return made
+
+
+class Parsed(NamedTuple):
+    """A JSON value, and what is not as it should be, in words."""
+
+    value: Any
+    remarks: tuple[str, ...]
+
+
+_DECODER = json.JSONDecoder(parse_float=Real.of, strict=False)
+
+
+def parse(data: bytes) -> Parsed:
+    """The JSON value of a document. Raises NotJsonError, whose text says what is wrong.
+
+    Bytes that are no UTF-8 stand as surrogates; escapes of lone surrogates become U+FFFD.
+    """
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
+    if "\\u" in text:
+        text = _ESCAPE.sub(lambda match: "\\ufffd" if match[2] else match[0], text)
+    remarks: list[str] = []
+    try:
+        value, end = _decoded(text)
+    except json.JSONDecodeError as error:
+        mended = _TOKEN.sub(_mended, text)
+        try:
+            value, end = _decoded(mended)
+        except json.JSONDecodeError:
+            raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
+        text = mended
+        remarks.append("has words or numbers that are no JSON")
+    rest = len(text[end:].strip(_BLANK))
+    if rest:
+        remarks.append(f"has {rest} characters behind its end, which are ignored")
+    if too_deep(value):
+        raise NotJsonError(f"it nests more than {DEEPEST} deep")
+    return Parsed(value, tuple(remarks))
+
+
+def _decoded(text: str) -> tuple[Any, int]:
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise NotJsonError("it nests too deep") from None
+    except ValueError:  # Python refuses integers of thousands of digits
+        raise NotJsonError("a number has thousands of digits") from None
+    return value, end
+
+
+def _mended(match: re.Match[str]) -> str:
+    token = match[0]
+    if token == ",":
+        return ""
+    if token[0] == '"' or token in _WORDS or _NUMBER.fullmatch(token):
+        return token
+    return json.dumps(token, ensure_ascii=False)
+
+
+def too_deep(value: Any) -> bool:
+    """Whether brackets nest deeper than readers can recurse."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def spelled(value: Any) -> str:
+    """A JSON value as the netCDF library spells it: no blank between the elements of a list; a text is itself."""
+    return value if isinstance(value, str) else _spelled(value)
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spelled(item)}" for key, item in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_spelled, value)) + "]"
+    if isinstance(value, Real):
+        return value.spelled
+    return json.dumps(value, ensure_ascii=False)
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text of a document; what was no UTF-8 there comes out as it was."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")

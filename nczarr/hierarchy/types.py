@@ -1,0 +1,83 @@
+"""Types of the model and stored dtypes: whether one can lie as the other, and types for dtypes that nothing names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+
+from nczarr import names
+from nczarr.ast import CompoundType, Field, OpaqueType, UserType
+from nczarr.data.parts import NUMPY, Types, descr
+from nczarr.data.source import Descr, itemsize
+
+
+def holds(stored: Descr, type_name: str, types: Types) -> bool:
+    """Whether values of a type of fixed size, or strings, can lie in arrays of this dtype."""
+    if type_name == "string":
+        return isinstance(stored, str) and stored[1] in "SO"
+    return _same(descr(type_name, types), stored)
+
+
+def _same(wanted: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
+    if isinstance(stored, str) and stored[1] == "V" and not other and (shape or wanted != stored):
+        return itemsize(wanted) * math.prod(shape) == int(stored[2:])
+    if shape != other:
+        return False
+    if isinstance(wanted, str) or isinstance(stored, str):
+        return isinstance(wanted, str) and isinstance(stored, str) and wanted[1:] == stored[1:]
+    if [name for name, _, _ in wanted] != [name for name, _, _ in stored]:
+        return False
+    return all(
+        _same(field, own, inner, own_inner)
+        for (_, field, inner), (_, own, own_inner) in zip(wanted, stored, strict=True)
+    )
+
+
+class Inventor:
+    """Declares types in one group, for arrays whose dtype has no name: records and raw bytes.
+
+    `taken` are the names of the group; `made` are the types in order.
+    """
+
+    def __init__(self, path: str, taken: Container[str]) -> None:
+        self._path = path
+        self._taken = taken
+        self.made: dict[str, UserType] = {}
+
+    def type_of(self, stored: Descr, name: str) -> str:
+        """The type of a variable or field of this name. Raises ValueError if a field has a name that none can have."""
+        if isinstance(stored, str):
+            return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
+        fields = []
+        for field, inner, shape in stored:
+            problem = names.problem(field)
+            if problem is not None:
+                raise ValueError(f"a field of the record: {problem[1]}")
+            length: tuple[int, ...] = ()
+            if isinstance(inner, str) and inner[1] == "S" and inner != "|S1":
+                inner, length = "|S1", (int(inner[2:]),)
+            fields.append(
+                Field(name=names.normal(field), type=self.type_of(inner, f"{name}_{field}"), shape=(*shape, *length))
+            )
+        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=tuple(fields)))
+
+    def _opaque(self, size: int) -> str:
+        for made in self.made.values():
+            if isinstance(made, OpaqueType) and made.size == size:
+                return names.join(self._path, made.name)
+        return self._declared(OpaqueType(name=self._free(f"opaque_{size}"), size=size))
+
+    def _declared(self, made: UserType) -> str:
+        self.made[made.name] = made
+        return names.join(self._path, made.name)
+
+    def _free(self, name: str) -> str:
+        while name in self._taken or name in self.made:
+            name += "_"
+        return name
+
+
+def _atomic(stored: str) -> str:
+    if stored[1] == "S":
+        return "char"
+    return next(name for name, known in NUMPY.items() if known[1:] == stored[1:])
