@@ -77,8 +77,8 @@ def judge(data: bytes) -> bool:
 
 
 def look(checked: Checked, size: int) -> None:
-    """Print the header, and read some of the values, those of a corner among them."""
-    for _ in pipeline.dump(checked, "cdl", Report(), Options(header_only=True)) or ():
+    """Print all of it, and read some of the values, those of a corner among them."""
+    for _ in pipeline.dump(checked, "cdl", Report(), Options()) or ():
         pass
     for path, parts in checked.parts.items():
         source, shape = parts[""], checked.shapes[path]

@@ -1,8 +1,9 @@
 """Classic files read: bytes → `Unchecked`, with one array source a variable that describes where its values lie.
 
 The header alone is read; of the values only what is asked for, later. Every variable has values as far as its
-dimensions reach; those behind the end of the file read as zeros, as the netCDF library has them, unless the header
-claims more than `GAP` of them: then they are fill, which costs nothing.
+dimensions reach; those behind the end of the file read as zeros, as the netCDF library has them. Only where the header
+claims far more than there is (`most_missing`), the records that are not there are left out, and the rest is fill: so
+nothing behind takes time for what was only declared.
 """
 
 from __future__ import annotations
@@ -39,19 +40,28 @@ from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables
 from nczarr.source import Source, Span
 
-GAP = 1 << 30
-"""Bytes behind the end of the file that are made up as zeros, at most."""
+GAP = 1 << 24
+"""Bytes behind the end of a short file that are made up as zeros, at most; of a longer one as many as it has."""
 
 LARGEST = 2**63 - 1
 """Bytes that a variable, or one record of it, may have at most: no file is longer."""
 
 
 class Values(NamedTuple):
-    """Where the values of a file lie: the place of each variable in the order of definition, the records."""
+    """Where the values of a file lie: the place of each variable in the order of definition, the records.
+
+    `claimed`: records that the header counts, more than `records` where some were left out.
+    """
 
     places: tuple[Place, ...]
     records: int
     record_size: int
+    claimed: int
+
+
+def most_missing(file_size: int) -> int:
+    """How many bytes a file may lack before what is not there is no longer made up."""
+    return max(GAP, file_size)
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -70,6 +80,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     _check_sizes(header, values, source, report)
     if not _check_places(header, values, source, report):
         return None
+    if values.records < values.claimed:
+        text = f"the header counts {values.claimed} records; the file ends at byte {len(source.data)}"
+        note = f"{values.records} of them are read, and the others left out"
+        report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
     with building():
         dataset = _dataset(header, values, source)
     arrays = _arrays(header, dataset, values, source, report)
@@ -93,11 +107,14 @@ def _values(header: Header, file_size: int) -> Values:
         places.append(Place(variable.begin, size, padded(size), is_record(variable, header)))
     growing = [place for place in places if place.record]
     stride = record_size([place.size for place in growing])
-    records = header.records
-    if records is None:
+    claimed = header.records
+    if claimed is None:
         end = max((place.begin + place.size for place in growing), default=0)
-        records = (file_size - end) // stride + 1 if growing and file_size >= end else 0
-    return Values(tuple(places), records, stride)
+        claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0
+    begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
+    held = min(claimed, max(0, begun))
+    left_out = (claimed - held) * sum(place.size for place in growing)
+    return Values(tuple(places), held if left_out > most_missing(file_size) else claimed, stride, claimed)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -256,9 +273,10 @@ def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, re
     first = min(cut, key=lambda each: each[0])[1]
     more = f" and of {len(cut) - 1} more" if len(cut) > 1 else ""
     text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more} do: {total} bytes are missing"
-    note = "they read as fill values" if total > GAP else "they read as zeros, as with the netCDF library"
+    zeros = total <= most_missing(file.size)
+    note = "they read as zeros, as with the netCDF library" if zeros else "they read as fill values"
     report.warning("missing-values", text, _begin(first, source), notes=[note])
-    if total <= GAP:
+    if zeros:
         return arrays
     return [_filled(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
 

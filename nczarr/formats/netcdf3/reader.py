@@ -82,6 +82,7 @@ class Header(NamedTuple):
 
     kind: Kind
     records: int | None
+    records_at: Extent
     dimensions: tuple[DimensionEntry, ...]
     attributes: tuple[AttributeEntry, ...]
     variables: tuple[VariableEntry, ...]
@@ -113,14 +114,16 @@ class _Reader:
         self._at = len(MAGIC[kind])
 
     def header(self) -> Header:
+        start = self._at
         records = self._records()
+        records_at = Extent(start, self._at)
         dimensions: list[DimensionEntry] = []
         for _ in range(self._list(DIMENSION, 2 * self._width)):
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
         count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
         variables = tuple(self._variable(dimensions) for _ in range(count))
-        return Header(self._kind, records, tuple(dimensions), attributes, variables, self._at)
+        return Header(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
     # ---- numbers -----------------------------------------------------------------------------------------------
     def _take(self, size: int, what: str) -> bytes:

@@ -218,3 +218,45 @@ def test_the_name_of_a_dataset_is_that_of_its_file(path: str, name: str) -> None
     checked, found = read(scalar(64), path)
     assert checked is not None
     assert (checked.dataset.name, found) == (name, [])
+
+
+def growing(records: int, held: int) -> bytes:
+    """A file with an int of 25 values a record, whose header counts more records than there are."""
+    one = V1.things(DIMENSION, V1.dimension(b"t", 0), V1.dimension(b"x", 25))
+    head = V1.file(one, None, V1.things(VARIABLE, V1.variable(b"v", (0, 1), INT, 100, 200)), records=records)
+    return head.ljust(200, b"\0") + b"\0\0\0\7" * (25 * held)
+
+
+def test_some_records_that_are_missing_are_zeros() -> None:
+    checked, found = read(growing(1000, 3))
+    assert checked is not None
+    assert (checked.shapes["/v"], found) == ((1000, 25), [("missing-values", 92)])
+    source = checked.parts["/v"][""]
+    assert source.read((slice(2, 4), slice(0, 1))).tolist() == [[7], [0]]
+    assert len(list(source.occupied((1, 25)))) == 1000
+
+
+def test_records_far_beyond_the_file_are_left_out(tmp_path: Path) -> None:
+    """Nothing takes time for what was only declared: not even the text of it."""
+    checked, found = read(growing(2**31 - 1, 3))
+    assert checked is not None
+    assert (checked.shapes["/v"], found) == ((3, 25), [("missing-values", 4)])
+    (tmp_path / "t.nc").write_bytes(growing(2**31 - 1, 3))
+    done = run_command("dump", str(tmp_path / "t.nc"))
+    assert len(done.out) < 1000
+    assert "3 of them are read, and the others left out" in done.err
+
+
+def test_values_far_beyond_the_file_are_fill() -> None:
+    made = Made(5)
+    head = made.file(
+        made.things(DIMENSION, made.dimension(b"x", 2**40)),
+        None,
+        made.things(VARIABLE, made.variable(b"v", (0,), SHORT, 2**41, 200)),
+    )
+    checked, found = read(head.ljust(200, b"\0") + b"\0\7")
+    assert checked is not None
+    assert [code for code, _ in found] == ["missing-values"]
+    source = checked.parts["/v"][""]
+    assert source.read((slice(0, 2),)).tolist() == [7, -32767]
+    assert list(source.occupied((1 << 20,))) == [(0,)]
