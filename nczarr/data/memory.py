@@ -128,11 +128,11 @@ class Runs:
         found: set[Index] = set()
         for run, first in enumerate(self.starts):
             length = self.offsets[run + 1] - self.offsets[run]
-            found.update(_chunks_of_run(first, length, shape, chunks, grid))
+            found.update(chunks_of_run(first, length, shape, chunks, grid))
         return iter(sorted(found))
 
 
-def _chunks_of_run(
+def chunks_of_run(
     first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: list[int]
 ) -> Iterator[Index]:
     """Chunks that the linear range [first, first + length) of an array meets, perhaps more than once."""
@@ -145,10 +145,10 @@ def _chunks_of_run(
         return
     inner = (shape[1:], chunks[1:], grid[1:])
     if low == high:
-        yield from ((low // chunks[0], *rest) for rest in _chunks_of_run(first % stride, length, *inner))
+        yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, length, *inner))
         return
-    yield from ((low // chunks[0], *rest) for rest in _chunks_of_run(first % stride, stride - first % stride, *inner))
-    yield from ((high // chunks[0], *rest) for rest in _chunks_of_run(0, (first + length - 1) % stride + 1, *inner))
+    yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, stride - first % stride, *inner))
+    yield from ((high // chunks[0], *rest) for rest in chunks_of_run(0, (first + length - 1) % stride + 1, *inner))
     if low + 1 <= high - 1:
         for index in range((low + 1) // chunks[0], (high - 1) // chunks[0] + 1):
             yield from ((index, *rest) for rest in itertools.product(*(range(count) for count in grid[1:])))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data.blocks import region_of
 from nczarr.data.decoding import DECODING_ERRORS, decoded, texts_of
-from nczarr.data.memory import fill_array
+from nczarr.data.memory import chunks_of_run, fill_array
 from nczarr.data.source import Descr, Index, Layout, Manifest, Selection, numpy_dtype
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
@@ -280,9 +280,12 @@ class StoredArray:
         shape = self.layout.shape
         unit = self.layout.shards or self.layout.chunks
         stored = self._stored(unit)
-        if chunks == unit:
+        if chunks == unit and not self.nil:
             return iter(stored)
         found: set[Index] = set()
+        grid = [-(-length // own) for length, own in zip(shape, chunks, strict=True)]
+        for first, count in self.nil:  # where all texts of a chunk are empty there is none, and some may be NIL
+            found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         for index in stored:
             region = region_of(index, unit, shape)
             ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))

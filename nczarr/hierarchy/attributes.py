@@ -13,7 +13,6 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, Plain, plain
 from nczarr.ast.values import SPECIAL_FLOATS
@@ -21,7 +20,7 @@ from nczarr.data.conform import problem
 from nczarr.data.parts import NUMPY, Types
 from nczarr.extension.model import AttributeExtension
 from nczarr.hierarchy.documents import Documents, Json, pointer
-from nczarr.hierarchy.lenient import encoded, spelled
+from nczarr.hierarchy.lenient import encoded, name_problem, spelled
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names that a store keeps for itself, in every generation."""
@@ -172,7 +171,7 @@ class Attributes:
         others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
         for at, name, value in sorted(others, key=lambda each: each[0]):
             free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)
-            if free and names.problem(name) is None:
+            if free and name_problem(name) is None:
                 found.insert(max(0, at), Attribute(name=name, value=value, span=self.documents.span(key)))
         for name, item in said.items():
             if item.at is None and name not in given:

@@ -84,6 +84,8 @@ class Described(NamedTuple):
                 fill = wide.astype(wide.dtype.newbyteorder("<")).tobytes()
         else:
             fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
+        end = math.prod(shape)
+        nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards)
         return StoredArray(layout, documents.store, self.prefix, self.encoding, nil)
 

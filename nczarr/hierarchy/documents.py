@@ -10,7 +10,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
-from nczarr.hierarchy.lenient import NotJsonError, parse
+from nczarr.hierarchy.lenient import NotJsonError, name_problem, parse
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store, UnsafeKeyError
@@ -94,10 +94,10 @@ class Documents:
             self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
             return None
         found = names.normal(written)
-        problem = names.problem(found)
+        problem = name_problem(found)
         if problem is None:
             return found
-        self.lost("unreadable-array", f"{what}: {problem[1]}", key, pointer)
+        self.lost("unreadable-array", f"{what}: {problem}", key, pointer)
         return None
 
 

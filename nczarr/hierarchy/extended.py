@@ -22,6 +22,7 @@ from nczarr.extension.types import type_from_json
 from nczarr.hierarchy.attributes import Attributes
 from nczarr.hierarchy.described import LARGEST_LENGTH, Version
 from nczarr.hierarchy.documents import Json, pointer
+from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.plain import stem
 from nczarr.hierarchy.types import Inventor
 from nczarr.hierarchy.variables import Frame, Variables
@@ -225,9 +226,9 @@ class _Reader:
             if isinstance(size, dict):
                 unlimited = size.get("unlimited") == 1 and size.get("unlimited") is not True
                 size = size.get("size")
-            wrong = names.problem(name)
+            wrong = name_problem(name)
             if wrong is not None or name in clashing or name in found:
-                text = wrong[1] if wrong is not None else f"the name of dimension `{name}` is taken"
+                text = wrong if wrong is not None else f"the name of dimension `{name}` is taken"
                 self.documents.lost("bad-metadata", text, key)
             elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
                 self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
@@ -284,9 +285,9 @@ def _wrong(made: UserType) -> str | None:
     """What the passes would refuse of a type by itself; None if they would not."""
     from nczarr.ast import ATOMIC, CompoundType, EnumType
 
-    problem = names.problem(made.name)
+    problem = name_problem(made.name)
     if problem is not None:
-        return f"cannot be: {problem[1]}"
+        return f"cannot be: {problem}"
     if isinstance(made, EnumType):
         atomic = ATOMIC[made.base]
         keys, values = {each.name for each in made.constants}, {each.value for each in made.constants}
@@ -296,6 +297,6 @@ def _wrong(made: UserType) -> str | None:
             return f"has a constant that is no {made.base}"
     if isinstance(made, CompoundType):
         fields = {each.name for each in made.fields}
-        if not made.fields or len(fields) < len(made.fields) or any(map(names.problem, fields)):
+        if not made.fields or len(fields) < len(made.fields) or any(map(name_problem, fields)):
             return "has no fields, or two of one name, or a name that none can have"
     return None

@@ -20,7 +20,7 @@ from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
 from nczarr.hierarchy.described import Described, Version
 from nczarr.hierarchy.documents import pointer
-from nczarr.hierarchy.lenient import encoded
+from nczarr.hierarchy.lenient import encoded, name_problem
 from nczarr.hierarchy.types import Inventor
 from nczarr.passes.checked import Unchecked
 
@@ -45,7 +45,7 @@ def stem(path: str) -> str:
     """The name of a dataset that does not say its own: that of its file, without the last suffix."""
     base = os.path.basename(os.path.normpath(path))
     found = names.normal(os.path.splitext(base)[0])
-    return found if names.problem(found) is None else ""
+    return found if name_problem(found) is None else ""
 
 
 class _Reader:
@@ -121,7 +121,7 @@ class _Reader:
                 own = arrays.get(name)
                 if own is not None and own.axes == (axis,) and len(own.shape) == 1:
                     length = own.shape[0]
-                if names.problem(name) is None and name not in taken:
+                if name_problem(name) is None and name not in taken:
                     found.setdefault(name, length)
         return found
 

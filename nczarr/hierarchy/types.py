@@ -9,6 +9,7 @@ from nczarr import names
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.data.parts import NUMPY, Types, descr
 from nczarr.data.source import Descr, itemsize
+from nczarr.hierarchy.lenient import name_problem
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
@@ -50,9 +51,9 @@ class Inventor:
             return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
         fields = []
         for field, inner, shape in stored:
-            problem = names.problem(field)
+            problem = name_problem(field)
             if problem is not None:
-                raise ValueError(f"a field of the record: {problem[1]}")
+                raise ValueError(f"a field of the record: {problem}")
             length: tuple[int, ...] = ()
             if isinstance(inner, str) and inner[1] == "S" and inner != "|S1":
                 inner, length = "|S1", (int(inner[2:]),)

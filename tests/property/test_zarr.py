@@ -20,10 +20,11 @@ from nczarr.options import Options
 from nczarr.passes import check, chunks, shards
 from nczarr.passes.checked import Checked, Unchecked
 from nczarr.registry import named
+from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.peers.compare import same
 from tests.peers.expected import expected
-from tests.unit.formats.rebuild import rebuild
+from tests.unit.formats.test_reading_stores import opened, other_values, rebuild
 
 zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
 pytestmark = pytest.mark.peer
@@ -43,9 +44,9 @@ def written(dataset: Checked, form: str, options: Options) -> dict[str, bytes]:
 def arrays(content: dict[str, bytes]) -> dict[str, Any]:
     """Every array as zarr-python reads it, by its path."""
     from zarr.core.buffer import cpu
-    from zarr.storage import MemoryStore
+    from zarr.storage import MemoryStore as TheirStore
 
-    store = MemoryStore({key: cpu.Buffer.from_bytes(data) for key, data in content.items()})
+    store = TheirStore({key: cpu.Buffer.from_bytes(data) for key, data in content.items()})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         group = zarr.open_group(store, mode="r", use_consolidated=False)
@@ -83,6 +84,8 @@ def assert_zarr_sees(generated: tuple[Dataset, dict[str, Parts]], form: str, opt
     assert list(wrong(checked, arrays(found))) == []
     if form.startswith("nczarr") and not options.codecs:
         assert rebuild(found) == checked.dataset
+    seen, _ = opened(MemoryStore(found))
+    assert list(other_values(checked, seen, "''" if form.startswith("zarr") else "None")) == []
 
 
 CODECS = st.sampled_from([{}, {"": "gzip:1"}, {"": "shuffle+zlib:1"}, {"": "zstd:1+crc32c"}, {"": "blosc:lz4:5"}])

@@ -18,7 +18,7 @@ from tests.conftest import shared_folder
 from tests.making import checked
 from tests.peers import corpus
 
-from .rebuild import rebuild
+from .test_reading_stores import rebuild
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []

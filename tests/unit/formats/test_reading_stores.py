@@ -1,0 +1,339 @@
+"""Stores read back: what we write of every corpus file, and the sample stores of other programs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nczarr
+from nczarr import names, pipeline, registry
+from nczarr.ast import Constant, Dataset, Group
+from nczarr.diagnostics import Diagnostic, Report
+from nczarr.link import content
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.reading import read
+from nczarr.source import Source
+from nczarr.stores.base import Store
+from nczarr.stores.memory import MemoryStore
+from nczarr.stores.opening import open_path
+from tests.conftest import run_command, shared_folder
+from tests.peers import corpus
+
+SHARED = shared_folder()
+FILES = list(corpus.files(SHARED)) if SHARED is not None else []
+SAMPLES = sorted((SHARED / "data/nczarr-stores").glob("*/store")) if SHARED is not None else []
+FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3")
+WRITING = Options(allow_loss=frozenset({"all"}))
+READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
+
+
+def opened(store: Store) -> tuple[Checked, list[Diagnostic]]:
+    """The dataset of a store, and what was said of it."""
+    report = Report()
+    found = pipeline.read(store, report, READING)
+    assert found is not None, [each.message for each in report.sorted()]
+    return found, report.sorted()
+
+
+def rebuild(found: Mapping[str, bytes]) -> Dataset:
+    """The tree behind the metadata of a store, which is read without a word."""
+    seen, said = opened(MemoryStore(found))
+    assert {each.code for each in said} <= {"reserved-attribute"}
+    return seen.dataset
+
+
+def written(dataset: Checked, form: str, **options: Any) -> Mapping[str, bytes]:
+    report = Report()
+    found = content(dataset, registry.named(form), report, WRITING._replace(**options))  # type: ignore[arg-type]
+    assert found is not None, [each.message for each in report.sorted()]
+    return found
+
+
+def other_values(wanted: Checked, seen: Checked, nil: str = "None") -> Iterator[str]:
+    """Variables of one type in both that read otherwise."""
+    for path, variable in wanted.variables.items():
+        there = seen.variables.get(path)
+        size = int(np.prod(wanted.shapes[path], dtype=object))
+        if there is None or there.type != variable.type or there.type.startswith("/") != variable.type.startswith("/"):
+            continue
+        if size < 100_000 and not alike(read(wanted, path, ...), read(seen, path, ...), nil):
+            yield path
+
+
+def alike(one: Any, other: Any, nil: str = "None") -> bool:
+    """Bit for bit; values of variable size by what they print, NIL by the word given."""
+    one, other = (np.asarray(each, object if each is None or isinstance(each, str) else None) for each in (one, other))
+    if one.dtype.hasobject or other.dtype.hasobject:
+        return repr(one).replace("None", nil) == repr(other).replace("None", nil)
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_a_store_reads_back(path: Path) -> None:
+    """With the extension the whole tree, without a word; without it the values."""
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    for form in FORMS:
+        store = MemoryStore(written(dataset, form, consolidated=form.endswith("3")))
+        found = registry.detect_store(store)
+        assert found is not None
+        assert found.name == form
+        seen, said = opened(store)
+        assert list(other_values(dataset, seen, "''" if form.startswith("zarr") else "None")) == []  # a loss there
+        if form.startswith("nczarr"):
+            assert (seen.dataset, said) == (dataset.dataset, [])
+            assert dict(seen.variables) == dict(dataset.variables)
+
+
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_pure_stores_lose_what_was_announced(path: Path) -> None:
+    """What was read of a pure store is written as the same documents: nothing more was lost on the way."""
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    for form in ("zarr2", "zarr3"):
+        first = written(dataset, form)
+        seen, _ = opened(MemoryStore(first))
+        second = written(seen, form)
+        assert documents(second) == documents(first)
+
+
+def documents(store: Mapping[str, bytes]) -> dict[str, Any]:
+    return {key: json.loads(data) for key, data in store.items() if key.rpartition("/")[2].startswith((".z", "zarr."))}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("suffix", [".zarr", ".zip"])
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_folders_and_archives_read_back(path: Path, suffix: str, tmp_path: Path) -> None:
+    dataset = corpus.checked(path)
+    if dataset is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    for form in FORMS:
+        target = str(tmp_path / f"{form}{suffix}")
+        shards = {"": "auto"} if form.endswith("3") else {}
+        assert pipeline.write(
+            dataset, target, registry.named(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
+        )  # fmt: skip
+        store = open_path(target)
+        assert not isinstance(store, Source)
+        seen, _ = opened(store)
+        assert list(other_values(dataset, seen, "''" if form.startswith("zarr") else "None")) == []  # a loss there
+        assert not form.startswith("nczarr") or seen.dataset == dataset.dataset
+
+
+# ---- stores of other programs --------------------------------------------------------------------------------------
+OURS = {
+    "py-attr-jsonlike": "texts that parse as JSON are recovered",
+    "ncgen490-groups-scalar": "upper-case keys, which the library does not know",
+    "ncgen490-nochar": "upper-case keys, which the library does not know",
+    "zp2-plain": "anonymous dimensions, NaN as the fill value, lists of texts, escapes",
+    "xr2": "scalars, NaN as the fill value, escapes",
+    "zp2-scalars": "scalars, which the library drops",
+    "zp2-layout": "anonymous dimensions; column-major order",
+    "zp2-codecs": "anonymous dimensions; codecs",
+    "zp2-dtypes-accepted": "anonymous dimensions; one byte of text is a char",
+    "py-noxarray": "anonymous dimensions",
+    "py-types-pure": "one byte of text is a char; lists of texts are strings",
+    "py-scalars-pure": "one byte of text is a char",
+    "ncgenHEAD-types-pure": "scalars, one byte of text is a char; lists of texts are strings",
+    "ncgenHEAD-types": "the text `123` is recovered",
+}
+"""Sample stores that are read otherwise than the library reads them, and why."""
+
+
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("store", SAMPLES, ids=[path.parent.name for path in SAMPLES])
+def test_samples_read_as_the_library_reads_them(store: Path) -> None:
+    model = store.parent / "model-nczarr.json"
+    handle = nczarr.open(store)
+    if model.exists() and store.parent.name not in OURS:
+        assert list(differences(json.loads(model.read_text()), handle.dataset, (), handle)) == []
+
+
+def differences(model: dict[str, Any], group: Group, path: tuple[str, ...], handle: Any) -> Iterator[str]:
+    where = names.fqn(path)
+    yield from attribute_differences(where, model["attributes"], group.attributes)
+    wanted = {name: (each["size"], each["unlimited"]) for name, each in model["dimensions"].items()}
+    if wanted != {each.name: (each.size, each.unlimited) for each in group.dimensions}:
+        yield f"{where}: dimensions"
+    if list(model["variables"]) != [each.name for each in group.variables]:
+        yield f"{where}: variables"
+    for variable in group.variables:
+        fqn, other = names.join(where, variable.name), model["variables"][variable.name]
+        if (variable.type, list(handle[fqn].shape)) != (other["type"], other["shape"]):
+            yield f"{fqn}: type or shape"
+        yield from attribute_differences(fqn, other["attributes"], variable.attributes)
+        if variable.name != "szip" and not plainly_equal(other["data"], handle[fqn][...], variable.type):
+            yield f"{fqn}: values"
+    for child in group.groups:
+        yield from differences(model["groups"][child.name], child, (*path, child.name), handle)
+
+
+def attribute_differences(where: str, model: dict[str, Any], attributes: Any) -> Iterator[str]:
+    found = {each.name: each.value for each in attributes}
+    for name in {**model, **found}:
+        if name not in model or name not in found or model[name]["type"] != found[name].type:
+            yield f"{where}: attribute {name}"
+        elif not equal(model[name]["value"], shown(found[name])):
+            yield f"{where}: value of attribute {name}"
+
+
+def shown(constant: Constant) -> Any:
+    if isinstance(constant.data, bytes):
+        return constant.data.decode("utf-8", "replace") if constant.type == "char" else list(constant.as_numbers())
+    return [None if each is None else each.decode("utf-8", "replace") for each in constant.data]  # type: ignore[union-attr]
+
+
+def plainly_equal(model: Any, values: Any, type_name: str) -> bool:
+    flat = np.asarray(values).reshape(-1).tolist()
+    if type_name == "char":
+        return bool(model == b"".join(each or b"\0" for each in flat).decode("latin-1"))
+    if type_name == "string":  # the library gives NIL for empty texts
+        return [each or "" for each in model] == [
+            each.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for each in flat
+        ]
+    return equal(model, flat)
+
+
+def equal(model: Any, found: Any) -> bool:
+    if isinstance(model, list) and isinstance(found, list):
+        return len(model) == len(found) and all(map(equal, model, found))
+    special = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+    return bool(model == found or (isinstance(model, str) and special.get(model) == str(found)))
+
+
+def test_column_major_chunks_and_codecs_of_numcodecs(shared: Path) -> None:
+    stores = shared / "data" / "nczarr-stores"
+    with nczarr.open(stores / "zp2-layout" / "store") as layout:
+        assert layout["/forder"][...].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert layout["/zero"].shape == (0, 3)
+    with nczarr.open(stores / "zp2-codecs" / "store") as codecs:
+        assert all((codecs[path][...] == np.arange(200)).all() for path in codecs)
+
+
+def test_one_foreign_array_costs_itself_alone(shared: Path) -> None:
+    handle = nczarr.open(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store")
+    assert list(handle) == ["/O", "/V3", "/st"]
+    lost = [each.primary.key for each in handle.diagnostics if each.code == "unreadable-array"]
+    assert lost == [f"{name}/.zarray" for name in ("M8", "U4", "b1", "c8", "f2", "m8")]
+    assert handle["/V3"].type == "/opaque_3"
+    assert handle["/st"][...].dtype.names == ("a", "b")
+
+
+# ---- single rules --------------------------------------------------------------------------------------------------
+ARRAY = {"zarr_format": 2, "shape": [2, 3], "chunks": [2, 3], "dtype": "<i4", "fill_value": 7, "order": "C",
+         "filters": None, "compressor": None}  # fmt: skip
+
+
+def store_of(attributes: Any = None, root: Any = None, chunk: bytes | None = None, **members: Any) -> MemoryStore:
+    """A store with one array `v`."""
+    found = {".zgroup": b'{"zarr_format": 2}', "v/.zarray": json.dumps(ARRAY | members).encode()}
+    if attributes is not None:
+        found["v/.zattrs"] = json.dumps(attributes).encode()
+    if root is not None:
+        found[".zattrs"] = json.dumps(root).encode()
+    if chunk is not None:
+        found["v/0.0"] = chunk
+    return MemoryStore(found)
+
+
+def test_missing_chunks_are_fill_and_short_ones_zeros() -> None:
+    seen, _ = opened(store_of())
+    assert read(seen, "/v", ...).tolist() == [[7] * 3] * 2
+    seen, _ = opened(store_of(chunk=np.array([1, 2], "<i4").tobytes()))
+    assert read(seen, "/v", ...).tolist() == [[1, 2, 0], [0, 0, 0]]
+    seen, _ = opened(store_of(chunk=np.arange(9, dtype="<i4").tobytes()))
+    assert read(seen, "/v", ...).tolist() == [[0, 1, 2], [3, 4, 5]]
+    seen, _ = opened(store_of(fill_value=None))
+    assert read(seen, "/v", ...).tolist() == [[0] * 3] * 2
+
+
+def test_names_of_dimensions_that_do_not_fit_are_sizes() -> None:
+    seen, said = opened(store_of({"_ARRAY_DIMENSIONS": ["x", "x"]}))
+    assert seen.variables["/v"].dimensions == ("/x", 3)
+    assert [(each.code, each.primary.key, each.primary.pointer) for each in said] == [
+        ("unnamed-dimension", "v/.zattrs", "/_ARRAY_DIMENSIONS")
+    ]
+
+
+def test_no_codec_that_runs_code_is_followed() -> None:
+    with pytest.raises(nczarr.CompileError, match="`pickle` is not known"):
+        read(opened(store_of(compressor={"id": "pickle"}, chunk=b"cos\nsystem\n"))[0], "/v", ...)
+
+
+def test_a_chunk_cannot_inflate_without_end() -> None:
+    import zlib
+
+    bomb = zlib.compress(bytes(1 << 24))
+    with pytest.raises(nczarr.CompileError, match="inflates to more"):
+        read(opened(store_of(compressor={"id": "zlib", "level": 1}, chunk=bomb))[0], "/v", ...)
+
+
+def test_plain_keys_win_over_a_stale_extension() -> None:
+    hidden = {
+        "dimension_references": ["/y", "/x"],
+        "nczarr": {"type": "char", "dimensions": ["/x", 9], "layout": "heap"},
+    }
+    root = {"_nczarr_superblock": {"version": "2.0.0"},
+            "_nczarr_group": {"dimensions": {"y": 2, "x": 3}, "arrays": ["v"], "groups": []}}  # fmt: skip
+    store = store_of({"a": 5, "_nczarr_array": hidden, "_nczarr_attr": {"nczarr": {"a": {"type": "char", "length": 1,
+                      "base64": "YQ=="}}}}, root)  # fmt: skip
+    seen, said = opened(store)
+    variable = seen.variables["/v"]
+    assert (variable.type, variable.dimensions, variable.storage.layout) == ("int", ("/y", "/x"), None)
+    assert variable.attributes[0].value == Constant.numbers("int", [5])
+    assert {each.code for each in said} == {"stale-extension"}
+    assert len(said) == 4
+
+
+def test_the_first_generation_has_objects_of_its_own() -> None:
+    store = store_of(chunk=np.arange(6, dtype="<i4").tobytes())
+    store.content.update(
+        {
+            ".nczarr": b'{"version": "1.0.0"}',
+            ".nczgroup": b'{"dims": {"y": 2, "x": 3}, "vars": ["v"], "groups": []}',
+            "v/.nczvar": b'{"dimrefs": ["/y", "/x"], "storage": "chunked"}',
+            "v/.zattrs": b'{"n": 5}',
+            "v/.nczattr": b'{"types": {"n": "<i2"}}',
+        }
+    )
+    seen, said = opened(store)
+    assert said == []
+    assert seen.variables["/v"].dimensions == ("/y", "/x")
+    assert seen.variables["/v"].attributes[0].value == Constant.numbers("short", [5])
+
+
+def test_a_source_goes_to_other_processes(tmp_path: Path) -> None:
+    text = "netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2, 3, 4 ;\n}\n"
+    for suffix in (".zarr", ".zip"):
+        nczarr.write(nczarr.from_cdl(text), tmp_path / f"t{suffix}", "nczarr")
+        source = nczarr.open(tmp_path / f"t{suffix}").checked.parts["/v"][""]
+        source.read((slice(0, 1),))
+        assert pickle.loads(pickle.dumps(source)).read((slice(1, 3),)).tolist() == [2, 3]
+
+
+def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
+    nczarr.write(nczarr.from_cdl("netcdf t {\ngroup: g {\n}\n}\n"), tmp_path / "t.zarr", "zarr2")
+    (tmp_path / "t.zarr" / "g" / "up").symlink_to(tmp_path / "t.zarr")
+    assert [child.name for child in nczarr.open(tmp_path / "t.zarr").dataset.groups] == ["g"]
+    assert nczarr.open(tmp_path / "t.zarr").dataset.groups[0].groups == ()
+
+
+def test_dump_says_what_it_leaves_out(shared: Path) -> None:
+    ran = run_command("dump", "-h", str(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store"))
+    assert ran.status == 0
+    assert ran.err.count("warning[unreadable-array]") == 6
+    ran = run_command("check", str(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store"))
+    assert (ran.status, ran.err.count("error[unreadable-array]")) == (1, 6)
