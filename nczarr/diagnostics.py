@@ -22,7 +22,10 @@ class Severity(StrEnum):
 
 
 class Label(NamedTuple):
-    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset."""
+    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset.
+
+    A report gives every span of a binary source its offset.
+    """
 
     span: Span = NOWHERE
     text: str = ""
@@ -70,6 +73,7 @@ class Report:
         """Take one diagnostic; the same code at the same place with the same message is taken once."""
         if self.strict and diagnostic.severity is Severity.WARNING:
             diagnostic = diagnostic._replace(severity=Severity.ERROR)
+        diagnostic = _with_offsets(diagnostic)
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:
             return
@@ -135,6 +139,22 @@ class Report:
         return sorted(self._kept.values(), key=Diagnostic.sort_key)
 
 
+def _with_offsets(diagnostic: Diagnostic) -> Diagnostic:
+    """The diagnostic with byte offsets where its places lie in binary sources."""
+    labels = (diagnostic.primary, *diagnostic.others)
+    if not any(label.span.source is not None and label.span.source.binary for label in labels):
+        return diagnostic
+    primary, *others = map(_with_offset, labels)
+    return diagnostic._replace(primary=primary, others=tuple(others))
+
+
+def _with_offset(label: Label) -> Label:
+    source = label.span.source
+    if source is None or not source.binary or label.offset is not None:
+        return label
+    return label._replace(offset=label.span.start)
+
+
 class CompileError(ValueError):
     """Input that does not compile; `.diagnostics` holds everything that was found, warnings too."""
 
@@ -157,5 +177,7 @@ def _place(label: Label) -> str:
         return f" (at {label.key}{'#' + label.pointer if label.pointer else ''})"
     if label.span.source is None:
         return ""
+    if label.offset is not None:
+        return f" (at {label.span.source.name}@{label.offset})"
     line, column = label.span.source.position(label.span.start)
     return f" (at {label.span.source.name}:{line}:{column})"

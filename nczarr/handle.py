@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import Options
+from nczarr.options import DEFAULT_MAX_SIZE, Options
 from nczarr.source import Source
 
 if TYPE_CHECKING:
@@ -218,14 +218,19 @@ def write(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     *,
+    kind: str | None = None,
     chunks: Mapping[str, Sequence[int] | int] | None = None,
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
+    max_size: int = DEFAULT_MAX_SIZE,
 ) -> tuple[Diagnostic, ...]:
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
+
+    `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
+    `max_size`: bytes that a netCDF file may declare.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
@@ -234,12 +239,14 @@ def write(
 
     report = Report()
     options = options_from(
+        kind=kind,
         chunks=chunks,
         shards=shards,
         codecs=codecs,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,
+        max_size=max_size,
     )
     target = os.fspath(path)
     form = pipeline.target(target, format, report)
@@ -262,6 +269,7 @@ def options_from(
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
+    max_size: int = DEFAULT_MAX_SIZE,
 ) -> Options:
     """Options as Python callers give them. Raises ValueError for a kind, shards or a loss that there is not."""
     if kind is not None and str(kind) not in KIND_SPELLINGS:
@@ -278,6 +286,7 @@ def options_from(
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),
+        max_size=max_size,
         special=True,  # a text target loses nothing of the storage
     )
 

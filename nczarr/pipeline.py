@@ -82,6 +82,16 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     return None
 
 
+def rehearse(checked: Checked, report: Report, options: Options) -> None:
+    """Report what a netCDF file of the kind in the options would lose or refuse, and make none."""
+    from nczarr.passes.plan import plan
+
+    form = registry.named("netcdf")
+    settled = settle(checked, form, report, options) if form is not None else None
+    if settled is not None:
+        plan(checked, *settled, report)
+
+
 def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
     """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target.
 

@@ -11,7 +11,7 @@ from nczarr.builder.arrays import constant_parts, fill_bytes
 from nczarr.builder.values import values
 from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed
-from nczarr.data.source import ArraySource, Layout, Parts, Selection, numpy_dtype
+from nczarr.data.source import ArraySource, Layout, Parts, Selection, little, numpy_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,13 +44,17 @@ def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
 
 def read(checked: Checked, path: str, key: Any) -> Any:
     """The values that `variable[key]` means. Raises IndexError or TypeError as numpy does."""
+    import numpy as np
+
     variable, shape = checked.variables[path], checked.shapes[path]
     axes = normal_key(key, shape)
     reader = _reader(checked, path)
     region = reader.stepped(
         variable.type, [axis if isinstance(axis, range) else range(axis, axis + 1) for axis in axes]
     )
-    return region[tuple(0 if isinstance(axis, int) else slice(None) for axis in axes)]
+    found = region[tuple(0 if isinstance(axis, int) else slice(None) for axis in axes)]
+    is_view_of_file = isinstance(found, np.ndarray) and not found.flags.writeable
+    return found.copy() if is_view_of_file else found
 
 
 def normal_key(key: Any, shape: tuple[int, ...]) -> list[int | range]:
@@ -125,7 +129,7 @@ class Reader:
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
         if is_fixed(type_name, self.types):
-            return self.parts[path].read(selection)
+            return little(self.parts[path].read(selection))
         if isinstance(declared, CompoundType):
             return self._records(inside, declared, selection)
         if isinstance(declared, VlenType):

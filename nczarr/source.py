@@ -19,17 +19,19 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class Source:
-    """A named text: bytes as they lie in the file, decoded only where somebody looks.
+    """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
-    `key`: of a document of a store, which is a place as a whole; its bytes are not kept then.
+    A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
+    a whole; its bytes are not kept then.
     """
 
-    __slots__ = ("_starts", "data", "key", "name")
+    __slots__ = ("_starts", "binary", "data", "key", "name")
 
-    def __init__(self, name: str, data: Buffer, *, key: str | None = None) -> None:
+    def __init__(self, name: str, data: Buffer, *, binary: bool = False, key: str | None = None) -> None:
         self.name = name
         self.key = key
         self.data = data
+        self.binary = binary
         self._starts: list[int] | None = None
 
     def __repr__(self) -> str:
@@ -46,6 +48,10 @@ class Source:
         line = bisect_right(starts, offset)
         before = bytes(self.data[starts[line - 1] : offset])
         return line, len(before.decode("utf-8", "surrogateescape")) + 1
+
+    def place(self, offset: int) -> str:
+        """An offset in words: `line:column`, or `byte offset` in a binary source."""
+        return f"byte {offset}" if self.binary else ":".join(map(str, self.position(offset)))
 
     def line_text(self, line: int) -> str:
         """The text of a line (from 1) without its end; bytes that are not UTF-8 show as U+FFFD."""

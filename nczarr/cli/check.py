@@ -26,6 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     def check(path: str) -> None:
         from nczarr import pipeline
 
-        pipeline.read(open_input(path), messages.report, options)
+        checked = pipeline.read(open_input(path), messages.report, options)
+        if checked is not None and options.kind is not None and not messages.report.errors:
+            pipeline.rehearse(checked, messages.report, options)
 
     return messages.guard(*(partial(check, path) for path in arguments.sources))

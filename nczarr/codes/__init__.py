@@ -6,7 +6,7 @@ is reported with exactly its code; the source uses no code that is not declared 
 
 from __future__ import annotations
 
-from nczarr.codes import files, lexical, losses, names, storage, stores, syntax, targets, values
+from nczarr.codes import classic, files, lexical, losses, names, storage, stores, syntax, targets, values
 from nczarr.codes.code import Code
 
 PARTS = {
@@ -18,6 +18,7 @@ PARTS = {
     "Stores that are read": stores,
     "Kinds of file and targets": targets,
     "Losses": losses,
+    "Classic netCDF files": classic,
     "Files and runs": files,
 }
 """The subjects in the order of the documentation."""

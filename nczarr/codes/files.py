@@ -13,6 +13,13 @@ CODES = (
         "Check the path, its permissions and the space left.",
     ),
     Code(
+        "unreadable-file",
+        ERROR,
+        "A file of a format that a library reads cannot be read by it; the message has the library's reason.",
+        "\udc89HDF\r\n\x1a\n and nothing more",
+        "Fetch or write the file again.",
+    ),
+    Code(
         "internal-error",
         ERROR,
         "The compiler itself failed: the message names the phase. No target was left behind.",

@@ -22,7 +22,7 @@ CODES = (
     Code(
         "invalid-utf8",
         ERROR,
-        "The text holds a byte that no UTF-8 text holds at this place.",
+        "The text, or a name in a file, holds a byte that no UTF-8 text holds at this place.",
         'netcdf t {\n  :name = "S\udce3o" ;\n}\n',
         "Save the file as UTF-8. For a raw byte in char data write an octal escape, such as `\\343`.",
     ),

@@ -128,6 +128,13 @@ CODES = (
         "Give the number of bytes, at least 1.",
     ),
     Code(
+        "oversized-type",
+        ERROR,
+        "One value of a type is larger than 128 MiB, or has more than 65,536 members, those of its members counted.",
+        "netcdf t {\ntypes:\n  opaque(1000000000000) o ;\n}\n",
+        "Give the variable more dimensions, and the type fewer.",
+    ),
+    Code(
         "bad-field-size",
         ERROR,
         "A length of an array field is below 1.",
@@ -144,7 +151,7 @@ CODES = (
     Code(
         "rank-limit",
         ERROR,
-        "A variable has more dimensions than netCDF allows (1024).",
+        "A variable has more dimensions than netCDF allows (1024), or values in more than 64, which no array can have.",
         "netcdf t {\ndimensions:\n  x = 1 ;\nvariables:\n  int v(" + ",".join(["x"] * 1025) + ") ;\n}\n",
         "Use fewer dimensions.",
     ),

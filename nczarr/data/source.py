@@ -38,6 +38,11 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
     return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
 
 
+def little(values: NDArray[Any]) -> NDArray[Any]:
+    """Values of a source in the byte order of the tree's constants, little-endian; the same array if they are so."""
+    return values.astype(values.dtype.newbyteorder("<"), copy=False)
+
+
 def itemsize(descr: Descr) -> int:
     """Bytes of one element; 0 for texts of any length."""
     if isinstance(descr, str):
@@ -101,7 +106,10 @@ class ArraySource(Protocol):
         """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill."""
+        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill.
+
+        Perhaps a view, which is not to be written to, and of either byte order: `little` makes them all alike.
+        """
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored."""

@@ -25,6 +25,16 @@ class Struct(NamedTuple):
 
 def struct(type_name: str, types: Types) -> Struct:
     """The C struct of a type."""
+    return _struct(type_name, types, {})
+
+
+def stored_size(type_name: str, types: Types) -> int:
+    """Bytes of one value in a netCDF-4 file: as in memory, but that each string, like each list, takes 16 bytes."""
+    return struct(type_name, types).size + POINTER * _texts(type_name, types, {})
+
+
+def _struct(type_name: str, types: Types, known: dict[str, Struct]) -> Struct:
+    """`known`: what was found already; a type may stand in others many times over."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -38,17 +48,29 @@ def struct(type_name: str, types: Types) -> Struct:
         case VlenType():
             return Struct(2 * POINTER, POINTER)
         case CompoundType():
-            return _record(declared, types)
+            if type_name not in known:
+                known[type_name] = _record(declared, types, known)
+            return known[type_name]
         case _:
             assert_never(declared)
 
 
-def _record(declared: CompoundType, types: Types) -> Struct:
+def _record(declared: CompoundType, types: Types, known: dict[str, Struct]) -> Struct:
     at, widest, offsets = 0, 1, []
     for field in declared.fields:
-        one = struct(field.type, types)
+        one = _struct(field.type, types, known)
         at = -(-at // one.alignment) * one.alignment
         offsets.append(at)
         at += one.size * math.prod(field.shape)
         widest = max(widest, one.alignment)
     return Struct(-(-at // widest) * widest, widest, tuple(offsets))
+
+
+def _texts(type_name: str, types: Types, known: dict[str, int]) -> int:
+    """How many strings one value holds, those of its lists aside."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return int(type_name == "string")
+    if type_name not in known:
+        known[type_name] = sum(math.prod(field.shape) * _texts(field.type, types, known) for field in declared.fields)
+    return known[type_name]

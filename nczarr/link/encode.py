@@ -6,7 +6,7 @@ A chunk is always full: what lies beyond the array's edge holds the fill value (
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.data.codecs import encode
 from nczarr.data.source import Index, numpy_dtype
@@ -23,17 +23,23 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     values = array.source.read(array.region(index))
     if values.dtype.hasobject:
         return _texts(array, values)
-    full = _padded(array, values)
+    order, pad = _order_and_pad(array)
+    full = _padded(array, values.astype(values.dtype.newbyteorder(order), copy=False), pad)
     data = full.tobytes()
-    if array.target.sparse and _all_fill(data, array.target.pad):
+    if array.target.sparse and _all_fill(data, pad):
         return None
-    target = array.target.layout.dtype
-    if isinstance(target, str) and target[0] == ">" and full.itemsize > 1:
-        data = full.byteswap().tobytes()
     return encode(array.target.layout.codecs, data, full.itemsize)
 
 
-def _padded(array: Array, values: NDArray[Any]) -> NDArray[Any]:
+def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
+    """The byte order of the target, and its pad in that order; records and texts are little-endian."""
+    dtype, pad = array.target.layout.dtype, array.target.pad
+    if isinstance(dtype, str) and dtype[0] == ">":
+        return ">", pad[::-1]
+    return "<", pad
+
+
+def _padded(array: Array, values: NDArray[Any], pad: bytes) -> NDArray[Any]:
     """The values as a whole chunk in C order."""
     import numpy as np
 
@@ -41,8 +47,8 @@ def _padded(array: Array, values: NDArray[Any]) -> NDArray[Any]:
     if values.shape == chunks:
         return values
     full = np.empty(chunks, values.dtype)
-    if array.target.pad.strip(b"\0"):
-        full[...] = np.frombuffer(array.target.pad, values.dtype)[0]
+    if pad.strip(b"\0"):
+        full[...] = np.frombuffer(pad, values.dtype)[0]
     else:
         full.reshape(-1).view(np.uint8)[...] = 0
     full[tuple(map(slice, values.shape))] = values
@@ -59,11 +65,9 @@ def _all_fill(data: bytes, pad: bytes) -> bool:
 def fill_chunk(array: Array) -> bytes:
     """A chunk of nothing but the pad, for arrays that declare no fill value."""
     layout = array.target.layout
-    pad = array.target.pad
     if layout.dtype == "|O":
-        return encode(layout.codecs, vlen_texts([pad] * array.chunk_size), 0)
-    if isinstance(layout.dtype, str) and layout.dtype[0] == ">" and len(pad) > 1:
-        pad = pad[::-1]
+        return encode(layout.codecs, vlen_texts([array.target.pad] * array.chunk_size), 0)
+    pad = _order_and_pad(array)[1]
     if isinstance(layout.dtype, str) and layout.dtype[1] == "S":
         pad = pad.ljust(int(layout.dtype[2:]), b"\0")
     return encode(layout.codecs, pad * array.chunk_size, len(pad))

@@ -18,6 +18,7 @@ from nczarr.passes.checked import Checked, Observer, Unchecked, tables_of
 from nczarr.passes.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.passes.read_lists import read_lists, variable_fill
 from nczarr.passes.resolve import resolve
+from nczarr.passes.type_sizes import check_type_sizes
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant, Kind
@@ -93,9 +94,11 @@ def _check(
 
 
 def _hopeless(work: Unchecked) -> bool:
-    """Whether types contain themselves or what is not defined, so that values cannot be read by them."""
+    """Whether types contain themselves or what is not defined, or are too large: values cannot be read by them."""
     types = tables_of(work).types
-    return not acyclic(types, Report()) or any(not _defined(declared, types) for declared in types.values())
+    if not acyclic(types, Report()) or not check_type_sizes(types, Report()):
+        return True
+    return any(not _defined(declared, types) for declared in types.values())
 
 
 def _defined(declared: UserType, types: Mapping[str, UserType]) -> bool:

@@ -79,8 +79,8 @@ def _clash(kind: str, other: str) -> bool:
 def _duplicate(name: str, kind: str, place: Span, other: str, first: Span, report: Report) -> None:
     where = ""
     if first.source is not None:
-        line, column = first.source.position(first.start)
-        where = f" at {line}:{column}" if kind == other else f" ({line}:{column})"
+        words = first.source.place(first.start)
+        where = f" at {words}" if kind == other else f" ({words})"
     if kind == other:
         message = f"{kind} `{name}` is already defined{where}"
     else:

@@ -3,7 +3,7 @@
 Expects: resolved names. Ensures, if nothing is reported: no type contains itself and none nests deeper than
 MAX_DEPTH; the values of an enum fit its base and are unique; every constant of an attribute has the shape that its
 type asks for, and `_FillValue` is one value of its variable's type. Reports: circular-type, too-deep-nesting,
-value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, type-mismatch.
+value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, type-mismatch, oversized-type.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from nczarr.ast.walk import MAX_DEPTH, groups
 from nczarr.data.conform import problem, sound_types
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked, tables_of
+from nczarr.passes.type_sizes import check_type_sizes
 from nczarr.source import Span
 
 Types = dict[str, UserType]
@@ -49,7 +50,7 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
                 pass
             case _:
                 assert_never(declared)
-    if not sound:
+    if not sound or not check_type_sizes(types, report):
         return work
     whole = sound_types(types)  # of the others, `resolve` has reported what is missing
     for path, group in groups(work.dataset):

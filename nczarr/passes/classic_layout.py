@@ -81,9 +81,13 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
                 at += padded(size)
     places = {path: Place(begins[path], size, padded(size), record) for path, (size, record) in sizes.items()}
     growing = [place for place in places.values() if place.record]
-    lone = len(growing) == 1
     records = next((item.size for item in checked.dimensions.values() if item.unlimited), 0)
-    return ClassicLayout(header, places, records, record_begin, growing[0].size if lone else at - record_begin)
+    return ClassicLayout(header, places, records, record_begin, record_size([place.size for place in growing]))
+
+
+def record_size(sizes: list[int]) -> int:
+    """Bytes from one record to the next, given those of each record variable: a lone one is not padded."""
+    return sizes[0] if len(sizes) == 1 else sum(map(padded, sizes))
 
 
 def padded(size: int) -> int:

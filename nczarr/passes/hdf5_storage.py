@@ -12,8 +12,8 @@ from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.data.codecs import of_hdf5
 
-COMPACT_BYTES = 1 << 16
-"""Above this a variable cannot be compact: its data lie in the header of the object."""
+COMPACT_BYTES = (1 << 16) - 5
+"""Above this a variable cannot be compact: its data are in a message of the object's header, behind four bytes."""
 
 CHUNK_BYTES = (1 << 32) - 1
 """The largest chunk of HDF5."""
@@ -22,9 +22,15 @@ _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
 """What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
 
 
-def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed: bool) -> tuple[Storage, list[str]]:
-    """The storage of a variable; `itemsize`: bytes of a value in memory; `fixed`: it holds no strings and lists."""
+def hdf5_storage(
+    wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed: bool, atomic: bool
+) -> tuple[Storage, list[str]]:
+    """The storage of a variable; `itemsize`: bytes of a value in the file; `fixed`: it holds no strings and lists;
+    `atomic`: its type is none of the dataset's own.
+    """
     unmet = list(_unmet(wish, shape, itemsize))
+    if wish.endian is not None and not atomic:
+        unmet.append("the byte order of a declared type")
     if wish.no_fill and not fixed:
         unmet.append("_NoFill of values that are pointers")
     layout, chunks = wish.layout, wish.chunks
@@ -36,7 +42,7 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed:
         layout="chunked" if wish.chunks is not None and shape else layout,
         chunks=chunks if shape else None,
         codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
-        endian=wish.endian,
+        endian=wish.endian if atomic else None,
         no_fill=wish.no_fill and fixed,
         quantize=wish.quantize,
     )
@@ -44,7 +50,8 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed:
 
 
 def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
-    """A chain in the order that the library gives it."""
+    """A chain in the order that the library gives it, each filter once: the last of a number, in place of the first."""
+    codecs = tuple({codec.id: codec for codec in codecs}.values())
     first = [codec for number in _FIRST for codec in codecs if codec.id == number]
     return (*first, *(codec for codec in codecs if codec.id not in _FIRST))
 
@@ -53,7 +60,9 @@ def _unmet(wish: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str
     codecs = of_hdf5(wish.codecs)
     if codecs != wish.codecs:
         yield "codecs that HDF5 has not"
-    if pipeline(codecs) != codecs:
+    if len({codec.id for codec in codecs}) < len(codecs):
+        yield "filters of the same number"
+    elif pipeline(codecs) != codecs:
         yield "the order of filters"
     if wish.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         yield f"compact storage of more than {COMPACT_BYTES} bytes"

@@ -22,6 +22,9 @@ from nczarr.source import Span
 MAX_RANK = 1024
 """The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
 
+MAX_ARRAY_RANK = 64
+"""numpy's limit on the rank of an array."""
+
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -127,10 +130,14 @@ def place_values(
     """The arrays of every variable that has data: those of the front end, and the columns in their places.
 
     Reports no-fill-value where a list is short and nothing can fill it, and where a `_FillValue` with ragged content
-    would have to be written out too often.
+    would have to be written out too often; rank-limit where no array can hold the values.
     """
     found = dict(work.parts)
     known = tables_of(work).variables
+    for path in found:
+        if len(shapes.get(path, ())) > MAX_ARRAY_RANK:
+            message = f"`{path}` has values in {len(shapes[path])} dimensions; the limit is {MAX_ARRAY_RANK}"
+            report.error("rank-limit", message, known[path].span)
     for path, columns in work.columns.items():
         variable = known.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):

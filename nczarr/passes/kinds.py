@@ -55,11 +55,15 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, sto
     if own in kinds:
         return own
     allowed = [kind for kind in SIZES if kind in kinds]
-    return next((kind for kind in allowed if holds(kind, checked, stored=stored)), allowed[-1])
+    fitting = [kind for kind in allowed if holds(kind, checked, stored=stored)]
+    fitting += [kind for kind in allowed if holds(kind, checked, hints=False)]  # storage is an annotation
+    return fitting[0] if fitting else allowed[-1]
 
 
-def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
-    """Whether a file of this kind holds the whole dataset, storage hints included, and those of the run (`stored`)."""
+def holds(kind: Kind, checked: Checked, *, stored: bool = False, hints: bool = True) -> bool:
+    """Whether a file of this kind holds the whole dataset: its storage hints too, if `hints`, and those of the run, if
+    `stored`.
+    """
     if kind == "nc4":
         return True
     if stored and not NETCDF_KINDS[kind].storage:
@@ -68,7 +72,8 @@ def holds(kind: Kind, checked: Checked, *, stored: bool = False) -> bool:
     check_target(checked, kind, trial)
     if not trial.errors:
         check_sizes(checked, kind, trial)
-    return not trial.errors and all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+    plain = all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+    return not trial.errors and (plain or not hints)
 
 
 def _declaration(owner: str, index: int, otherwise: Span) -> Span:

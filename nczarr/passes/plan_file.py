@@ -12,12 +12,13 @@ from nczarr.ast import Storage
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import NETCDF_KINDS, Format
 from nczarr.data.parts import is_fixed
-from nczarr.data.structs import struct
+from nczarr.data.structs import stored_size, struct
 from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.passes.anonymous import name_dimensions
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_sizes import check_sizes
+from nczarr.passes.hdf5_limits import check_limits
 from nczarr.passes.hdf5_losses import hdf5_losses
 from nczarr.passes.hdf5_storage import hdf5_storage
 from nczarr.passes.kinds import check_target
@@ -52,16 +53,20 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         for path, wish in storage.items():
             variable = named.variables[path]
             fixed = is_fixed(variable.type, named.types)
-            itemsize = struct(variable.type, named.types).size
-            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, fixed=fixed)
+            itemsize = stored_size(variable.type, named.types)
+            atomic = variable.type not in named.types
+            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, fixed=fixed, atomic=atomic)
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
+        check_limits(named, storage, report)
     else:
         lost += [
             Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)
             for path, wish in storage.items()
             if wish != DEFAULT_STORAGE
         ]
+    if report.errors > before:
+        return None
     return Planned(named, form, options, tuple(lost), storage, parts=named.parts, kind=kind)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.ast import CompoundType, Constant, VlenType
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types, descr, escape, is_fixed
-from nczarr.data.source import Layout, Parts, numpy_dtype
+from nczarr.data.source import Layout, Parts, little, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,6 +77,6 @@ def differences(one: Parts, other: Parts) -> list[str]:
 
 
 def whole(parts: Parts, path: str = "") -> NDArray[Any]:
-    """All values of one part."""
+    """All values of one part, little-endian."""
     source = parts[path]
-    return source.read(tuple(slice(0, length) for length in source.layout.shape))
+    return little(source.read(tuple(slice(0, length) for length in source.layout.shape)))

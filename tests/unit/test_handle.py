@@ -138,3 +138,25 @@ def test_writing(tmp_path: Path, ds: nczarr.DatasetHandle) -> None:
     found = nczarr.write(ds, tmp_path / "lossy.zarr", "zarr2", allow_loss="all", chunks={"/v": (1, 4)}, codecs="zlib:1")
     assert {each.code for each in found} >= {"lost-nil"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lossy.zarr", "t.cdl"]
+
+
+@pytest.mark.parametrize(("kind", "magic"), [(None, b"CDF\x01"), ("64-bit offset", b"CDF\x02"), ("nc5", b"CDF\x05")])
+def test_the_kind_of_a_file_is_asked_for(kind: str | None, magic: bytes, tmp_path: Path) -> None:
+    small = nczarr.from_cdl("netcdf t {\nvariables: int v ;\n}\n")
+    nczarr.write(small, tmp_path / "t.nc", kind=kind)
+    assert (tmp_path / "t.nc").read_bytes()[:4] == magic
+
+
+def test_a_kind_that_there_is_not_and_a_file_that_is_too_large(tmp_path: Path) -> None:
+    small = nczarr.from_cdl("netcdf t {\nvariables: int v ;\n}\n")
+    with pytest.raises(ValueError, match="'nc9' is no kind"):
+        nczarr.write(small, tmp_path / "t.nc", kind="nc9")
+    with pytest.raises(nczarr.CompileError, match="declares 4 bytes"):
+        nczarr.write(small, tmp_path / "t.nc", max_size=3)
+
+
+def test_chunks_do_not_change_the_kind_where_none_has_them(tmp_path: Path) -> None:
+    small = nczarr.from_cdl("netcdf t {\ndimensions: x = 4 ;\nvariables: int v(x) ;\n}\n")
+    (found,) = nczarr.write(small, tmp_path / "t.nc", "netcdf3", chunks={"x": 2})
+    assert found.code == "lost-annotations"
+    assert (tmp_path / "t.nc").read_bytes()[:4] == b"CDF\x01"

@@ -57,10 +57,10 @@ class Stream:
 
 
 def slabs(source: ArraySource) -> Iterator[NDArray[Any]]:
-    """All elements in C order, as one-dimensional arrays of bounded size."""
+    """All elements in C order, as one-dimensional little-endian arrays of bounded size."""
     import numpy as np
 
-    from nczarr.data.source import numpy_dtype
+    from nczarr.data.source import little, numpy_dtype
 
     shape = source.layout.shape
     if 0 in shape:
@@ -70,7 +70,7 @@ def slabs(source: ArraySource) -> Iterator[NDArray[Any]]:
     while axis > 0 and math.prod(shape[axis - 1 :]) <= room:
         axis -= 1
     if axis == 0:
-        yield np.ascontiguousarray(source.read(tuple(slice(0, length) for length in shape))).reshape(-1)
+        yield np.ascontiguousarray(little(source.read(tuple(slice(0, length) for length in shape)))).reshape(-1)
         return
     # Dimensions before `axis - 1` one index at a time, that one in steps, the ones behind it whole.
     inner = tuple(slice(0, length) for length in shape[axis:])
@@ -79,7 +79,7 @@ def slabs(source: ArraySource) -> Iterator[NDArray[Any]]:
         outer = tuple(slice(index, index + 1) for index in leading)
         for start in range(0, shape[axis - 1], step):
             part = slice(start, min(start + step, shape[axis - 1]))
-            yield np.ascontiguousarray(source.read((*outer, part, *inner))).reshape(-1)
+            yield np.ascontiguousarray(little(source.read((*outer, part, *inner)))).reshape(-1)
 
 
 class Plain:

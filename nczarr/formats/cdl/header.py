@@ -116,7 +116,7 @@ class Header:
         """`TYPE owner:name = values`; the type only where the values do not tell it."""
         value = attribute.value
         typed = f"{self._type_name(value.type, path, before_colon=not owner)} " if needs_type(value) else ""
-        return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip()
+        return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip(" ")
 
     def _values(self, value: Constant) -> str:
         texts = attribute_texts(value, self._checked.types)

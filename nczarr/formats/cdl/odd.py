@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
 from nczarr.data.blocks import linear_block, region_of
 from nczarr.data.parts import Types, descr, parts
-from nczarr.data.source import Parts, numpy_dtype
+from nczarr.data.source import Parts, little, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,6 +89,6 @@ def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: T
             continue
         block = linear_block(source.layout.shape, BLOCK)
         for index in source.occupied(block):
-            values = source.read(region_of(index, block, source.layout.shape))
+            values = little(source.read(region_of(index, block, source.layout.shape)))
             found += in_array(values, part.type, types)
     return found

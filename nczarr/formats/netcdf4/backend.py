@@ -31,16 +31,19 @@ def build(planned: Planned, path: str, report: Report) -> bool:
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
     file = lib.make("nc_create", os.fsencode(path), mode)
+    writing = False
     try:
         ids = define(lib, file, planned, report)
         if report.errors > before:
             lib.do("nc_abort", file)
             return False
+        writing = True
         lib.do("nc_enddef", file)
         write_data(lib, planned, ids)
         lib.do("nc_close", file)
     except BaseException:
-        with suppress(OSError, c.CallError):  # the first failure is the one to tell
-            lib.do("nc_abort", file)
+        if not writing:  # what cannot be written cannot be closed either: to try again ends the process
+            with suppress(OSError, c.CallError):  # the first failure is the one to tell
+                lib.do("nc_abort", file)
         raise
     return True

@@ -194,7 +194,7 @@ def _define_filters(lib: Library, group: int, made: int, storage: Storage) -> No
                 lib.do("nc_def_var_fletcher32", group, made, 1)
             case 2:
                 lib.do("nc_def_var_deflate", group, made, 1, 0, 0)
-            case 1:
+            case 1 if level_of(codec):  # of level 0 the library makes no filter here
                 lib.do("nc_def_var_deflate", group, made, 0, 1, level_of(codec))
             case number:
                 lib.do("nc_def_var_filter", group, made, number, len(codec.parameters), c.unsigned(codec.parameters))

@@ -38,6 +38,9 @@ QUANTIZE = {"bitgroom": 1, "granularbitround": 2, "bitround": 3}
 _UNREACHABLE = range(-108, -100)
 """Statuses of the library that speak of the file rather than of a call: NC_EHDFERR to NC_EVARMETA."""
 
+_SYSTEM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM})
+"""What the system says where it refuses to write; the library does not pass it on."""
+
 _INTEGER, _SIZES, _INTEGERS, _TEXT = c_int, POINTER(c_size_t), POINTER(c_int), c_char_p
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -98,6 +101,7 @@ class Library:
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
+        dll.H5dont_atexit()  # files that could not be written stay open; to flush them at the end would crash
         dll.nc_strerror.restype = c_char_p
         self._call: dict[str, Callable[..., int]] = {}
         for name, arguments in _SIGNATURES.items():
@@ -123,6 +127,9 @@ class Library:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
         if status in _UNREACHABLE:
+            number = ctypes.get_errno()  # of the last call of the system that failed
+            if number in _SYSTEM:
+                raise OSError(number, f"{os.strerror(number)} (the netCDF library, {name}: {text})")
             reason = self._reason()
             raise OSError(errno.EIO, f"the netCDF library: {text}{': ' + reason if reason else ''} ({name})")
         raise CallError(f"{name}: {text} ({status})")
@@ -141,6 +148,12 @@ class Library:
     def do(self, name: str, *arguments: Any) -> None:
         """Call a function that gives nothing back."""
         status = self._call[name](*arguments)
+        if status:
+            self._fail(name, status)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function whose arguments are C values already."""
+        status = getattr(self.dll, name)(*arguments)
         if status:
             self._fail(name, status)
 
@@ -182,5 +195,5 @@ def library() -> Library:
         for suffix in EXTENSION_SUFFIXES:
             path = os.path.join(folder, "_netCDF4" + suffix)
             if os.path.exists(path):
-                return Library(ctypes.CDLL(path))
+                return Library(ctypes.CDLL(path, use_errno=True))
     raise MissingLibraryError("netCDF4")

@@ -8,12 +8,13 @@ at lives as long as the `Values` that holds it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
-from nczarr.data.parts import NUMPY, Types, escape, is_fixed
-from nczarr.data.source import ArraySource, Parts
+from nczarr.data.parts import NUMPY, Types, descr, escape, is_fixed
+from nczarr.data.source import ArraySource, Parts, numpy_dtype
 from nczarr.data.structs import struct
 from nczarr.passes.columns import constant_parts
 
@@ -193,3 +194,73 @@ def texts(values: NDArray[Any]) -> Values:
         if text is None:
             out[place] = 0
     return Values(out, (whole,))
+
+
+def unpacked(memory: NDArray[Any], type_name: str, types: Types, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """C structs as the arrays of `parts(T)`: the inverse of what `Reader` makes. Nothing is freed."""
+    import ctypes
+
+    import numpy as np
+
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        counts = memory["length"].astype("<i8")
+        yield inside + "counts", counts
+        base = c_dtype(declared.base, types)
+        pieces = [
+            np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)
+            for length, address in zip(counts.reshape(-1), memory["address"].reshape(-1), strict=True)
+            if length
+        ]
+        content = np.concatenate(pieces) if pieces else np.empty(0, base)
+        yield from unpacked(content, declared.base, types, inside + "content")
+    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        for number, field in enumerate(declared.fields):
+            yield from unpacked(memory[f"f{number}"], field.type, types, inside + escape(field.name))
+    elif type_name == "string":
+        out = np.empty(memory.shape, object)
+        for index, address in np.ndenumerate(memory):
+            out[index] = ctypes.string_at(int(address)) if address else None
+        yield path, out
+    else:
+        yield path, packed(memory, numpy_dtype(descr(type_name, types)))
+
+
+def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """C structs of fixed size as packed, little-endian values."""
+    import numpy as np
+
+    if dtype.names is None:
+        return np.ascontiguousarray(memory, dtype).reshape(memory.shape)
+    out = np.zeros(memory.shape, dtype)
+    for number, name in enumerate(dtype.names):
+        out[name] = packed(memory[f"f{number}"], dtype[name].base)
+    return out
+
+
+def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
+    """Values of an attribute, one dimension of C structs, as a constant."""
+    import ctypes
+
+    import numpy as np
+
+    declared = types.get(type_name)
+    count = len(memory)
+    if type_name == "string":
+        return Constant.strings(ctypes.string_at(int(address)) if address else None for address in memory)
+    if is_fixed(type_name, types):
+        data = packed(memory, numpy_dtype(descr(type_name, types))).tobytes()
+        return Constant(type=type_name, count=count, data=data)
+    items: list[Constant] = []
+    if isinstance(declared, VlenType):
+        base = c_dtype(declared.base, types)
+        for length, address in zip(memory["length"], memory["address"], strict=True):
+            data = ctypes.string_at(int(address), int(length) * base.itemsize) if length else b""
+            items.append(constant_of(np.frombuffer(data, base), declared.base, types))
+    else:
+        assert isinstance(declared, CompoundType)
+        for place in range(count):
+            for number, field in enumerate(declared.fields):
+                items.append(constant_of(memory[f"f{number}"][place].reshape(-1), field.type, types))
+    return Constant(type=type_name, count=count, data=tuple(items))

@@ -302,3 +302,12 @@ def test_losses_are_exactly_the_differences(generated: tuple[Dataset, dict[str, 
         assert tree_text(again) == tree_text(dataset)
     elif not any("NaNs" in each.message for each in report.sorted()):
         assert again != dataset
+
+
+def test_a_name_that_ends_in_a_wide_space_keeps_it_at_the_end_of_an_attribute() -> None:
+    kind = EnumType(name="e", base="byte", constants=(EnumConstant(name="a\xa0", value=0),))
+    value = Constant(type="/e", count=1, data=b"\0")
+    tree = Dataset(name="t", types=(kind,), attributes=(Attribute(name="a", value=value),), kind="nc4")
+    text, _ = written(compiled(tree), ALL)
+    assert text is not None
+    assert read_back(text) == tree

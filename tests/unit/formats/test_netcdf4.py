@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -228,3 +229,20 @@ def test_the_smallest_kind_that_holds_the_dataset(cdl: str, kind: str, tmp_path:
 def test_default_chunks(lengths: tuple[int | None, ...], itemsize: int, chunks: tuple[int, ...]) -> None:
     """Those that ncgen 4.9.0 chooses (peers/test_ncgen.py asks it about many more)."""
     assert default_chunks(lengths, itemsize) == chunks
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, peer: Peer) -> None:
+    """The library crashes when it is to close a file that cannot be written: the status must say what happened."""
+    peer("netCDF4")
+    (tmp_path / "t.cdl").write_text(
+        "netcdf t {\ndimensions: x = 100000 ;\nvariables: int v(x) ;\ndata: v = " + "1, " * 99_999 + "2 ;\n}\n"
+    )
+    limited = (
+        "import resource, sys\nfrom nczarr.__main__ import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+        f"sys.exit(main(['compile', {str(tmp_path / 't.cdl')!r}, '-k', 'nc4', '-o', {str(tmp_path / 't.nc')!r}]))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 3, run.stderr
+    assert "File too large" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.cdl"]

@@ -1,0 +1,224 @@
+"""Arrays that lie uncompressed at regular places of one file: netCDF-3 variables, contiguous data of others.
+
+A source is a description: where its first element begins, how far apart its rows are. Regions are views of the file's
+memory map, so that nothing is copied before a consumer converts it; a pickled source has the file's path and size, and
+maps it again where it is read. Bytes that came from no file are held, and pickled, whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import mmap as mmap_module
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from mmap import mmap
+from typing import TYPE_CHECKING, Any
+
+from nczarr.data.source import Affine, Index, Layout, Manifest, Selection, numpy_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nczarr.source import Buffer
+
+RESIDENT = 1 << 26
+"""Bytes of a map that are looked at before its pages are given back to the system."""
+
+_DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
+
+
+class FileBytes:
+    """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path."""
+
+    __slots__ = ("_data", "_seen", "path", "size")
+
+    def __init__(self, path: str | None, size: int, data: Buffer | None = None) -> None:
+        self.path = path
+        self.size = size
+        self._data = data
+        self._seen = 0
+
+    @classmethod
+    def of(cls, name: str, data: Buffer) -> FileBytes:
+        """Bytes that are at hand; a map is that of the file `name`."""
+        return cls(os.path.abspath(name) if isinstance(data, mmap) else None, len(data), data)
+
+    @property
+    def data(self) -> Buffer:
+        """The bytes. Raises OSError if the file cannot be read any more, or has another size by now."""
+        if self._data is None:
+            from nczarr.stores.single import open_source
+
+            assert self.path is not None
+            data = open_source(self.path).data
+            if len(data) != self.size:
+                raise OSError(
+                    None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.path
+                )
+            self._data = data
+        return self._data
+
+    def seen(self, size: int) -> None:
+        """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
+
+        They would count as the process's memory. Views stay good: what is looked at again is mapped again.
+        """
+        self._seen += size
+        if self._seen > RESIDENT and isinstance(self._data, mmap) and _DROP is not None:
+            self._seen = 0
+            self._data.madvise(_DROP)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileBytes, (self.path, self.size, None if self.path is not None else self._data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineArray:
+    """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
+
+    Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:
+    the rest are bytes of zero, or elements `missing`, in the bytes of the layout's dtype. `sparse`: that is the
+    variable's fill value, so chunks of which the file holds nothing are not occupied.
+    """
+
+    layout: Layout
+    file: FileBytes
+    base: int
+    stride: int
+    missing: bytes = b""
+    sparse: bool = False
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The chunks, one a row or one in all; None where the file does not hold all of them, or has no path."""
+        length, count = self._chunk_bytes(), self._chunk_count()
+        if self.file.path is None or not self.whole:
+            return None
+        return Affine(self.file.path, self.base, self.stride if count > 1 else length, length, count)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the file holds every element."""
+        return 0 in self.layout.shape or self._end <= self.file.size
+
+    @property
+    def lacking(self) -> int:
+        """Bytes of elements that the file does not hold."""
+        if self.whole:
+            return 0
+        rows = self.layout.shape[0] if self.layout.shape else 1
+        row = math.prod(self.layout.shape[1:]) * self._itemsize
+        left = self.file.size - self.base
+        full = (left - row) // self.stride + 1 if left >= row else 0
+        return (rows - full) * row - min(row, max(0, left - full * self.stride))
+
+    @property
+    def _itemsize(self) -> int:
+        dtype = self.layout.dtype
+        return int(dtype[2:]) if isinstance(dtype, str) else numpy_dtype(dtype).itemsize
+
+    @property
+    def _end(self) -> int:
+        """Where the last element ends."""
+        return _end(self.base, self.layout.shape, self._steps(), self._itemsize)
+
+    def _steps(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each dimension."""
+        steps = list(_c_steps(self.layout.shape, self._itemsize))
+        if steps:
+            steps[0] = self.stride
+        return tuple(steps)
+
+    def _chunk_bytes(self) -> int:
+        return math.prod(self.layout.chunks) * self._itemsize
+
+    def _chunk_count(self) -> int:
+        if 0 in self.layout.shape:
+            return 0
+        return math.prod(-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
+        import numpy as np
+
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        shape = tuple(max(0, stop - start) for start, stop in bounds)
+        dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        base = self.base + sum(start * step for (start, _), step in zip(bounds, steps, strict=True))
+        end = _end(base, shape, steps, dtype.itemsize)
+        self.file.seen(min(end, self.file.size) - min(base, self.file.size))
+        if end <= self.file.size:
+            return np.ndarray(shape, dtype, self.file.data, base, _strides(shape, steps, dtype.itemsize))
+        out = np.empty(shape, dtype)
+        out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
+        self._copy(out, base, steps)
+        return out
+
+    def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
+        """Overlay what the file holds of a region that begins at byte `base`: whole rows, then a part of the next."""
+        import numpy as np
+
+        size, target = self.file.size, out
+        for axis, step in enumerate(steps):
+            shape = target.shape
+            row = _end(0, shape[1:], steps[axis + 1 :], out.itemsize)
+            rows = min(shape[0], (size - base - row) // step + 1) if size - base >= row else 0
+            if rows:
+                strides = _strides((rows, *shape[1:]), steps[axis:], out.itemsize)
+                target[:rows] = np.ndarray((rows, *shape[1:]), out.dtype, self.file.data, base, strides)
+            if rows == shape[0]:
+                return
+            base += rows * step
+            target = target[rows : rows + 1].reshape(shape[1:])
+        if not self.missing and base < size:  # an element that the end cuts
+            target.reshape(1).view(np.uint8)[: size - base] = np.frombuffer(self.file.data[base:size], np.uint8)
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The bytes of a chunk as they lie in the file; None where it does not hold the whole chunk."""
+        number = 0
+        for index, length, each in zip(chunk, self.layout.shape, self.layout.chunks, strict=True):
+            number = number * -(-length // each) + index
+        length = self._chunk_bytes()
+        start = self.base + number * self.stride
+        return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""
+        lengths = self._present() if self.sparse else self.layout.shape
+        return itertools.product(*(range(-(-n // c)) for n, c in zip(lengths, chunks, strict=True)))
+
+    def _present(self) -> tuple[int, ...]:
+        """Lengths of the smallest box from the origin that has all elements of which the file holds any."""
+        left, lengths = self.file.size - self.base, list(self.layout.shape)
+        if left <= 0:
+            return (0,) * len(lengths)
+        for axis, step in enumerate(self._steps()):
+            rows = min(lengths[axis], -(-left // step))
+            lengths[axis] = rows
+            if rows > 1:
+                break
+        return tuple(lengths)
+
+
+def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides of an array in C order."""
+    steps = [itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return tuple(steps)
+
+
+def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
+    """Where the last element of a region ends that begins at `base`."""
+    if 0 in shape:
+        return base
+    return base + sum((length - 1) * step for length, step in zip(shape, steps, strict=True)) + itemsize
+
+
+def _strides(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The steps as numpy takes them: no step is made along a length of one, and a declared one may exceed 64 bits."""
+    return tuple(step if length > 1 else itemsize for length, step in zip(shape, steps, strict=True))

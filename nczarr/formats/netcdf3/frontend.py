@@ -1,0 +1,297 @@
+"""Classic files read: bytes → `Unchecked`, with one array source a variable that describes where its values lie.
+
+The header alone is read; of the values only what is asked for, later. Every variable has values as far as its
+dimensions reach; those behind the end of the file read as zeros, as the netCDF library has them. Only where the header
+claims far more than there is (`most_missing`), the records that are not there are left out, and the rest is fill: so
+nothing behind takes time for what was only declared.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.walk import building
+from nczarr.data.affine import AffineArray, FileBytes
+from nczarr.data.parts import NUMPY
+from nczarr.data.source import Layout, Parts
+from nczarr.diagnostics import Label, Report
+from nczarr.formats.netcdf3.header import big_endian
+from nczarr.formats.netcdf3.reader import (
+    AttributeEntry,
+    BadHeaderError,
+    Extent,
+    Header,
+    VariableEntry,
+    element_count,
+    is_record,
+    read_header,
+)
+from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
+from nczarr.options import Options
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.classic_layout import Place, padded, record_size
+from nczarr.passes.read_lists import variable_fill
+from nczarr.passes.tables import Tables
+from nczarr.source import Source, Span
+
+GAP = 1 << 24
+"""Bytes behind the end of a short file that are made up as zeros, at most; of a longer one as many as it has."""
+
+LARGEST = 2**63 - 1
+"""Bytes that a variable, or one record of it, may have at most: no file is longer."""
+
+
+class Values(NamedTuple):
+    """Where the values of a file lie: the place of each variable in the order of definition, the records.
+
+    `claimed`: records that the header counts, more than `records` where some were left out.
+    """
+
+    places: tuple[Place, ...]
+    records: int
+    record_size: int
+    claimed: int
+
+
+def most_missing(file_size: int) -> int:
+    """How many bytes a file may lack before what is not there is no longer made up."""
+    return max(GAP, file_size)
+
+
+def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
+    """The dataset of a classic file; None if its header cannot be read.
+
+    Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`, `rank-limit`, `misplaced-values`,
+    `missing-values`, `ignored-vsize`.
+    """
+    source = Source(source.name, source.data, binary=True)
+    try:
+        header = read_header(source.data)
+        values = _values(header, len(source.data))
+    except BadHeaderError as fault:
+        report.error(fault.code, fault.message, Span(source, fault.start, fault.end))
+        return None
+    _check_sizes(header, values, source, report)
+    if not _check_places(header, values, source, report):
+        return None
+    if values.records < values.claimed:
+        text = f"the header counts {values.claimed} records; the file ends at byte {len(source.data)}"
+        note = f"{values.records} of them are read, and the others left out"
+        report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
+    with building():
+        dataset = _dataset(header, values, source)
+    arrays = _arrays(header, dataset, values, source, report)
+    parts: dict[str, Parts] = {
+        names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
+    }
+    return Unchecked(dataset, forward=True, parts=parts)
+
+
+def _values(header: Header, file_size: int) -> Values:
+    """The places of all values: sizes follow from the dimensions, whatever the file says of them.
+
+    Raises BadHeaderError for a variable of a size that no file can have.
+    """
+    places = []
+    for variable in header.variables:
+        size = element_count(variable, header) * ATOMIC[variable.type].size
+        if size > LARGEST:
+            text = f"the dimensions of variable `{variable.name}` make more than {LARGEST} bytes"
+            raise BadHeaderError("bad-header", text, *variable.extent)
+        places.append(Place(variable.begin, size, padded(size), is_record(variable, header)))
+    growing = [place for place in places if place.record]
+    stride = record_size([place.size for place in growing])
+    claimed = header.records
+    if claimed is None:
+        end = max((place.begin + place.size for place in growing), default=0)
+        claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0
+    begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
+    held = min(claimed, max(0, begun))
+    left_out = (claimed - held) * sum(place.size for place in growing)
+    return Values(tuple(places), held if left_out > most_missing(file_size) else claimed, stride, claimed)
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+def _check_sizes(header: Header, values: Values, source: Source, report: Report) -> None:
+    """Warn of sizes that no writer could mean; the specification has them redundant."""
+    for variable, place in zip(header.variables, values.places, strict=True):
+        large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
+        if variable.vsize not in (place.size, place.padded) and not large:
+            text = f"the header gives `{variable.name}` {variable.vsize} bytes; its dimensions make {place.padded}"
+            where = Span(source, variable.vsize_at, variable.begin_at)
+            report.warning("ignored-vsize", text, where, helps=["the dimensions count"])
+
+
+def _check_places(header: Header, values: Values, source: Source, report: Report) -> bool:
+    """Whether no value lies in the header or where another lies."""
+    before = report.errors
+    for one in _taken(header, values):
+        if one.begin < header.size:
+            text = f"the values of `{one.owner.name}` begin at byte {one.begin}, within the header"
+            report.error("misplaced-values", text, _begin(one.owner, source))
+    for ranges in (_fixed_and_records(header, values), _first_record(header, values)):
+        last: _Range | None = None
+        for one in sorted(ranges, key=lambda each: (each.begin, each.end)):
+            if last is not None and one.begin < last.end:
+                text = (
+                    f"the values of `{one.owner.name}` begin at byte {one.begin}, within those of `{last.owner.name}`"
+                )
+                others = [Label(_begin(last.owner, source), f"`{last.owner.name}` ends at byte {last.end}")]
+                report.error("misplaced-values", text, _begin(one.owner, source), others=others)
+            if last is None or one.end > last.end:
+                last = one
+    return report.errors == before
+
+
+class _Range(NamedTuple):
+    """Bytes that a variable takes."""
+
+    begin: int
+    end: int
+    owner: VariableEntry
+
+
+def _begin(variable: VariableEntry, source: Source) -> Span:
+    return Span(source, variable.begin_at, variable.extent.end)
+
+
+def _taken(header: Header, values: Values) -> Iterator[_Range]:
+    """What each variable that has values takes: of record variables, in the first record."""
+    for variable, place in zip(header.variables, values.places, strict=True):
+        if not place.record or values.records:
+            yield _Range(place.begin, place.begin + place.size, variable)
+
+
+def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
+    """Fixed variables, and all records as one range, which the first of their variables stands for."""
+    growing = []
+    for one, place in _placed(header, values):
+        if place.record:
+            growing.append(one)
+        else:
+            yield one
+    if growing:
+        first = min(growing, key=lambda one: one.begin)
+        end = max(one.end for one in growing)
+        yield _Range(first.begin, end + (values.records - 1) * values.record_size, first.owner)
+
+
+def _first_record(header: Header, values: Values) -> Iterator[_Range]:
+    """The first record's parts, and behind them the beginning of the second."""
+    growing = [one for one, place in _placed(header, values) if place.record]
+    yield from growing
+    if growing and values.records > 1:
+        first = min(growing, key=lambda one: one.begin)
+        yield _Range(first.begin + values.record_size, first.end + values.record_size, first.owner)
+
+
+def _placed(header: Header, values: Values) -> Iterator[tuple[_Range, Place]]:
+    places = (place for place in values.places if not place.record or values.records)
+    return zip(_taken(header, values), places, strict=True)
+
+
+# ---- the tree --------------------------------------------------------------------------------------------------------
+def _dataset(header: Header, values: Values, source: Source) -> Dataset:
+    """The tree, with the places of all its nodes in the file."""
+    paths = [names.join("/", names.normal(dimension.name)) for dimension in header.dimensions]
+    dimensions = tuple(
+        Dimension(
+            name=names.normal(each.name),
+            size=each.length or values.records,
+            unlimited=not each.length,
+            span=_span(source, each.extent),
+        )
+        for each in header.dimensions
+    )
+    variables = tuple(
+        Variable(
+            name=names.normal(each.name),
+            type=each.type,
+            dimensions=tuple(paths[number] for number in each.dimensions),
+            attributes=_attributes(each.attributes, source),
+            span=_span(source, each.extent),
+        )
+        for each in header.variables
+    )
+    return Dataset(
+        name=_stem(source.name),
+        kind=header.kind,
+        dimensions=dimensions,
+        variables=variables,
+        attributes=_attributes(header.attributes, source),
+        span=Span(source, 0, header.size),
+    )
+
+
+def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[Attribute, ...]:
+    return tuple(
+        Attribute(
+            name=names.normal(each.name),
+            value=Constant(type=each.type, count=each.length, data=each.data),
+            span=_span(source, each.extent),
+        )
+        for each in entries
+    )
+
+
+def _span(source: Source, extent: Extent) -> Span:
+    return Span(source, extent.start, extent.end)
+
+
+def _stem(name: str) -> str:
+    """The dataset's name: that of the file without folder and suffix, as ncdump has it.
+
+    What no text holds in such a name becomes `_`: bytes that are no UTF-8, blanks, braces.
+    """
+    stem = os.path.splitext(os.path.basename(name))[0].strip("<>")
+    return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
+
+
+# ---- the values ------------------------------------------------------------------------------------------------------
+def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
+    """The array of each variable in the order of definition; what the file is too short for is reported."""
+    file = FileBytes.of(source.name, source.data)
+    lengths = [each.length or values.records for each in header.dimensions]
+    arrays = [
+        _array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)
+        for entry, place in zip(header.variables, values.places, strict=True)
+    ]
+    cut = [
+        (entry.begin, entry, array.lacking)
+        for entry, array in zip(header.variables, arrays, strict=True)
+        if not array.whole
+    ]
+    if not cut:
+        return arrays
+    total = sum(lacking for _, _, lacking in cut)
+    first = min(cut, key=lambda each: each[0])[1]
+    more = f" and of {len(cut) - 1} more" if len(cut) > 1 else ""
+    text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more} do: {total} bytes are missing"
+    zeros = total <= most_missing(file.size)
+    note = "they read as zeros, as with the netCDF library" if zeros else "they read as fill values"
+    report.warning("missing-values", text, _begin(first, source), notes=[note])
+    if zeros:
+        return arrays
+    return [_filled(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
+
+
+def _array(entry: VariableEntry, place: Place, shape: tuple[int, ...], stride: int, file: FileBytes) -> AffineArray:
+    """One variable: a fixed one lies in one piece, of the others each record."""
+    chunks = (1, *shape[1:]) if place.record else shape
+    row = stride if place.record else math.prod(shape[1:]) * ATOMIC[entry.type].size
+    return AffineArray(Layout(NUMPY[entry.type].replace("<", ">"), shape, chunks), file, place.begin, row)
+
+
+def _filled(array: AffineArray, variable: Variable) -> AffineArray:
+    """The array with the variable's fill value where the file has nothing."""
+    fill = variable_fill(variable, Tables({}, {}, {}, {}))
+    assert fill is not None  # every type of a classic file has one
+    assert isinstance(fill.data, bytes)
+    missing = big_endian(fill.data, ATOMIC[variable.type].size)
+    return AffineArray(array.layout, array.file, array.base, array.stride, missing, sparse=True)

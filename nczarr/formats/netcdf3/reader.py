@@ -1,0 +1,261 @@
+"""The header of a classic file, read: bytes → dimensions, attributes and variables with their places in the file.
+
+Comes in: the bytes from the magic number on. Goes out: a `Header`, or
+`BadHeaderError` with the byte where it goes wrong.
+
+Invariant: whatever counts and lengths are claimed, nothing is allocated that the bytes at hand could not fill: every
+count is first held against what its entries take at least. Source: the netCDF file format specifications.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from nczarr.ast import ATOMIC, Kind
+from nczarr.formats.netcdf3.header import big_endian
+from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
+from nczarr.kinds import KIND_NAMES
+from nczarr.passes.classic_layout import TAG, WIDTHS, padded
+from nczarr.passes.infer_shapes import MAX_RANK
+from nczarr.source import Buffer
+
+FIRST_OF_CDF5 = TYPES["ubyte"]
+"""Types from this number on are of CDF-5 alone."""
+
+_KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}
+_LISTS = {DIMENSION: "dimensions", VARIABLE: "variables", ATTRIBUTE: "attributes"}
+
+
+class BadHeaderError(Exception):
+    """A header that cannot be read on: the code and message of a diagnostic, and the bytes at fault."""
+
+    def __init__(self, code: str, message: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.start = start
+        self.end = end
+
+
+class Extent(NamedTuple):
+    """Bytes of the file, for places in diagnostics."""
+
+    start: int
+    end: int
+
+
+class DimensionEntry(NamedTuple):
+    """A dimension; `length` 0 is the record dimension."""
+
+    name: str
+    length: int
+    extent: Extent
+
+
+class AttributeEntry(NamedTuple):
+    """An attribute: `data` is little-endian, without padding."""
+
+    name: str
+    type: str
+    length: int
+    data: bytes
+    extent: Extent
+
+
+class VariableEntry(NamedTuple):
+    """A variable: numbers of its dimensions, the size that the file gives (`vsize`), where its values begin."""
+
+    name: str
+    type: str
+    dimensions: tuple[int, ...]
+    attributes: tuple[AttributeEntry, ...]
+    vsize: int
+    begin: int
+    extent: Extent
+    vsize_at: int
+    begin_at: int
+
+
+class Header(NamedTuple):
+    """All of a header, of `size` bytes; `records` is None where the file's own size tells their number."""
+
+    kind: Kind
+    records: int | None
+    records_at: Extent
+    dimensions: tuple[DimensionEntry, ...]
+    attributes: tuple[AttributeEntry, ...]
+    variables: tuple[VariableEntry, ...]
+    size: int
+
+
+def read_header(data: Buffer) -> Header:
+    """The header at the beginning of a file. Raises BadHeaderError."""
+    magic = bytes(data[:4])
+    kind = _KINDS.get(magic)
+    if kind is None:
+        if magic[:3] != b"CDF":
+            raise BadHeaderError("bad-header", "a classic netCDF file begins with the letters CDF", 0, len(magic))
+        if len(magic) < 4:
+            raise BadHeaderError("truncated-header", "the file ends within its magic number", 0, len(magic))
+        text = f"version {magic[3]} of the classic format is none of those known (1, 2 and 5)"
+        raise BadHeaderError("bad-header", text, 3, 4)
+    return _Reader(data, kind).header()
+
+
+class _Reader:
+    """One run from front to back; `_at` is the byte that comes next."""
+
+    def __init__(self, data: Buffer, kind: Kind) -> None:
+        self._data = data
+        self._end = len(data)
+        self._kind = kind
+        self._width, self._offset_width = WIDTHS[kind]
+        self._at = len(MAGIC[kind])
+
+    def header(self) -> Header:
+        start = self._at
+        records = self._records()
+        records_at = Extent(start, self._at)
+        dimensions: list[DimensionEntry] = []
+        for _ in range(self._list(DIMENSION, 2 * self._width)):
+            dimensions.append(self._dimension(dimensions))
+        attributes = self._attributes()
+        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
+        variables = tuple(self._variable(dimensions) for _ in range(count))
+        return Header(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
+
+    # ---- numbers -----------------------------------------------------------------------------------------------
+    def _take(self, size: int, what: str) -> bytes:
+        """The next bytes. Raises BadHeaderError if the file ends before."""
+        start, stop = self._at, self._at + size
+        if stop > self._end:
+            text = f"the file ends at byte {self._end}, within {what}"
+            raise BadHeaderError("truncated-header", text, min(start, self._end), self._end)
+        self._at = stop
+        return bytes(self._data[start:stop])
+
+    def _number(self, width: int, what: str) -> int:
+        """A number of so many bytes that is not negative."""
+        number = int.from_bytes(self._take(width, what), "big", signed=True)
+        if number < 0:
+            raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
+        return number
+
+    def _count(self, what: str, least: int) -> int:
+        """How many things follow, each of at least so many bytes."""
+        count = self._number(self._width, f"the number of {what}")
+        left = self._end - self._at
+        if count * least > left:
+            text = f"the header counts {count} {what}, which do not fit into the {left} bytes that are left"
+            raise BadHeaderError("truncated-header", text, self._at - self._width, self._at)
+        return count
+
+    def _records(self) -> int | None:
+        """The number of records; all bits set says that the file's size tells it."""
+        unsaid = b"\xff" * self._width
+        if bytes(self._data[self._at : self._at + self._width]) == unsaid:
+            self._at += self._width
+            return None
+        return self._number(self._width, "the number of records")
+
+    # ---- lists -------------------------------------------------------------------------------------------------
+    def _list(self, wanted: int, least: int) -> int:
+        """The head of a list: its tag and length. ABSENT has length 0."""
+        what, start = _LISTS[wanted], self._at
+        tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
+        if tag not in (ABSENT, wanted):
+            text = f"the list of {what} begins with the tag {tag}, not with {wanted} or {ABSENT}"
+            raise BadHeaderError("bad-header", text, start, self._at)
+        count = self._count(what, least)
+        if tag == ABSENT and count:
+            text = f"the list of {what} is marked absent and counts {count} of them"
+            raise BadHeaderError("bad-header", text, start, self._at)
+        return count
+
+    def _name(self, what: str) -> str:
+        length = self._count(f"bytes of the name of {what}", 1)
+        start = self._at
+        if not length:
+            raise BadHeaderError("bad-name", f"the name of {what} is empty", start - self._width, start)
+        data = self._take(padded(length), f"the name of {what}")[:length]
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            at = start + fault.start
+            text = f"the name of {what} is not UTF-8: byte 0x{data[fault.start]:02X}"
+            raise BadHeaderError("invalid-utf8", text, at, at + 1) from None
+
+    def _type(self, owner: str) -> str:
+        number = int.from_bytes(self._take(TAG, f"the type of {owner}"), "big")
+        name = TYPE_NAMES.get(number)
+        if name is None or (number >= FIRST_OF_CDF5 and self._kind != "nc5"):
+            what = f"type {number}" + (f" ({name})" if name else "")
+            text = f"{owner} has {what}, which {KIND_NAMES[self._kind]} files do not have"
+            raise BadHeaderError("bad-header", text, self._at - TAG, self._at)
+        return name
+
+    def _dimension(self, before: list[DimensionEntry]) -> DimensionEntry:
+        start = self._at
+        name = self._name("a dimension")
+        length = self._number(self._width, f"the length of dimension `{name}`")
+        if not length:
+            first = next((other.name for other in before if not other.length), None)
+            if first is not None:
+                text = f"`{name}` is a second record dimension beside `{first}`; a classic file has one at most"
+                raise BadHeaderError("bad-header", text, start, self._at)
+        return DimensionEntry(name, length, Extent(start, self._at))
+
+    def _attributes(self) -> tuple[AttributeEntry, ...]:
+        return tuple(self._attribute() for _ in range(self._list(ATTRIBUTE, 2 * self._width + TAG)))
+
+    def _attribute(self) -> AttributeEntry:
+        start = self._at
+        name = self._name("an attribute")
+        kind = self._type(f"attribute `{name}`")
+        width = ATOMIC[kind].size
+        count = self._count(f"values of attribute `{name}`", width)
+        # The padding behind the last value of a file may be all that is missing: nobody needs it.
+        data = self._take(min(padded(count * width), self._end - self._at), f"the values of attribute `{name}`")
+        value = big_endian(data[: count * width], width)
+        return AttributeEntry(name, kind, count, value, Extent(start, self._at))
+
+    def _variable(self, known: list[DimensionEntry]) -> VariableEntry:
+        start = self._at
+        name = self._name("a variable")
+        rank = self._count(f"dimensions of variable `{name}`", self._width)
+        if rank > MAX_RANK:
+            text = f"`{name}` has {rank} dimensions; the limit is {MAX_RANK}"
+            raise BadHeaderError("rank-limit", text, self._at - self._width, self._at)
+        dimensions = tuple(self._dimension_of(name, axis, known) for axis in range(rank))
+        attributes = self._attributes()
+        kind = self._type(f"variable `{name}`")
+        vsize_at = self._at
+        vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")
+        begin_at = self._at
+        begin = self._number(self._offset_width, f"the offset of variable `{name}`")
+        extent = Extent(start, self._at)
+        return VariableEntry(name, kind, dimensions, attributes, vsize, begin, extent, vsize_at, begin_at)
+
+    def _dimension_of(self, name: str, axis: int, known: list[DimensionEntry]) -> int:
+        """The number of a dimension; that of records comes first."""
+        number = self._number(self._width, f"the number of a dimension of variable `{name}`")
+        place = self._at - self._width, self._at
+        if number >= len(known):
+            text = f"variable `{name}` has dimension number {number}; the file has {len(known)} dimensions"
+            raise BadHeaderError("bad-header", text, *place)
+        if axis and not known[number].length:
+            text = f"the record dimension `{known[number].name}` is not the first one of variable `{name}`"
+            raise BadHeaderError("bad-header", text, *place)
+        return number
+
+
+def element_count(variable: VariableEntry, header: Header) -> int:
+    """Elements of a variable, of one record of it where it has records."""
+    lengths = [header.dimensions[number].length for number in variable.dimensions]
+    return math.prod(lengths[is_record(variable, header) :])
+
+
+def is_record(variable: VariableEntry, header: Header) -> bool:
+    """Whether a variable grows with the records."""
+    return bool(variable.dimensions) and not header.dimensions[variable.dimensions[0]].length

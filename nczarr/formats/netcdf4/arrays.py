@@ -1,0 +1,222 @@
+"""Values of a netCDF-4 file as array sources: plain descriptions, which open the file where they are read.
+
+The library is not safe for threads, so one lock is around every call. Arrays of ragged content are found through an
+index of the variable, made in one pass when something first asks for their lengths.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from ctypes import byref, c_char_p, c_int, c_void_p
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.ast import UserType
+from nczarr.data.blocks import linear_block, region_of
+from nczarr.data.memory import fill_array
+from nczarr.data.parts import Part, descr, is_fixed, parts
+from nczarr.data.source import Index, Layout, Manifest, Parts, Selection, numpy_dtype
+from nczarr.formats.netcdf4.inquiry import Inquiry
+from nczarr.formats.netcdf4.library import Library, library, sizes
+from nczarr.formats.netcdf4.memory import c_dtype, unpacked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SLAB = 8 << 20
+"""Bytes of C structs read at once where a variable is read front to back."""
+
+LOCK = RLock()
+OPEN_FILES = 16
+"""Files that stay open for the next read."""
+
+_files: OrderedDict[tuple[str, int, int], int] = OrderedDict()
+
+
+def opened(path: str) -> int:
+    """The number of an open file, which is opened unless it is open. Expects `LOCK`. Raises OSError, CallError."""
+    status = os.stat(path)
+    key = path, status.st_ino, status.st_mtime_ns
+    lib = library()
+    if key in _files:
+        _files.move_to_end(key)
+        return _files[key]
+    while len(_files) >= OPEN_FILES:
+        lib.do("nc_close", _files.popitem(last=False)[1])
+    found = c_int()
+    lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
+    _files[key] = found.value
+    return found.value
+
+
+@dataclass(frozen=True)
+class StoredVariable:
+    """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
+
+    `extent`: how far its values reach, where that is not its shape; behind it lie fill values.
+    """
+
+    path: str
+    group: tuple[str, ...]
+    name: str
+    type: str
+    types: dict[str, UserType]
+    shape: tuple[int, ...]
+    fill: bytes | None = None
+    extent: tuple[int, ...] | None = None
+
+    def read(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region, which has at least one value."""
+        if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
+            return self._given(region)
+        import numpy as np
+
+        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True))
+        inside = all(part.start < part.stop for part in given)
+        found = self._given(given) if inside else {}
+        lengths = tuple(part.stop - part.start for part in region)
+        whole: dict[str, NDArray[Any]] = {}
+        for part in parts(self.type, lengths, self.types):
+            if None in part.shape:
+                dtype = numpy_dtype(descr(part.type, self.types))
+                shape = tuple(length or 0 for length in part.shape)
+                whole[part.path] = found[part.path] if inside else np.empty(shape, dtype)
+                continue
+            fill = self.fill if part.path == "" else None
+            shape = tuple(length or 0 for length in part.shape)
+            whole[part.path] = fill_array(Layout(descr(part.type, self.types), shape, shape, fill=fill), shape)
+            if inside:
+                whole[part.path][tuple(slice(0, each.stop - each.start) for each in given)] = found[part.path]
+        return whole
+
+    def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region within the extent."""
+        import numpy as np
+
+        memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
+        start = sizes([part.start for part in region])
+        count = sizes([part.stop - part.start for part in region])
+        with LOCK:
+            lib = library()
+            file = opened(self.path)
+            group, number = self._find(lib, file)
+            lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
+            found = dict(unpacked(memory, self.type, self.types))
+            if self.type == "string" or not is_fixed(self.type, self.types):
+                kind = c_int()
+                lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
+                Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
+        return found
+
+    def _find(self, lib: Library, file: int) -> tuple[int, int]:
+        group, found = c_int(file), c_int()
+        for name in self.group:
+            lib.call("nc_inq_ncid", group, c_char_p(name.encode("utf-8", "surrogateescape")), byref(found))
+            group = c_int(found.value)
+        lib.call("nc_inq_varid", group, c_char_p(self.name.encode("utf-8", "surrogateescape")), byref(found))
+        return group.value, found.value
+
+    @cached_property
+    def index(self) -> BlockIndex:
+        """Where the ragged content of each stretch of the variable begins; reads the whole variable once."""
+        block = linear_block(self.shape, max(1, SLAB // c_dtype(self.type, self.types).itemsize))
+        regions = [
+            region_of(place, block, self.shape)
+            for place in itertools.product(
+                *(range(-(-length // step)) for length, step in zip(self.shape, block, strict=True))
+            )
+        ]
+        starts: dict[str, list[int]] = {}
+        ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
+        for region in regions if 0 not in self.shape else []:
+            found = self.read(region)
+            for path in ragged:
+                ends = starts.setdefault(path, [0])
+                ends.append(ends[-1] + len(found[path]))
+        return BlockIndex(tuple(regions), {path: tuple(starts.get(path, (0,))) for path in ragged})
+
+
+class BlockIndex(NamedTuple):
+    """Stretches of a variable in C order; by part, where the content of each begins, and the end of the last."""
+
+    regions: tuple[Selection, ...]
+    starts: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """One part of a stored variable as an array source."""
+
+    variable: StoredVariable
+    part: Part
+
+    @property
+    def layout(self) -> Layout:
+        """The array as it reads. Of ragged content the length is known when the variable has been read once."""
+        shape = tuple(self._ragged_length() if length is None else length for length in self.part.shape)
+        fill = self.variable.fill if self.part.path == "" else None
+        return Layout(descr(self.part.type, self.variable.types), shape, shape, fill=fill)
+
+    def _ragged_length(self) -> int:
+        return self.variable.index.starts[self.part.path][-1]
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """None: values come through the library."""
+        return None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """None: values come through the library."""
+        return None
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid."""
+        shape = self.layout.shape
+        return itertools.product(*(range(-(-n // c)) for n, c in zip(shape, chunks, strict=True)))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region. Raises OSError if the file is out of reach, CallError if the library refuses."""
+        import numpy as np
+
+        shape = self.layout.shape
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+        lengths = tuple(max(0, stop - start) for start, stop in bounds)
+        if not math.prod(lengths):
+            return np.empty(lengths, numpy_dtype(self.layout.dtype))
+        if None in self.part.shape:
+            return self._read_ragged(bounds[0], tuple(slice(*bound) for bound in bounds[1:]))
+        rank = len(self.variable.shape)
+        found = self.variable.read(tuple(slice(*bound) for bound in bounds[:rank]))[self.part.path]
+        inner: tuple[Any, ...] = (..., *(slice(*bound) for bound in bounds[rank:]))
+        values: NDArray[Any] = found[inner] if bounds[rank:] else found
+        return values
+
+    def _read_ragged(self, bound: tuple[int, int], rest: Selection) -> NDArray[Any]:
+        import numpy as np
+
+        index = self.variable.index
+        starts = index.starts[self.part.path]
+        first, stop = bound
+        pieces = []
+        for number in range(bisect_right(starts, first) - 1, len(index.regions)):
+            if starts[number] >= stop:
+                break
+            low, high = max(first, starts[number]), min(stop, starts[number + 1])
+            if low < high:
+                whole = self.variable.read(index.regions[number])[self.part.path]
+                pieces.append(whole[low - starts[number] : high - starts[number]])
+        values: NDArray[Any] = np.concatenate(pieces)
+        return values[(slice(None), *rest)] if rest else values
+
+
+def sources(variable: StoredVariable) -> Parts:
+    """Every part of a variable."""
+    found = parts(variable.type, variable.shape, variable.types)
+    return {part.path: StoredPart(variable, part) for part in found}

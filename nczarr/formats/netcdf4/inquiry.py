@@ -1,0 +1,211 @@
+"""What is in an open netCDF-4 file, by the library's inquiry functions: plain numbers, names and lists.
+
+Thin as `library.py`: one function a question, no trees.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
+from typing import Any, NamedTuple
+
+from nczarr.formats.netcdf4.library import Library
+
+NAME = 4097
+"""Bytes of a buffer for a name: the library's limit is 256, but what HDF5 files hold may be longer."""
+
+VLEN, OPAQUE, ENUM, COMPOUND = 13, 14, 15, 16
+CLASSIC_MODEL_FORMAT = 4
+"""What `nc_inq_format` says of a netCDF-4 file of the classic model."""
+
+
+class TypeInfo(NamedTuple):
+    """A user-defined type: its kind (VLEN …), name, size in memory, base type, how many fields or members."""
+
+    kind: int
+    name: str
+    size: int
+    base: int
+    members: int
+
+
+class FieldInfo(NamedTuple):
+    """A field of a compound type."""
+
+    name: str
+    type: int
+    shape: tuple[int, ...]
+
+
+class VariableInfo(NamedTuple):
+    """A variable: its dimensions by number, how many attributes it has."""
+
+    name: str
+    type: int
+    dimensions: tuple[int, ...]
+    attributes: int
+
+
+class StorageInfo(NamedTuple):
+    """How a variable is stored: layout 0 chunked, 1 contiguous, 2 compact; filters (number, parameters) in no order."""
+
+    layout: int
+    chunks: tuple[int, ...]
+    filters: tuple[tuple[int, ...], ...]
+    endian: int
+    no_fill: bool
+
+
+class Inquiry:
+    """Questions about groups and what is in them; `group` is a number that `groups` gave, or the file's own."""
+
+    def __init__(self, lib: Library) -> None:
+        self.lib = lib
+
+    def _do(self, name: str, *arguments: Any) -> None:
+        self.lib.call(name, *arguments)
+
+    def _name(self, name: str, *arguments: Any) -> str:
+        out = create_string_buffer(NAME)
+        self._do(name, *arguments, out)
+        return _text(out)
+
+    def _ids(self, name: str, group: int, *more: Any) -> tuple[int, ...]:
+        count = c_int()
+        self._do(name, c_int(group), byref(count), None, *more)
+        ids = (c_int * max(1, count.value))()
+        self._do(name, c_int(group), byref(count), ids, *more)
+        return tuple(ids[: count.value])
+
+    def is_classic_model(self, file: int) -> bool:
+        """Whether the file was made for the classic model (nc7)."""
+        found = c_int()
+        self._do("nc_inq_format", c_int(file), byref(found))
+        return found.value == CLASSIC_MODEL_FORMAT
+
+    def groups(self, group: int) -> tuple[int, ...]:
+        """The groups inside, in the order of definition."""
+        return self._ids("nc_inq_grps", group)
+
+    def group_name(self, group: int) -> str:
+        """The simple name of a group."""
+        return self._name("nc_inq_grpname", c_int(group))
+
+    def dimensions(self, group: int) -> dict[int, tuple[str, int, bool]]:
+        """A group's own dimensions by number: name, length, whether unlimited."""
+        growing = self._ids("nc_inq_unlimdims", group)
+        found = {}
+        for number in self._ids("nc_inq_dimids", group, c_int(0)):
+            name, length = create_string_buffer(NAME), c_size_t()
+            self._do("nc_inq_dim", c_int(group), c_int(number), name, byref(length))
+            found[number] = _text(name), length.value, number in growing
+        return found
+
+    def types(self, group: int) -> dict[int, TypeInfo]:
+        """A group's own types by number, in the order of definition."""
+        found = {}
+        for number in self._ids("nc_inq_typeids", group):
+            name, size, base, count, kind = create_string_buffer(NAME), c_size_t(), c_int(), c_size_t(), c_int()
+            outs = (name, byref(size), byref(base), byref(count), byref(kind))
+            self._do("nc_inq_user_type", c_int(group), c_int(number), *outs)
+            found[number] = TypeInfo(kind.value, _text(name), size.value, base.value, count.value)
+        return found
+
+    def fields(self, group: int, number: int, count: int) -> list[FieldInfo]:
+        """The fields of a compound type."""
+        found = []
+        for place in range(count):
+            name, offset, kind, rank = create_string_buffer(NAME), c_size_t(), c_int(), c_int()
+            shape = (c_int * 1024)()
+            outs = (name, byref(offset), byref(kind), byref(rank), shape)
+            self._do("nc_inq_compound_field", c_int(group), c_int(number), c_int(place), *outs)
+            found.append(FieldInfo(_text(name), kind.value, tuple(shape[: rank.value])))
+        return found
+
+    def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
+        """The members of an enum type with their values, in eight bytes of which the base type takes the first."""
+        found = []
+        for place in range(count):
+            name, value = create_string_buffer(NAME), create_string_buffer(8)
+            self._do("nc_inq_enum_member", c_int(group), c_int(number), c_int(place), name, value)
+            found.append((_text(name), value.raw))
+        return found
+
+    def variables(self, group: int) -> dict[int, VariableInfo]:
+        """A group's variables by number, in the order of definition."""
+        found = {}
+        for number in self._ids("nc_inq_varids", group):
+            name, kind, rank, count = create_string_buffer(NAME), c_int(), c_int(), c_int()
+            dimensions = (c_int * 1024)()
+            outs = (name, byref(kind), byref(rank), dimensions, byref(count))
+            self._do("nc_inq_var", c_int(group), c_int(number), *outs)
+            found[number] = VariableInfo(_text(name), kind.value, tuple(dimensions[: rank.value]), count.value)
+        return found
+
+    def attribute_count(self, group: int) -> int:
+        """How many attributes a group has."""
+        count = c_int()
+        self._do("nc_inq_natts", c_int(group), byref(count))
+        return count.value
+
+    def attribute(self, group: int, owner: int, place: int) -> tuple[str, int, int]:
+        """Name, type and length of an attribute by its place."""
+        name = create_string_buffer(NAME)
+        self._do("nc_inq_attname", c_int(group), c_int(owner), c_int(place), name)
+        kind, length = c_int(), c_size_t()
+        self._do("nc_inq_att", c_int(group), c_int(owner), name, byref(kind), byref(length))
+        return _text(name), kind.value, length.value
+
+    def storage(self, group: int, variable: int, rank: int) -> StorageInfo:
+        """How a variable is stored."""
+        layout, endian, no_fill = c_int(), c_int(), c_int()
+        chunks = (c_size_t * max(1, rank))()
+        at = (c_int(group), c_int(variable))
+        self._do("nc_inq_var_chunking", *at, byref(layout), chunks)
+        self._do("nc_inq_var_endian", *at, byref(endian))
+        self._do("nc_inq_var_fill", *at, byref(no_fill), None)
+        lengths = tuple(chunks[:rank]) if layout.value == 0 else ()
+        return StorageInfo(layout.value, lengths, self._filters(group, variable), endian.value, bool(no_fill.value))
+
+    def fill(self, group: int, variable: int, size: int) -> bytes:
+        """What a variable of an atomic type holds where nothing was written: `size` bytes in the machine's order."""
+        no_fill, value = c_int(), create_string_buffer(size)
+        self._do("nc_inq_var_fill", c_int(group), c_int(variable), byref(no_fill), value)
+        return value.raw
+
+    def _filters(self, group: int, variable: int) -> tuple[tuple[int, ...], ...]:
+        at = (c_int(group), c_int(variable))
+        shuffle, deflate, level, fletcher = c_int(), c_int(), c_int(), c_int()
+        self._do("nc_inq_var_deflate", *at, byref(shuffle), byref(deflate), byref(level))
+        self._do("nc_inq_var_fletcher32", *at, byref(fletcher))
+        found: list[tuple[int, ...]] = [(3,)] if fletcher.value else []
+        found += [(2,)] if shuffle.value else []
+        count = c_size_t()
+        self._do("nc_inq_var_filter_ids", *at, byref(count), None)
+        ids = (c_uint * max(1, count.value))()
+        self._do("nc_inq_var_filter_ids", *at, byref(count), ids)
+        for number in ids[: count.value]:
+            if number in (2, 3):
+                continue
+            length = c_size_t()
+            self._do("nc_inq_var_filter_info", *at, c_uint(number), byref(length), None)
+            values = (c_uint * max(1, length.value))()
+            self._do("nc_inq_var_filter_info", *at, c_uint(number), byref(length), values)
+            found.append((number, *values[: length.value]))
+        return tuple(found)
+
+    def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
+        """The values of an attribute, as C structs, to an address."""
+        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), c_void_p(address))
+
+    def release(self, file: int, kind: int, address: int, count: int) -> None:
+        """Free what the library's pointers in an array of values point at."""
+        self._do("nc_reclaim_data", c_int(file), c_int(kind), c_void_p(address), c_size_t(count))
+
+
+def _text(buffer: ctypes.Array[ctypes.c_char]) -> str:
+    return buffer.value.decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
