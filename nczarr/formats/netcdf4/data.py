@@ -1,18 +1,21 @@
 """The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
 
-What is never written the library fills: with `_FillValue`, else the type's default.
+What is never written the library fills: with `_FillValue`, else the type's default. A store may mean another value by a
+chunk that is not there; then every cell is written.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.ast import Variable
+from nczarr.ast import ATOMIC, Variable
 from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import ArraySource, Index, Parts, Selection
+from nczarr.data.stored import StoredArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
@@ -48,6 +51,10 @@ class _Writer:
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
         self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
+        own = variable.type in ATOMIC or any(each.name == "_FillValue" for each in variable.attributes)
+        fill = checked.fills[path] if own else None
+        self.undefined = variable.storage.no_fill
+        self.fill = fill.data if fill is not None else None
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -58,7 +65,7 @@ class _Writer:
     def _by_chunks(self, source: ArraySource) -> None:
         """An array of one part: blocks of whole chunks, in any order."""
         block = blocks(self.shape, self.chunks, self.dtype.itemsize)
-        for index in source.occupied(block):
+        for index in source.occupied(block) if self._says_the_same(source) else _every(block, self.shape):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
@@ -67,10 +74,20 @@ class _Writer:
         """An array of several parts: front to back, as far as blocks of whole rows have anything."""
         reader = Reader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
-        for index in sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)}):
+        sources = list(reader.own_sources())
+        given = sorted({index for source in sources for index in _outer(source, rows, self.shape)})
+        stored = not self.undefined and any(isinstance(source, StoredArray) for source in sources)
+        for index in _every(rows, self.shape) if stored else given:
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
             self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
+
+    def _says_the_same(self, source: ArraySource) -> bool:
+        """Whether cells that a source does not have hold what the library puts there, or nothing that is defined."""
+        if self.undefined or not isinstance(source, StoredArray):
+            return True
+        fill = self.fill[0] if isinstance(self.fill, tuple) and self.fill else self.fill
+        return source.layout.fill == fill
 
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
@@ -88,6 +105,11 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)
+
+
+def _every(block: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
+    """All blocks of an array, in C order."""
+    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
 
 
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
