@@ -55,7 +55,8 @@ CODES = (
     Code(
         "unknown-format",
         ERROR,
-        "The format of a source can be told neither from its content nor from its suffix.",
+        "The format of a source can be told neither from its content nor from its suffix; or a folder or archive has "
+        "no document of a store at its root.",
         "$ nczarr check -\nonce upon a time\n",
         "A CDL text starts with `netcdf`, the notation with `dataset`, an AST with `{`; `nczarr formats` lists all.",
     ),

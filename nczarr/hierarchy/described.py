@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from nczarr.ast import Codec, Storage
+from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.data.codecs import from_configs
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
@@ -127,9 +128,11 @@ class Version(Protocol):
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
     """The neutral codecs of configurations; None if one has no number, or parameters that none has."""
     try:
-        return from_configs(configs)
+        found = from_configs(configs) or ()
     except (ValueError, TypeError):
         return None
+    sane = len(found) == len(configs) and all(number < FILTER_LIMIT for codec in found for number in codec.parameters)
+    return found if sane else None
 
 
 def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:

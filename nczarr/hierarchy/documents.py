@@ -27,6 +27,7 @@ class Documents:
         self._report = report
         self._options = options
         self._known: dict[str, Json | None] = {}
+        self._present: set[str] = set()
 
     def get(self, key: str) -> Json | None:
         """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
@@ -36,7 +37,9 @@ class Documents:
 
     def _read(self, key: str) -> Json | None:
         data = self.raw(key)
-        if data is None:
+        if data is not None:
+            self._present.add(key)
+        else:
             found = self.extra.get(key)
             return found if isinstance(found, dict) else None
         try:
@@ -60,7 +63,8 @@ class Documents:
 
     def has(self, key: str) -> bool:
         """Whether there is such a document, readable or not."""
-        return key in self.extra or self.raw(key) is not None
+        self.get(key)
+        return key in self._present or key in self.extra
 
     def children(self, prefix: str) -> list[str]:
         """Names one level below a prefix that can be those of arrays or groups, in byte order."""
@@ -97,7 +101,10 @@ class Documents:
         problem = name_problem(found)
         if problem is None:
             return found
-        self.lost("unreadable-array", f"{what}: {problem}", key, pointer)
+        if what == "an attribute":
+            self.lost("bad-metadata", f"{what}: {problem}", key, pointer)
+        else:
+            self.lost("unreadable-array", f"{what}: {problem}", key, pointer)
         return None
 
 

@@ -33,7 +33,7 @@ class Version2:
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
         self.documents = documents
         self._netcdf = netcdf
-        if not any(documents.raw(name) is not None for name in (".zgroup", ".zarray")):
+        if not (documents.has(".zgroup") or documents.has(".zarray")):
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")
             documents.extra = members if isinstance(members, dict) else {}
