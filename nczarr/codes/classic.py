@@ -36,7 +36,7 @@ CODES = (
         "missing-values",
         WARNING,
         "A classic netCDF file is shorter than its data. What it does not hold reads as zeros, as with the netCDF "
-        "library. Where that is more than 16 MiB and more than the whole file, records are left out instead, and other "
+        "library. Where that is more than 1 MiB and more than the whole file, records are left out instead, and other "
         "values read as fill values.",
         _HEAD + "\0\0\0\x04" + "\0\0\0\x40",
         "The file was not copied or written to its end: fetch it again.",

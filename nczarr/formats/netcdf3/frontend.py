@@ -40,7 +40,7 @@ from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables
 from nczarr.source import Source, Span
 
-GAP = 1 << 24
+GAP = 1 << 20
 """Bytes behind the end of a short file that are made up as zeros, at most; of a longer one as many as it has."""
 
 LARGEST = 2**63 - 1

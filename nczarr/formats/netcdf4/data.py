@@ -1,25 +1,24 @@
 """The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
 
-What is never written the library fills: with `_FillValue`, else the type's default. A store may mean another value by a
-chunk that is not there; then every cell is written.
+What is never written the library fills: with `_FillValue`, else the type's default.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Variable
+from nczarr.ast import EnumType, Variable, VlenType
 from nczarr.data.blocks import first_of, linear_block, region_of
-from nczarr.data.parts import is_fixed
+from nczarr.data.parts import Types, is_fixed, size
 from nczarr.data.source import ArraySource, Index, Parts, Selection
-from nczarr.data.stored import StoredArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.passes.checked import Checked
+from nczarr.passes.fills import default_fill
 from nczarr.passes.hdf5_losses import measures
 from nczarr.passes.planned import Planned
 
@@ -46,15 +45,12 @@ class _Writer:
         self.lib = lib
         self.group = ids.groups[names.parent(path)]
         self.number = ids.variables[path]
+        self.variable = variable
         self.type = variable.type
         self.types = checked.types
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
         self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
-        own = variable.type in ATOMIC or any(each.name == "_FillValue" for each in variable.attributes)
-        fill = checked.fills[path] if own else None
-        self.undefined = variable.storage.no_fill
-        self.fill = fill.data if fill is not None else None
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -65,34 +61,58 @@ class _Writer:
     def _by_chunks(self, source: ArraySource) -> None:
         """An array of one part: blocks of whole chunks, in any order."""
         block = blocks(self.shape, self.chunks, self.dtype.itemsize)
-        for index in source.occupied(block) if self._says_the_same(source) else _every(block, self.shape):
+        for index in source.occupied(block) if self._fills_alike(source) else every_index(self.shape, block):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
+    def _fills_alike(self, source: ArraySource) -> bool:
+        """Whether the library shows the source's own fill value in cells that are not written."""
+        if self.variable.storage.no_fill:
+            return False
+        fill = source.layout.fill
+        return fill is not None and fill == library_fill(self.variable, self.types)
+
     def _in_order(self, parts: Parts) -> None:
-        """An array of several parts: front to back, as far as blocks of whole rows have anything."""
+        """An array of several parts: front to back. Where nothing is written the library has empty lists."""
         reader = Reader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
-        sources = list(reader.own_sources())
-        given = sorted({index for source in sources for index in _outer(source, rows, self.shape)})
-        stored = not self.undefined and any(isinstance(source, StoredArray) for source in sources)
-        for index in _every(rows, self.shape) if stored else given:
+        wanted: Iterable[Index] = every_index(self.shape, rows)
+        if isinstance(self.types.get(self.type), VlenType) and not self.variable.storage.no_fill:
+            wanted = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
+        for index in wanted:
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
             self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
-
-    def _says_the_same(self, source: ArraySource) -> bool:
-        """Whether cells that a source does not have hold what the library puts there, or nothing that is defined."""
-        if self.undefined or not isinstance(source, StoredArray):
-            return True
-        fill = self.fill[0] if isinstance(self.fill, tuple) and self.fill else self.fill
-        return source.layout.fill == fill
 
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
         count = sizes([part.stop - part.start for part in region])
         self.lib.put_vara(self.group, self.number, start, count, values.address)
+
+
+def every_index(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+    """Every block of an array, in C order."""
+    return itertools.product(*(range(-(-length // step)) for length, step in zip(shape, block, strict=True)))
+
+
+def library_fill(variable: Variable, types: Types) -> bytes | None:
+    """What the library shows in a cell of a fixed-size type, or string, that was never written, packed.
+
+    That is `_FillValue`, else the default of the type; for an enum that of its base, for all other types zeros.
+    """
+    for attribute in variable.attributes:
+        value = attribute.value
+        if attribute.name == "_FillValue" and value.type == variable.type and value.count == 1:
+            first = value.data if isinstance(value.data, bytes) else value.data[0]
+            return first if isinstance(first, bytes) else None
+    declared = types.get(variable.type)
+    if declared is not None and not isinstance(declared, EnumType):
+        return bytes(size(variable.type, types))
+    constant = default_fill(declared.base if isinstance(declared, EnumType) else variable.type, types)
+    if constant is None:
+        return None
+    return constant.data if isinstance(constant.data, bytes) else b""
 
 
 def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
@@ -105,11 +125,6 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)
-
-
-def _every(block: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
-    """All blocks of an array, in C order."""
-    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
 
 
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:

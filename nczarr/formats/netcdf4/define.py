@@ -5,6 +5,7 @@ Ids come out by FQN. Order within each sort of thing is the tree's own; a type c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple, assert_never
 
@@ -22,7 +23,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.data.codecs import level_of
+from nczarr.data.codecs import BLOSC, level_of
 from nczarr.data.structs import struct
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
@@ -156,7 +157,7 @@ def _define_storage(lib: Library, group: int, made: int, path: str, variable: Va
             lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
     elif storage.layout == "compact":
         lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
-    _define_filters(lib, group, made, storage)
+    _define_filters(lib, group, made, storage, struct(variable.type, planned.checked.types).size)
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
     if storage.no_fill:
@@ -186,7 +187,7 @@ def grows(dimension: Dimension) -> bool:
     return dimension.unlimited or dimension.size == 0
 
 
-def _define_filters(lib: Library, group: int, made: int, storage: Storage) -> None:
+def _define_filters(lib: Library, group: int, made: int, storage: Storage, itemsize: int) -> None:
     """Filters in the order of the plan, which is the library's own."""
     for codec in storage.codecs:
         match codec.id:
@@ -197,7 +198,10 @@ def _define_filters(lib: Library, group: int, made: int, storage: Storage) -> No
             case 1 if level_of(codec):  # of level 0 the library makes no filter here
                 lib.do("nc_def_var_deflate", group, made, 0, 1, level_of(codec))
             case number:
-                lib.do("nc_def_var_filter", group, made, number, len(codec.parameters), c.unsigned(codec.parameters))
+                parameters = codec.parameters
+                if number == BLOSC and not any(parameters[:4]):  # what its plug-in notes there: versions and sizes
+                    parameters = (2, 2, itemsize, itemsize * math.prod(storage.chunks or ()), *parameters[4:])
+                lib.do("nc_def_var_filter", group, made, number, len(parameters), c.unsigned(parameters))
 
 
 def _define_quantize(lib: Library, group: int, made: int, quantize: Quantize) -> None:

@@ -246,3 +246,29 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, peer: Peer) 
     assert run.returncode == 3, run.stderr
     assert "File too large" in run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["t.cdl"]
+
+
+def test_cells_that_a_source_skips_hold_the_source_s_fill(tmp_path: Path, peer: Peer) -> None:
+    """A store's fill value need not be what the library shows in a cell that was never written."""
+    netcdf, zarr = peer("netCDF4"), peer("zarr")
+    store = zarr.create_group(str(tmp_path / "t.zarr"), zarr_format=2)
+    sparse = store.create_array("v", shape=(6,), chunks=(2,), dtype="i4", fill_value=7)
+    sparse.attrs["_ARRAY_DIMENSIONS"] = ["x"]
+    sparse[2:4] = [1, 2]
+    nczarr.write(nczarr.open(tmp_path / "t.zarr"), tmp_path / "t.nc", "netcdf4")
+    with netcdf.Dataset(tmp_path / "t.nc") as file:
+        file.set_auto_mask(False)
+        assert file["v"][:].tolist() == [7, 7, 1, 2, 7, 7]
+
+
+def test_an_enum_without_fill_value_reads_as_zero_where_a_list_is_short(tmp_path: Path, peer: Peer) -> None:
+    """The library would show the default of the base type, which is no member."""
+    netcdf = peer("netCDF4")
+    ds = text(
+        "types: byte enum e { zero = 0, one = 1 } ;\ndimensions: x = 4 ;\n"
+        "variables: e v(x) ; v:_ChunkSizes = 1 ;\ndata: v = one ;"
+    )
+    nczarr.write(ds, tmp_path / "t.nc")
+    with netcdf.Dataset(tmp_path / "t.nc") as file:
+        file.set_auto_mask(False)
+        assert file["v"][:].tolist() == [1, 0, 0, 0]
