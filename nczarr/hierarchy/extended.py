@@ -27,6 +27,7 @@ from nczarr.hierarchy.plain import stem
 from nczarr.hierarchy.types import Inventor
 from nczarr.hierarchy.variables import Frame, Variables
 from nczarr.passes.checked import Unchecked
+from nczarr.passes.type_sizes import oversized
 
 KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
 
@@ -53,8 +54,12 @@ def read(version: Version) -> Unchecked:
     frame = Frame({}, {}, {})
     reader.collect(node, frame)
     whole = sound_types(frame.types)
+    large = oversized(whole)
+    whole = sound_types({path: each for path, each in whole.items() if path not in large})
     for path in frame.types.keys() - whole.keys():
-        version.documents.warn("stale-extension", f"type `{path}` rests on others that there are not", key)
+        version.documents.warn(
+            "stale-extension", f"type `{path}` is too large, or rests on others that there are not", key
+        )
     frame = frame._replace(types=whole)
     variables = Variables(version, frame)
     root = reader.group(node, variables)

@@ -10,6 +10,7 @@ from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.data.parts import NUMPY, Types, descr
 from nczarr.data.source import Descr, itemsize
 from nczarr.hierarchy.lenient import name_problem
+from nczarr.passes.type_sizes import LARGEST_VALUE, MOST_MEMBERS
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
@@ -34,6 +35,11 @@ def _same(wanted: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tupl
     )
 
 
+def members(stored: Descr) -> int:
+    """How many members an element has, those of its members counted."""
+    return 1 if isinstance(stored, str) else sum(members(field) for _, field, _ in stored)
+
+
 class Inventor:
     """Declares types in one group, for arrays whose dtype has no name: records and raw bytes.
 
@@ -46,7 +52,12 @@ class Inventor:
         self.made: dict[str, UserType] = {}
 
     def type_of(self, stored: Descr, name: str) -> str:
-        """The type of a variable or field of this name. Raises ValueError if a field has a name that none can have."""
+        """The type of a variable or field of this name.
+
+        Raises ValueError if a field has a name that none can have, and for elements too large to work with.
+        """
+        if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
+            raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         if isinstance(stored, str):
             return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
         fields = []

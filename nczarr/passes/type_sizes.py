@@ -48,6 +48,12 @@ def check_type_sizes(types: Types, report: Report) -> bool:
     return not large
 
 
+def oversized(types: Types) -> set[str]:
+    """The types, by FQN, that are too large to work with."""
+    known: dict[str, _Size] = {}
+    return {path for path in types if _size(path, types, known).is_too_large}
+
+
 def _made_of(declared: UserType) -> list[str]:
     if isinstance(declared, CompoundType):
         return [field.type for field in declared.fields]

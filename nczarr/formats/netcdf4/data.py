@@ -1,7 +1,6 @@
 """The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
 
-What is never written the library fills: with `_FillValue`, else the type's default. A store may mean another value by a
-chunk that is not there; then every cell is written.
+What is never written the library fills: with `_FillValue`, else the type's default.
 """
 
 from __future__ import annotations
