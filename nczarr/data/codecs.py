@@ -32,7 +32,7 @@ DEFAULT_LEVELS = {DEFLATE: 4, BZIP2: 9, ZSTD: 3, GZIP: 4}
 
 _NAMES = {"zlib": DEFLATE, "gzip": GZIP, "deflate": DEFLATE, "bz2": BZIP2, "bzip2": BZIP2, "zstd": ZSTD,
           "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "blosc": BLOSC, "crc32c": CRC32C}  # fmt: skip
-_LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (1, 22), BLOSC: (0, 9), GZIP: (0, 9)}
+_LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (0, 22), BLOSC: (0, 9), GZIP: (0, 9)}
 
 Config = dict[str, Any]
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -180,5 +181,7 @@ def ncgen(cdl: Path, folder: Path) -> Path | None:
     if shutil.which("ncgen") is None:
         return None
     target = folder / "peer.nc"
-    done = subprocess.run(["ncgen", "-4", "-o", str(target), str(cdl)], capture_output=True, check=False)
+    # netCDF4-python names its own plug-ins to all of the process; ncgen's HDF5 is another.
+    plain = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    done = subprocess.run(["ncgen", "-4", "-o", str(target), str(cdl)], capture_output=True, check=False, env=plain)
     return target if done.returncode == 0 else None
