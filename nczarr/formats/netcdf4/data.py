@@ -67,9 +67,9 @@ class _Writer:
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
-        """Whether the library shows the source's own fill value in cells that are not written."""
+        """Whether the library shows the source's own fill value in cells that are not written, or nobody cares."""
         if self.variable.storage.no_fill:
-            return False
+            return True
         fill = source.layout.fill
         return fill is not None and fill == library_fill(self.variable, self.types)
 
@@ -78,7 +78,7 @@ class _Writer:
         reader = Reader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
         wanted: Iterable[Index] = every_index(self.shape, rows)
-        if isinstance(self.types.get(self.type), VlenType) and not self.variable.storage.no_fill:
+        if isinstance(self.types.get(self.type), VlenType):
             wanted = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
         for index in wanted:
             region = region_of(index, rows, self.shape)
