@@ -107,7 +107,7 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     if form.emit:
         from nczarr.link import store
 
-        return store(checked, path, form, report, options)
+        return store(checked, path, form, report, options) is not None
     if form.build:
         return _build(checked, path, form, report, options)
     from nczarr.stores.single import replacing

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import open_input
-from nczarr.cli.shared import Messages, command, kind, loss, size
+from nczarr.cli.shared import Messages, command, kind, loss, size, workers
 from nczarr.cli.streams import misuse, write_product
-from nczarr.options import DEFAULT_MAX_SIZE, Options
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -56,6 +56,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="SIZE",
         help="bytes that a netCDF file may declare (16GiB)",
     )
+    made.add_argument(
+        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"
+    )
+    made.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
     made.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     made.add_argument(
         "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
@@ -76,6 +80,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,
+        memory=arguments.memory,
+        workers=arguments.workers,
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )
