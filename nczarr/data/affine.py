@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
-from nczarr.data.source import Affine, Index, Layout, Manifest, Selection, numpy_dtype
+from nczarr.data.source import Affine, Index, Layout, Manifest, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,14 +177,28 @@ class AffineArray:
         if not self.missing and base < size:  # an element that the end cuts
             target.reshape(1).view(np.uint8)[: size - base] = np.frombuffer(self.file.data[base:size], np.uint8)
 
+    @property
+    def stored(self) -> Stored:
+        """Elements as they are."""
+        return Stored(self.layout.dtype, self.layout.chunks, ())
+
     def encoded(self, chunk: Index) -> bytes | None:
         """The bytes of a chunk as they lie in the file; None where it does not hold the whole chunk."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies; None where the file does not hold the whole chunk, or has no path."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        if self.file.path is None or start + length > self.file.size:
+            return None
+        return Place(self.file.path, start, length)
+
+    def _begin(self, chunk: Index) -> int:
         number = 0
         for index, length, each in zip(chunk, self.layout.shape, self.layout.chunks, strict=True):
             number = number * -(-length // each) + index
-        length = self._chunk_bytes()
-        start = self.base + number * self.stride
-        return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
+        return self.base + number * self.stride
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""

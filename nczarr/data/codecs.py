@@ -67,6 +67,27 @@ def _blosc(codec: Codec) -> tuple[int, int, int]:
     return level, shuffle, compressor
 
 
+def same_bytes(one: Sequence[Codec], other: Sequence[Codec]) -> bool:
+    """Whether two chains make the same bytes of a chunk, up to what versions of a compressor do.
+
+    What HDF5 notes in the parameters of shuffle, fletcher32 and blosc says nothing of the bytes.
+    """
+    return [*map(_essence, one)] == [*map(_essence, other)]
+
+
+def _essence(codec: Codec) -> tuple[int, ...]:
+    """What decides of the bytes that a step makes."""
+    match codec.id:
+        case 2 | 3 | 65538:
+            return (codec.id,)
+        case 32001:
+            return (codec.id, *_blosc(codec))
+        case 1 | 307 | 32015 | 65537:
+            return (codec.id, level_of(codec))
+        case _:
+            return (codec.id, *codec.parameters)
+
+
 def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
     """The chain in an order that numcodecs can decode: shuffle comes before what changes the length of a chunk.
 

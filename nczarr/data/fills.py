@@ -18,7 +18,7 @@ from nczarr.ast.types import CompoundType, VlenType
 from nczarr.ast.values import Constant
 from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.data.source import Index, Layout, Manifest, Parts, Selection, numpy_dtype
+from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,16 +51,11 @@ def patterns(fill: Constant | None, type_name: str, types: Types, path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repeated:
+class Repeated(Computed):
     """An array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
     layout: Layout
     pattern: tuple[bytes, ...]
-
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: nothing is encoded."""
-        return None
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region."""
@@ -78,10 +73,6 @@ class Repeated:
             index = index[..., None] * length + np.arange(start, stop, dtype=np.int64)
         taken: NDArray[Any] = values[index % len(self.pattern)]
         return taken
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        """None: nothing is encoded."""
-        return None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: the values are no single fill."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.data.source import Index, Layout, Manifest, Selection, numpy_dtype
+from nczarr.data.source import Computed, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,25 +35,16 @@ def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ArrayInMemory:
+class ArrayInMemory(Computed):
     """A whole array. `values` has the layout's shape and dtype."""
 
     layout: Layout
     values: NDArray[Any]
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: nothing is encoded."""
-        return None
-
     def read(self, selection: Selection) -> NDArray[Any]:
         """A view of the region."""
         region: NDArray[Any] = self.values[selection] if selection else self.values
         return region
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        """None: nothing is encoded."""
-        return None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""
@@ -61,7 +52,7 @@ class ArrayInMemory:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class Runs(Computed):
     """Values given at some places of an array, the rest of which is fill.
 
     Run i covers the linear indices (C order) `starts[i] ...` and holds `values[offsets[i]:offsets[i + 1]]`;
@@ -72,15 +63,6 @@ class Runs:
     starts: list[int]
     offsets: list[int]
     values: NDArray[Any]
-
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: nothing is encoded."""
-        return None
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        """None: nothing is encoded."""
-        return None
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region."""

@@ -94,6 +94,25 @@ class Affine:
 Manifest: TypeAlias = Columns | Affine
 
 
+class Stored(NamedTuple):
+    """How the encoded chunks of a source lie: each is a whole chunk of `dtype` (byte order included) in C order, padded
+    at the edges, behind the steps of `codecs` in the order of encoding.
+    """
+
+    dtype: Descr
+    chunks: tuple[int, ...]
+    codecs: tuple[Codec, ...]
+
+
+class Place(NamedTuple):
+    """The encoded bytes of one chunk, as a range of a file. Bit i of `mask`: step i of the chain was left out."""
+
+    path: str
+    offset: int
+    length: int
+    mask: int = 0
+
+
 class ArraySource(Protocol):
     """One array, readable in pieces."""
 
@@ -111,14 +130,49 @@ class ArraySource(Protocol):
         Perhaps a view, which is not to be written to, and of either byte order: `little` makes them all alike.
         """
 
+    @property
+    def stored(self) -> Stored | None:
+        """How the chunks of `encoded` and `place` are encoded; None: there are none, or no chain of ours says how."""
+
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored."""
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where the encoded bytes of a chunk of the source's own grid lie in a file.
+
+        None: not stored, not in a file, or in bytes that alone do not say what the array holds there (a chunk that an
+        array has grown beyond, say). Raises OSError if the file is out of reach.
+        """
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that may hold anything but fill, in C order, each once.
 
         Takes time in proportion to what is stored, never to the declared shape.
         """
+
+
+class Computed:
+    """What sources share whose values are nowhere as encoded chunks: in memory, made up, or behind a library."""
+
+    __slots__ = ()
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """None: nothing is encoded."""
+        return None
+
+    @property
+    def stored(self) -> Stored | None:
+        """None: nothing is encoded."""
+        return None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """None: nothing is encoded."""
+        return None
+
+    def place(self, chunk: Index) -> Place | None:
+        """None: nothing is encoded."""
+        return None
 
 
 Parts: TypeAlias = dict[str, ArraySource]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import struct
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,12 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.data.blocks import region_of
 from nczarr.data.decoding import DECODING_ERRORS, decoded, texts_of
 from nczarr.data.memory import chunks_of_run, fill_array
-from nczarr.data.source import Descr, Index, Layout, Manifest, Selection, numpy_dtype
+from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize, numpy_dtype
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
-from nczarr.stores.base import Store
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, Store
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 LARGEST_CHUNK = 4 << 30
@@ -32,6 +33,10 @@ LARGEST_CHUNK = 4 << 30
 
 KEPT = 64 << 20
 """Bytes of decoded chunks and of shards that a process keeps."""
+
+
+ABSENT = 2**64 - 1
+"""Offset and length of a chunk that its shard does not hold."""
 
 
 class Encoding(NamedTuple):
@@ -107,6 +112,30 @@ class StoredArray:
         """None: chunks are keys, not byte ranges."""
         return None
 
+    @property
+    def stored(self) -> Stored | None:
+        """How chunks are encoded; None if the order of axes or a step of the chain is none that we write."""
+        encoding, codecs = self.encoding, self.layout.codecs
+        if encoding.permutation is not None or len(codecs) != len(encoding.steps):
+            return None
+        size = itemsize(encoding.dtype)
+        if any(step.get("id") == "shuffle" and step.get("elementsize", 0) not in (0, size) for step in encoding.steps):
+            return None
+        return Stored(encoding.dtype, self.layout.chunks, codecs)
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
+        if self.layout.shards is None:
+            whole = self.store.locate(self.key(chunk))
+            return None if whole is None else Place(*whole)
+        found = self._in_shard(chunk)
+        if found is None:
+            return None
+        shard, offset, length = found
+        if not isinstance(shard, Range):
+            return None
+        return Place(shard.path, shard.offset + offset, length)
+
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
         encoding = self.encoding
@@ -154,47 +183,69 @@ class StoredArray:
         out[nil & (out == b"")] = None
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The encoded bytes of a chunk of the source's own grid; None: not stored."""
-        shards = self.layout.shards
-        if shards is None:
+        """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
+        if self.layout.shards is None:
             return self.store.get(self.key(chunk))
-        per_shard = tuple(shard // each for shard, each in zip(shards, self.layout.chunks, strict=True))
-        home = tuple(number // count for number, count in zip(chunk, per_shard, strict=True))
-        whole = self._shard(home, math.prod(per_shard))
+        found = self._in_shard(chunk)
+        if found is None:
+            return None
+        shard, offset, length = found
+        if isinstance(shard, Range):
+            return ranges.read(Range(shard.path, shard.offset + offset, length))
+        return shard[offset : offset + length]
+
+    def _in_shard(self, chunk: Index) -> tuple[bytes | Range, int, int] | None:
+        """The shard of a chunk, and where in it the chunk lies; None if it is not stored."""
+        shards = self.layout.shards or self.layout.chunks
+        counts = [shard // each for shard, each in zip(shards, self.layout.chunks, strict=True)]
+        home = self._home(chunk)
+        whole = self._shard(home, math.prod(counts))
         if whole is None:
             return None
-        data, table = whole
+        shard, table = whole
         place = 0
-        for number, count in zip(chunk, per_shard, strict=True):
+        for number, count in zip(chunk, counts, strict=True):
             place = place * count + number % count
-        offset, length = table[2 * place], table[2 * place + 1]
-        if offset == length == 2**64 - 1:
+        offset, length = int(table[2 * place]), int(table[2 * place + 1])
+        if offset == length == ABSENT:
             return None
-        if offset + length > len(data):
+        if offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
             self._unreadable(self.key(home), "the index points behind the end of the shard")
-        return data[offset : offset + length]
+        return shard, offset, length
 
-    def _shard(self, index: Index, count: int) -> tuple[bytes, tuple[int, ...]] | None:
-        """The bytes of a shard and its index: offset and length of each of `count` chunks."""
-        known: tuple[bytes, tuple[int, ...]] | None = _kept.get((self._identity, "shard", index))
+    def _shard(self, index: Index, count: int) -> tuple[bytes | Range, NDArray[np.uint64]] | None:
+        """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk."""
+        known: tuple[bytes | Range, NDArray[np.uint64]] | None = _kept.get((self._identity, "shard", index))
         if known is not None:
             return known
         key = self.key(index)
-        data = self.store.get(key)
-        if data is None:
+        place = self.store.locate(key)
+        shard: bytes | Range | None = place if place is not None else self.store.get(key)
+        if shard is None:
             return None
+        length = shard.length if isinstance(shard, Range) else len(shard)
         size = 16 * count + (4 if len(self.encoding.index_steps) > 1 else 0)
-        if len(data) < size:
+        if length < size:
             self._unreadable(key, "the shard is shorter than its index")
-        table = data[:size] if self.encoding.index_first else data[len(data) - size :]
+        begin = 0 if self.encoding.index_first else length - size
+        if isinstance(shard, Range):
+            table = ranges.read(Range(shard.path, shard.offset + begin, size))
+        else:
+            table = shard[begin : begin + size]
+        found = shard, self._table(table, key, count)
+        _kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+        return found
+
+    def _table(self, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
+        """The numbers of a shard's index."""
+        import numpy as np
+
+        steps = self.encoding.index_steps
         try:
-            plain = decoded(table, self.encoding.index_steps[1:], 8, 16 * count)
+            plain = decoded(data, steps[1:], 8, 16 * count)
         except DECODING_ERRORS as error:
             self._unreadable(key, f"the index of the shard: {error}")
-        order = ">" if self.encoding.index_steps[0].get("endian") == "big" else "<"
-        found = data, struct.unpack(f"{order}{2 * count}Q", plain[: 16 * count])
-        _kept.put((self._identity, "shard", index), found, len(data) + 32 * count)
-        return found
+        return np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
 
     @property
     def _identity(self) -> _Identity:

@@ -6,8 +6,16 @@ one rule of what a key may look like, and every store that touches files obeys i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+
+class Range(NamedTuple):
+    """Some bytes of a file."""
+
+    path: str
+    offset: int
+    length: int
 
 
 class Store(Protocol):
@@ -29,6 +37,14 @@ class Store(Protocol):
 
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Set a key to pieces, one behind the other. Ranges of files are moved without being held in memory where the
+        store can. Raises what `put` does, and OSError if a file ends before its range does.
+        """
+
+    def locate(self, key: str) -> Range | None:
+        """Where the bytes of a key lie in a file; None if it is absent, or in none."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from nczarr.stores.base import safe_key
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -45,9 +47,28 @@ class DirectoryStore:
                 return None
             raise
 
+    def locate(self, key: str) -> Range | None:
+        """The file of a key. Raises OSError, UnsafeKeyError."""
+        path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
+        try:
+            status = os.stat(path, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode) or os.path.realpath(path) != path:
+                return None
+        except (FileNotFoundError, NotADirectoryError, UnicodeEncodeError):
+            return None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise
+        return Range(path, 0, status.st_size)
+
     def put(self, key: str, data: bytes) -> None:
         """Raises OSError: the store is read-only."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Raises OSError: the store is read-only."""
+        self.put(key, b"")
 
     def finish(self) -> None:
         """Nothing to finish."""
@@ -91,16 +112,30 @@ class DirectoryTarget(DirectoryStore):
 
     def put(self, key: str, data: bytes) -> None:
         """Write a new file. Raises OSError, UnsafeKeyError."""
+        file = self._new(key)
+        try:
+            ranges.write(file, data)
+        finally:
+            os.close(file)
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Write a new file; the kernel moves the ranges. Raises OSError, UnsafeKeyError."""
+        file = self._new(key)
+        try:
+            for piece in ranges.joined(pieces):
+                if isinstance(piece, Range):
+                    ranges.move(piece, file)
+                else:
+                    ranges.write(file, piece)
+        finally:
+            os.close(file)
+
+    def _new(self, key: str) -> int:
+        """An open file for a key."""
         folder = safe_key(key).rpartition("/")[0]
         if folder not in self._made:
             self._make(folder)
-        file = os.open(f"{self._real}/{key}", _NEW, 0o666)
-        try:
-            written = os.write(file, data)
-            while written < len(data):  # the kernel takes at most 2 GiB at a time
-                written += os.write(file, memoryview(data)[written:])
-        finally:
-            os.close(file)
+        return os.open(f"{self._real}/{key}", _NEW, 0o666)
 
     def _make(self, folder: str) -> None:
         parent = folder.rpartition("/")[0]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from nczarr.stores.base import next_segments, safe_key
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, next_segments, safe_key
 
 
 class MemoryStore:
@@ -24,6 +25,14 @@ class MemoryStore:
     def put(self, key: str, data: bytes) -> None:
         """Set a key."""
         self.content[safe_key(key)] = data
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Set a key to pieces, one behind the other. Raises OSError."""
+        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
+
+    def locate(self, key: str) -> Range | None:
+        """None: nothing is in a file."""
+        return None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
@@ -56,6 +65,10 @@ class MeasuringStore(MemoryStore):
             super().put(key, data)
         else:
             self.sizes[safe_key(key)] = len(data)
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Measure a key of data."""
+        self.sizes[safe_key(key)] = sum(piece.length if isinstance(piece, Range) else len(piece) for piece in pieces)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted, the measured ones among them."""

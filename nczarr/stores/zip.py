@@ -11,16 +11,17 @@ import errno
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nczarr.stores.base import UnsafeKeyError, next_segments, safe_key
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, UnsafeKeyError, next_segments, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
-    from zipfile import ZipFile
+    from zipfile import ZipFile, ZipInfo
 
 LARGEST_ENTRY = 1 << 32
 """Bytes that one entry of somebody else's archive may inflate to."""
@@ -30,6 +31,7 @@ LONGEST_NAME = 0xFFFF
 
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
+LOCAL_HEADER, ENCRYPTED = 30, 1
 
 _DOCUMENTS = frozenset({".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr", "zarr.json"})
 """Documents of which the root of every store has one."""
@@ -101,9 +103,26 @@ class ZipStore:
         """The next segments of all keys that begin with `prefix`."""
         return self._index.get(prefix, [])
 
+    def locate(self, key: str) -> Range | None:
+        """Where an entry that is not compressed lies in the archive. Raises OSError, UnsafeKeyError."""
+        info = self._archive.NameToInfo.get(self._folder + safe_key(key))
+        if info is None or info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
+            return None
+        with open(self.path, "rb") as file:
+            file.seek(info.header_offset)
+            header = file.read(LOCAL_HEADER)
+        if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+            return None
+        name, extra = struct.unpack_from("<HH", header, 26)
+        return Range(os.path.abspath(self.path), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
+
     def put(self, key: str, data: bytes) -> None:
         """Raises OSError: the store is read-only."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Raises OSError: the store is read-only."""
+        self.put(key, b"")
 
     def finish(self) -> None:
         """Nothing to finish."""
@@ -145,13 +164,29 @@ class ZipTarget:
 
     def put(self, key: str, data: bytes) -> None:
         """Append an entry. Raises OSError, FileExistsError if the key was put before, UnsafeKeyError."""
+        self._archive.writestr(self._entry(key), data)
+
+    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+        """Append an entry, some megabytes at a time. Raises OSError, FileExistsError, UnsafeKeyError."""
+        entry = self._entry(key)
+        entry.file_size = sum(piece.length if isinstance(piece, Range) else len(piece) for piece in pieces)
+        with self._archive.open(entry, "w") as out:
+            for piece in pieces:
+                for data in ranges.pieces(piece) if isinstance(piece, Range) else (piece,):
+                    out.write(data)
+
+    def locate(self, key: str) -> Range | None:
+        """None: the archive is not finished."""
+        return None
+
+    def _entry(self, key: str) -> ZipInfo:
         from zipfile import ZipInfo
 
         if safe_key(key) in self._archive.NameToInfo:
             raise FileExistsError(f"{key} was written before")
         entry = ZipInfo(_name(key), FIRST_DATE)
         entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
-        self._archive.writestr(entry, data)
+        return entry
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""

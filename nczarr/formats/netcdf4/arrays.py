@@ -22,7 +22,7 @@ from nczarr.ast import UserType
 from nczarr.data.blocks import linear_block, region_of
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
-from nczarr.data.source import Index, Layout, Manifest, Parts, Selection, numpy_dtype
+from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
@@ -151,7 +151,7 @@ class BlockIndex(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StoredPart:
+class StoredPart(Computed):
     """One part of a stored variable as an array source."""
 
     variable: StoredVariable
@@ -166,15 +166,6 @@ class StoredPart:
 
     def _ragged_length(self) -> int:
         return self.variable.index.starts[self.part.path][-1]
-
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: values come through the library."""
-        return None
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        """None: values come through the library."""
-        return None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""

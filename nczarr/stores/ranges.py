@@ -1,0 +1,132 @@
+"""Ranges of files: read, and moved into other files by the kernel where it can.
+
+Files stay open for the next range, a few of them in each thread's turn; whoever reads much from one asks for its
+ranges in order, so that neighbours become one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from threading import Lock
+
+from nczarr.stores.base import Range
+
+OPEN_FILES = 32
+"""Files that stay open."""
+
+PIECE = 8 << 20
+"""Bytes that are held at once where the kernel cannot move them."""
+
+_NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
+"""What `copy_file_range` says where it does not work between two files."""
+
+
+class _Opened:
+    """A file open for reading, closed when nobody uses it any more."""
+
+    __slots__ = ("__weakref__", "number")
+
+    def __init__(self, path: str) -> None:
+        self.number = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
+class _Files:
+    """Open files by path, the most recent ones. A file that was replaced under its name is opened anew."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, tuple[tuple[int, int, int], _Opened]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, path: str) -> _Opened:
+        status = os.stat(path)
+        identity = status.st_dev, status.st_ino, status.st_mtime_ns
+        with self._lock:
+            known = self._files.get(path)
+            if known is not None and known[0] == identity:
+                self._files.move_to_end(path)
+                return known[1]
+            opened = _Opened(path)
+            self._files[path] = identity, opened
+            self._files.move_to_end(path)
+            while len(self._files) > OPEN_FILES:
+                self._files.popitem(last=False)
+            return opened
+
+
+_files = _Files()
+
+
+def read(place: Range) -> bytes:
+    """The bytes of a range. Raises OSError, also if the file ends before it does."""
+    return b"".join(pieces(place))
+
+
+def pieces(place: Range) -> Iterator[bytes]:
+    """The bytes of a range, `PIECE` at a time. Raises OSError."""
+    opened = _files.get(place.path)
+    at, end = place.offset, place.offset + place.length
+    while at < end:
+        data = os.pread(opened.number, min(PIECE, end - at), at)
+        if not data:
+            raise _cut(place)
+        yield data
+        at += len(data)
+
+
+def joined(parts: Sequence[bytes | Range]) -> list[bytes | Range]:
+    """The same bytes in fewer pieces: ranges that touch become one."""
+    found: list[bytes | Range] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, Range) and isinstance(last, Range) and part[:2] == (last.path, last.offset + last.length):
+            found[-1] = Range(last.path, last.offset, last.length + part.length)
+        else:
+            found.append(part)
+    return found
+
+
+def move(place: Range, target: int) -> None:
+    """Append a range to the open file `target`. Raises OSError."""
+    if place.length and not _moved_by_kernel(place, target):
+        for data in pieces(place):
+            write(target, data)
+
+
+def _moved_by_kernel(place: Range, target: int) -> bool:
+    """Whether the kernel could do it; nothing was written if it could not."""
+    if not hasattr(os, "copy_file_range"):
+        return False
+    opened = _files.get(place.path)
+    at, end = place.offset, place.offset + place.length
+    while at < end:
+        try:
+            count = os.copy_file_range(opened.number, target, end - at, at)
+        except OSError as error:
+            if at == place.offset and error.errno in _NOT_HERE:
+                return False
+            raise
+        if not count:
+            if at == place.offset:
+                return False  # some file systems say so of files that have bytes there
+            raise _cut(place)
+        at += count
+    return True
+
+
+def write(target: int, data: bytes | memoryview) -> None:
+    """Append bytes to an open file: the kernel takes at most 2 GiB at a time. Raises OSError."""
+    written = os.write(target, data)
+    while written < len(data):
+        written += os.write(target, memoryview(data)[written:])
+
+
+def _cut(place: Range) -> OSError:
+    text = f"the file ends before byte {place.offset + place.length}, to which its own directory refers"
+    return OSError(errno.EIO, text, place.path)
