@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from nczarr.diagnostics import Report
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
+    from nczarr.passes.planned import Planned
     from nczarr.stores.base import Store
 
 
-def store(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
-    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all.
+def store(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Planned | None:
+    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all; returns the plan.
 
-    False: an error stands in the report, and no target.
+    None: an error stands in the report, and no target.
 
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
@@ -28,16 +29,16 @@ def store(checked: Checked, path: str, form: Format, report: Report, options: Op
 
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
-        return False
+        return None
     target = _target(path, overwrite=options.overwrite)
     try:
         fill(planned, target, report)
         if report.errors:
-            return False
+            return None
         target.finish()
     finally:
         target.abort()
-    return True
+    return planned
 
 
 def _target(path: str, *, overwrite: bool) -> Store:
