@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from nczarr.source import NOWHERE, Span
+
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
@@ -60,3 +62,42 @@ class Options(NamedTuple):
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""
         return loss in self.allow_loss or "all" in self.allow_loss
+
+
+class Extent(NamedTuple):
+    """What a section takes along one dimension: indices from `first` to `last`, which is one of them if the stride
+    meets it.
+    """
+
+    first: int
+    last: int
+    stride: int = 1
+    span: Span = NOWHERE
+
+
+class Section(NamedTuple):
+    """A part of one variable.
+
+    `path`: the names that lead to it, as they are meant; `absolute`: from the root. `extents`: one a dimension, None
+    for the whole of it; None for the whole variable.
+    """
+
+    path: tuple[str, ...]
+    absolute: bool = False
+    extents: tuple[Extent | None, ...] | None = None
+    span: Span = NOWHERE
+
+
+class Subset(NamedTuple):
+    """Which part of a dataset is wanted: names of variables and groups, simple or from the root, and sections.
+
+    With neither variables nor groups everything is wanted.
+    """
+
+    variables: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for at all."""
+        return bool(self.variables or self.groups or self.sections)

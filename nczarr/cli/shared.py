@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
+    "clashing-targets": MISUSED,
+    "bad-url": MISUSED,
+    "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
     "missing-library": UNREACHABLE,
 }

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
+    from nczarr.data.counts import Counts
     from nczarr.diagnostics import Report
-    from nczarr.link.counts import Counts
     from nczarr.link.run import Watcher
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 def store(
     checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
-) -> Counts | None:
+) -> tuple[Planned, Counts] | None:
     """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all.
 
-    None: an error stands in the report, and no target. `watch` is told of bytes as they are written.
+    Returns the plan and what was moved; None: an error stands in the report, and no target. `watch` is told of bytes as
+    they are written.
 
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
@@ -41,7 +42,7 @@ def store(
         target.finish()
     finally:
         target.abort()
-    return counts
+    return planned, counts
 
 
 def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:

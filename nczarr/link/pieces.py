@@ -13,10 +13,10 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from nczarr.data.counts import Route
 from nczarr.data.crc32c import crc32c
 from nczarr.data.source import ArraySource, Index
 from nczarr.link.encode import chunk_bytes
-from nczarr.link.route import Route
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Range
 

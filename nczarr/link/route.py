@@ -1,21 +1,14 @@
 """Which way the data of one part take from source to target (DESIGN §6).
 
-Ways, cheapest first: `nothing` (the target's fill value says it all), `fill` (chunks of nothing but fill, written
-because the target declares none), `copy` (encoded chunks move as they are), `gather` (plain elements move into other
-chunks), `transcode` (the same chunks by other codecs), `rechunk` (other chunks), `encode` (values that lie in no
-chunks: of a text, in memory, behind a library). A way is that of most chunks: one that cannot be copied because a
-filter left it alone is made anew.
+A way is that of most chunks: one that cannot be copied because a filter left it alone is made anew.
 """
 
 from __future__ import annotations
 
-from typing import Literal
-
+from nczarr.data.counts import Route
 from nczarr.data.matching import matches, plain
 from nczarr.data.source import ArraySource, Computed
 from nczarr.passes.planned import Target
-
-Route = Literal["nothing", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
 
 
 def route(source: ArraySource | None, target: Target) -> Route:

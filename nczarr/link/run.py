@@ -13,10 +13,10 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
+from nczarr.data.counts import Counts
 from nczarr.data.source import Index
 from nczarr.diagnostics import Report
 from nczarr.link import regions
-from nczarr.link.counts import Counts
 from nczarr.link.crew import Crew, Task
 from nczarr.link.pieces import Made, chunks_of_shard, made, shard
 from nczarr.link.route import grid

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.data.blocks import region_of
+from nczarr.data.counts import Route
 from nczarr.data.source import ArraySource, Index, Selection, itemsize
-from nczarr.link.route import Route, grid, route
+from nczarr.link.route import grid, route
 from nczarr.passes.planned import Planned, Target
 
 TEXT = 64

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
+from nczarr.data.counts import Counts
 from nczarr.data.source import ArraySource, Layout
 from nczarr.diagnostics import Report
 from nczarr.link import regions
-from nczarr.link.counts import Counts
 from nczarr.link.run import fill, oversized
 from nczarr.link.tasks import arrays
 from nczarr.options import Options

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from nczarr.link.route import Route
+Route = Literal["nothing", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
+"""The ways of data, cheapest first (DESIGN §6): `nothing` (the target's fill value says it all), `fill` (chunks of
+nothing but fill, written because the target declares none), `copy` (encoded chunks move as they are), `gather` (plain
+elements move into other chunks), `transcode` (the same chunks by other codecs), `rechunk` (other chunks), `encode`
+(values that lie in no chunks: of a text, in memory, behind a library).
+"""
 
 
 class Count(NamedTuple):
