@@ -16,9 +16,12 @@ from nczarr.data.parts import Types, is_fixed, size
 from nczarr.data.source import ArraySource, Index, Parts, Selection
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
+from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
-from nczarr.formats.netcdf4.sources import Unwritten
+from nczarr.formats.netcdf4.moving import ChunkWriter
+from nczarr.formats.netcdf4.objects import DatasetInfo
+from nczarr.formats.netcdf4.sources import Unwritten, in_order, little
 from nczarr.passes.checked import Checked
 from nczarr.passes.fills import default_fill
 from nczarr.passes.hdf5_losses import measures
@@ -28,13 +31,18 @@ SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""
 
 
-def write_data(lib: Library, planned: Planned, ids: Ids) -> None:
-    """Write every variable that has values, then see to it that unlimited dimensions have their lengths."""
+def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter | None) -> None:
+    """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
+
+    `chunks`: takes variables whose chunks need not go through the library.
+    """
     checked = planned.checked
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            _Writer(lib, path, variable, planned, ids).write(parts)
+            writer = _Writer(lib, path, variable, planned, ids)
+            if chunks is None or not writer.write_chunks(parts, chunks):
+                writer.write(parts)
     for path, dimension in checked.dimensions.items():
         group = ids.groups[names.parent(path)]
         if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
@@ -47,12 +55,28 @@ class _Writer:
         self.lib = lib
         self.group = ids.groups[names.parent(path)]
         self.number = ids.variables[path]
+        self.path = path
         self.variable = variable
+        self.quantized = planned.storage[path].quantize is not None
         self.type = variable.type
         self.types = checked.types
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
         self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
+
+    def write_chunks(self, parts: Parts, chunks: ChunkWriter) -> bool:
+        """Write an array of chunks without the library; False: it has to do it."""
+        if self.chunks is None or self.quantized or not is_fixed(self.type, self.types):
+            return False
+        source, group = parts[""], names.split(names.parent(self.path))
+
+        def alike(info: DatasetInfo) -> bool:
+            fill = source.layout.fill
+            if info.dtype is None or info.fill is None or fill is None or self.variable.storage.no_fill:
+                return self._fills_alike(source)
+            return in_order(info.fill, info.dtype, little(info.dtype)) == fill
+
+        return chunks.write(group, self.variable.name, source, alike)
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -93,7 +117,8 @@ class _Writer:
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
         count = sizes([part.stop - part.start for part in region])
-        self.lib.put_vara(self.group, self.number, start, count, values.address)
+        with LOCK:
+            self.lib.put_vara(self.group, self.number, start, count, values.address)
 
 
 def every_index(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
