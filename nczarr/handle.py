@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nczarr.passes.checked import Checked
-    from nczarr.stores.base import Store
 
 
 class DatasetHandle:
@@ -185,10 +184,13 @@ def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None =
 
 
 def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
-    from nczarr import registry
+    from nczarr import pipeline, registry
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    return _read(Source(name, data), kind, registry.named(format_name))
+    report = Report()
+    return _handle(
+        pipeline.read(Source(name, data), report, options_from(kind=kind), registry.named(format_name)), report
+    )
 
 
 def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> DatasetHandle:
@@ -196,18 +198,14 @@ def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> Da
 
     What of a store cannot be read is left out, and said in the handle's `diagnostics`.
     """
-    from nczarr.stores.opening import open_path
-
-    return _read(
-        open_path(os.fspath(path)), kind, None, options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
-    )
-
-
-def _read(source: Source | Store, kind: str | None, form: Any, options: Options | None = None) -> DatasetHandle:
     from nczarr import pipeline
 
     report = Report()
-    checked = pipeline.read(source, report, options or options_from(kind=kind), form)
+    options = options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
+    return _handle(pipeline.read_path(os.fspath(path), report, options), report)
+
+
+def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
     if checked is None or report.errors:
         raise CompileError(report.sorted())
     return DatasetHandle(checked, report.sorted())

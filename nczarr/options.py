@@ -10,12 +10,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from nczarr.source import NOWHERE, Span
+
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 
 DEFAULT_MAX_SIZE = 16 << 30
 """Bytes that the variables of a netCDF file may declare in all, unless the run allows more."""
+
+
+DEFAULT_MEMORY = 1 << 30
+"""Bytes of decoded chunks under way."""
 
 
 class Options(NamedTuple):
@@ -27,6 +33,7 @@ class Options(NamedTuple):
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them.
 
+    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -49,7 +56,48 @@ class Options(NamedTuple):
     name: str | None = None
     max_size: int = DEFAULT_MAX_SIZE
     verbose: bool = False
+    memory: int = DEFAULT_MEMORY
+    workers: int | None = None
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""
         return loss in self.allow_loss or "all" in self.allow_loss
+
+
+class Extent(NamedTuple):
+    """What a section takes along one dimension: indices from `first` to `last`, which is one of them if the stride
+    meets it.
+    """
+
+    first: int
+    last: int
+    stride: int = 1
+    span: Span = NOWHERE
+
+
+class Section(NamedTuple):
+    """A part of one variable.
+
+    `path`: the names that lead to it, as they are meant; `absolute`: from the root. `extents`: one a dimension, None
+    for the whole of it; None for the whole variable.
+    """
+
+    path: tuple[str, ...]
+    absolute: bool = False
+    extents: tuple[Extent | None, ...] | None = None
+    span: Span = NOWHERE
+
+
+class Subset(NamedTuple):
+    """Which part of a dataset is wanted: names of variables and groups, simple or from the root, and sections.
+
+    With neither variables nor groups everything is wanted.
+    """
+
+    variables: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for at all."""
+        return bool(self.variables or self.groups or self.sections)

@@ -9,15 +9,23 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from nczarr import names, registry
 from nczarr.capabilities import Format
+from nczarr.conversion import Conversion
+from nczarr.data.counts import Counts
 from nczarr.diagnostics import Report
-from nczarr.options import Options
+from nczarr.options import Options, Subset
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Observer
+from nczarr.passes.planned import Planned
 from nczarr.source import Source
 from nczarr.stores.base import Store
+from nczarr.stores.url import BadURLError, Location, location
+
+Written: TypeAlias = tuple[Planned, Counts]
+"""The plan of a finished target, and what was moved."""
 
 
 def read(
@@ -49,16 +57,97 @@ def _detected(source: Source | Store) -> Format | None:
     return registry.detect_store(source)
 
 
-def target(path: str, name: str | None, report: Report) -> Format | None:
-    """The format of a target: the one named, else the one that its suffix tells."""
-    form = registry.named(name) if name else registry.for_target(path.rstrip("/"))
-    if form is not None and form.writable:
+def read_path(
+    path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
+) -> Checked | None:
+    """The checked dataset at a path or `file://` URL, in the format of this name if one is given.
+
+    Raises OSError if it is out of reach.
+    """
+    from nczarr.stores.opening import open_path
+
+    place = located(path, report)
+    if place is None:
+        return None
+    source = open_path(path)
+    asked = name or ("zarr2" if "zarr" in place.modes else None)
+    form = source_format(source, asked, report) if asked else None
+    if asked and form is None:
+        return None
+    return read(source, report, options, form, observe)
+
+
+def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
+    """The format of a source that was named; None, and an error, if the source cannot be in it."""
+    form = registry.named(name)
+    if form is None or form.read is None:
+        readable = ", ".join(row.name for row in registry.formats() if row.read)
+        text = f"format `{name}` cannot be read" if form else f"there is no format `{name}`"
+        report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
+        return None
+    if (form.holds is None) == isinstance(source, Source):
         return form
-    what = f"format `{name}`" if name else f"the suffix of `{path}`"
-    writable = ", ".join(row.name for row in registry.formats() if row.writable)
-    text = f"{what} names no format that can be written"
-    report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+    what, wanted = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
+    place = source.name if isinstance(source, Source) else source.path
+    report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {wanted}")
     return None
+
+
+def located(text: str, report: Report) -> Location | None:
+    """The place that a path or URL names; None, and an error, if it is none."""
+    try:
+        return location(text)
+    except BadURLError as error:
+        report.error("bad-url", f"`{text}`: {error}")
+        return None
+
+
+def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+    """The part of a dataset that is wanted; None if an error stands in the report."""
+    if not wanted:
+        return checked
+    from nczarr.passes.subset import subset
+
+    return subset(checked, wanted, report)
+
+
+def target(path: str, name: str | None, report: Report) -> Format | None:
+    """The format of a target: the one named, else the one that a URL's modes or the suffix tell."""
+    place = located(path, report)
+    if place is None:
+        return None
+    name = name or place.format
+    form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
+    if form is None or not form.writable:
+        what = f"format `{name}`" if name else f"the suffix of `{place.path}`"
+        writable = ", ".join(row.name for row in registry.formats() if row.writable)
+        text = f"{what} names no format that can be written"
+        report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+        return None
+    unmet = _unmet_mode(place, form)
+    if unmet is not None:
+        report.error("bad-url", f"`{path}`: {unmet}")
+    return form if unmet is None else None
+
+
+def _unmet_mode(place: Location, form: Format) -> str | None:
+    """Which mode of a target's URL cannot be kept, and why; None if all can."""
+    if place.modes and not form.emit:
+        return f"modes are for stores, and format `{form.name}` is a file"
+    for mode, why in (
+        ("s3", "the mode `s3` is for buckets, and this is a path"),
+        ("noxarray", "the mode `noxarray` would lose the names of dimensions"),
+    ):
+        if mode in place.modes:
+            return why
+    archive = place.path.lower().endswith(".zip")
+    if "zip" in place.modes and not archive:
+        return "with the mode `zip` the name of an archive ends in `.zip`"
+    return (
+        "with the mode `file` the name of a folder does not end in `.zip`"
+        if "file" in place.modes and archive
+        else None
+    )
 
 
 def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
@@ -92,33 +181,49 @@ def rehearse(checked: Checked, report: Report, options: Options) -> None:
         plan(checked, *settled, report)
 
 
-def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
-    """Write a dataset to a new target, whole or not at all. False: an error stands in the report, and no target.
+def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
+    """Write a dataset to a new target, whole or not at all, and say what was done.
 
+    None: an error stands in the report, and no target.
     Raises OSError where the file system refuses.
     """
-    path = path.rstrip("/") or path
+    place = located(path, report)
+    if place is None:
+        return None
+    path = place.path.rstrip("/") or place.path
     if not _is_free(path, form, report, options):
-        return False
-    settled = settle(checked, form, report, options)
+        return None
+    settled = settle(
+        checked, form, report, options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
+    )
     if settled is None:
-        return False
+        return None
     form, options = settled
     if form.emit:
         from nczarr.link import store
 
-        return store(checked, path, form, report, options)
-    if form.build:
-        return _build(checked, path, form, report, options)
-    from nczarr.stores.single import replacing
+        written = store(checked, path, form, report, options)
+    elif form.build:
+        written = _build(checked, path, form, report, options)
+    else:
+        written = _write_text(checked, path, form, report, options)
+    return None if written is None else conversion(path, form, *written)
 
-    pieces = text(checked, form, report, options)
-    if pieces is None:
-        return False
-    with replacing(path) as file:
-        for piece in pieces:
-            file.write(piece)
-    return True
+
+def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Conversion:
+    """What was done, in numbers."""
+    return Conversion(
+        path,
+        form.name,
+        len(planned.checked.variables),
+        planned.losses,
+        copied_chunks=counts["copy"].chunks,
+        gathered_chunks=counts["gather"].chunks,
+        transcoded_chunks=counts["transcode"].chunks,
+        rechunked_chunks=counts["rechunk"].chunks,
+        encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        bytes=counts.total.size,
+    )
 
 
 def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
@@ -138,31 +243,51 @@ def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     return True
 
 
-def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> bool:
+def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
     from nczarr.passes.plan import plan
     from nczarr.stores.single import beside
 
     planned = plan(checked, form, options, report)
     if planned is None or report.errors or form.build is None:
-        return False
+        return None
     with beside(path) as unfinished:
         place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
-        done: bool = registry.load(form.build)(planned, place, report)
-        if not done:
+        counts: Counts | None = registry.load(form.build)(planned, place, report)
+        if counts is None:
             unfinished.discard()
-    return done
+    return None if counts is None else (planned, counts)
 
 
-def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
+def _write_text(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
+    from nczarr.stores.single import replacing
+
+    planned = _planned_text(checked, form, report, options)
+    if planned is None:
+        return None
+    with replacing(path) as file:
+        for piece in _pieces(planned, report):
+            file.write(piece)
+    return planned, Counts()
+
+
+def _planned_text(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
     from nczarr.passes.plan import plan
 
     found = registry.load(form.losses)(checked, options) if form.losses else ()
     planned = plan(checked, form, options, report, found)
-    if planned is None or report.errors or form.write is None:
-        return None
-    pieces: Iterator[bytes] = registry.load(form.write)(planned, report, options)
+    return planned if not report.errors else None
+
+
+def _pieces(planned: Planned, report: Report) -> Iterator[bytes]:
+    assert planned.form.write is not None
+    pieces: Iterator[bytes] = registry.load(planned.form.write)(planned, report, planned.options)
     return pieces
+
+
+def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
+    planned = _planned_text(checked, form, report, options)
+    return None if planned is None or form.write is None else _pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -205,6 +330,8 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
 
 def _is_there(checked: Checked, options: Options, report: Report) -> bool:
     """Whether the dataset has every variable and group that the options name; what it has not is reported."""
+    from nczarr.passes.subset_names import unmatched
+
     before = report.errors
     for what, asked, known in (
         ("variable", options.variables, checked.variables),
@@ -212,9 +339,6 @@ def _is_there(checked: Checked, options: Options, report: Report) -> bool:
     ):
         simple = {names.last(fqn) for fqn in known if fqn != "/"}
         for name in asked:
-            if name in known or name in simple:
-                continue
-            meant = names.closest(name, [*simple, *known])
-            helps = [f"did you mean `{meant}`?"] if meant else []
-            report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=helps)
+            if name not in known and name not in simple:
+                unmatched(what, name, known, report)
     return report.errors == before

@@ -29,6 +29,7 @@ LAYERS: dict[str, int] = {
     "nczarr.capabilities": 1,
     "nczarr.options": 1,
     "nczarr.kinds": 1,
+    "nczarr.conversion": 2,
     "nczarr.syntax": 2,
     "nczarr.passes": 2,
     "nczarr.data": 2,
@@ -59,7 +60,19 @@ SIBLINGS = {
 }
 """Formats that may import another: (who, whom)."""
 
-LAZY = {"numpy", "numcodecs", "rich", "netCDF4", "h5py", "zarr", "xarray", "tensorstore", "hypothesis", "fsspec"}
+LAZY = {
+    "numpy",
+    "numcodecs",
+    "rich",
+    "netCDF4",
+    "h5py",
+    "zarr",
+    "xarray",
+    "tensorstore",
+    "hypothesis",
+    "fsspec",
+    "lark",
+}
 """Packages that cost too much to be imported at the top of a module (PERFORMANCE, start-up)."""
 
 

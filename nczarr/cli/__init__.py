@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "compile": ("nczarr.cli.compile", "compile CDL, the notation or an AST to a store or file"),
+    "convert": ("nczarr.cli.convert", "convert datasets from any format to any other"),
     "dump": ("nczarr.cli.dump", "print a dataset as text"),
     "check": ("nczarr.cli.check", "print what is wrong with datasets, and nothing else"),
     "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),

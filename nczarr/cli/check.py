@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from nczarr.cli.inputs import open_input
+from nczarr.cli.inputs import read_input
 from nczarr.cli.shared import Messages, command, kind
 from nczarr.options import Options
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     def check(path: str) -> None:
         from nczarr import pipeline
 
-        checked = pipeline.read(open_input(path), messages.report, options)
+        checked = read_input(path, messages.report, options)
         if checked is not None and options.kind is not None and not messages.report.errors:
             pipeline.rehearse(checked, messages.report, options)
 

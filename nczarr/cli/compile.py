@@ -6,10 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import open_input
-from nczarr.cli.shared import Messages, command, kind, loss, size
+from nczarr.cli.inputs import read_input
+from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
-from nczarr.options import DEFAULT_MAX_SIZE, Options
+from nczarr.cli.targets import add_target_options, options_of
+from nczarr.options import Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -22,104 +23,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("schema", metavar="SCHEMA", help="CDL, notation or AST JSON; - is standard input")
     made.add_argument("-o", "--output", metavar="OUT", help="the target; - is standard output (texts only)")
-    made.add_argument("--to", metavar="FORMAT", help="format of the target (default: by its suffix, else nczarr)")
-    made.add_argument(
-        "-k", "--kind", type=kind, metavar="KIND", help="kind of netCDF file: nc3 nc6 nc5 nc4 nc7, or 1 … 5"
-    )
-    made.add_argument(
-        "--chunks",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="chunk lengths: time=1,lat=100 by dimension, /g1/temp=1,12 for one variable",
-    )
-    made.add_argument(
-        "--shards",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="auto, none (default), or shard lengths as for --chunks (Zarr v3)",
-    )
-    made.add_argument(
-        "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
-    )
-    made.add_argument(
-        "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
-    )
-    made.add_argument(
-        "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
-    )
-    made.add_argument(
-        "--max-size",
-        type=size,
-        default=DEFAULT_MAX_SIZE,
-        metavar="SIZE",
-        help="bytes that a netCDF file may declare (16GiB)",
-    )
-    made.add_argument("--overwrite", action="store_true", help="replace a target that exists")
-    made.add_argument(
-        "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
-    )
+    add_target_options(made, to="format of the target (default: by its suffix, else nczarr)")
     made.add_argument("--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return made
-
-
-def options_of(arguments: argparse.Namespace) -> Options:
-    """The run's options. Raises ValueError for a chunk, shard or codec specification that is none."""
-    return Options(
-        kind=arguments.kind,
-        chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
-        shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
-        codecs=dict(map(codec_pair, arguments.codec)),
-        consolidated=arguments.consolidated,
-        char_netcdf=arguments.char == "netcdf",
-        overwrite=arguments.overwrite,
-        allow_loss=frozenset(arguments.allow_loss),
-        max_size=arguments.max_size,
-        special=True,  # a text target loses nothing of the storage
-        verbose=arguments.verbose,
-    )
-
-
-def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for anything else."""
-    return _length_pairs(f"--chunks {spec}", spec)
-
-
-def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
-    """Shard lengths by name as `chunk_pairs`, or `auto` or `none`, for a variable or (`""`) for all."""
-    name, _, word = spec.rpartition("=")
-    if word in ("auto", "none") and (not name or name.startswith("/")):
-        return [(name, word)]
-    if "=" not in spec:
-        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
-    return [*_length_pairs(f"--shards {spec}", spec)]
-
-
-def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
-    if spec.startswith("/"):
-        name, _, lengths = spec.rpartition("=")
-        pairs = [(name, tuple(_length(length, option) for length in lengths.split(",")))]
-    else:
-        split = [item.rpartition("=") for item in spec.split(",")]
-        pairs = [(name, (_length(length, option),)) for name, _, length in split]
-    if not all(name for name, _ in pairs):
-        raise ValueError(f"{option}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
-    return pairs
-
-
-def _length(text: str, option: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"{option}: `{text}` is no positive number")
-    return int(text)
-
-
-def codec_pair(spec: str) -> tuple[str, str]:
-    """FQN of a variable (empty: all) and the codec specification behind it."""
-    name, equals, codec = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
-    if not (equals and codec):
-        raise ValueError(f"--codec {spec}: write CODEC or /VARIABLE=CODEC")
-    return name, codec
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,7 +48,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     if form is None:
         return
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None
-    checked = pipeline.read(open_input(arguments.schema), report, options, observe=looker)
+    checked = read_input(arguments.schema, report, options, observe=looker)
     if looker is not None:
         looker.check()
     elif checked is not None and not report.errors and not shown:

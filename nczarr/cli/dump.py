@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.inputs import open_input
+from nczarr.cli.inputs import read_input
 from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr import pipeline
 
-    checked = pipeline.read(open_input(arguments.source), messages.report, options)
+    checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
         return
     write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())

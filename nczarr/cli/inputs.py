@@ -1,22 +1,39 @@
-"""Sources as the command line names them: a path, or `-` for standard input."""
+"""Sources as the command line names them: a path, a `file://` URL, or `-` for standard input."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from nczarr.source import Source
-from nczarr.stores.base import Store
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics import Report
+    from nczarr.options import Options
+    from nczarr.passes.checked import Checked, Observer
 
 STDIN = "<stdin>"
 
 
-def open_input(path: str) -> Source | Store:
-    """The file or store at a path, or standard input read to its end. Raises OSError if it cannot be read."""
-    if path == "-":
-        try:
-            return Source(STDIN, sys.stdin.buffer.read())
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, STDIN) from error
-    from nczarr.stores.opening import open_path
+def read_input(
+    path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
+) -> Checked | None:
+    """The checked dataset behind a source, in the format of this name if one is given; None if an error was found.
 
-    return open_path(path)
+    Raises OSError if it cannot be read.
+    """
+    from nczarr import pipeline
+
+    if path != "-":
+        return pipeline.read_path(path, report, options, name, observe)
+    source = standard_input()
+    form = pipeline.source_format(source, name, report) if name else None
+    return None if name and form is None else pipeline.read(source, report, options, form, observe)
+
+
+def standard_input() -> Source:
+    """Standard input, read to its end. Raises OSError."""
+    try:
+        return Source(STDIN, sys.stdin.buffer.read())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, STDIN) from error

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
+    "clashing-targets": MISUSED,
+    "bad-url": MISUSED,
+    "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
     "missing-library": UNREACHABLE,
 }
@@ -60,6 +63,13 @@ def size(text: str) -> int:
     power = " KMGTPE".index(prefix.upper()) if prefix else 0
     unit = 1024 if binary else 1000
     return int(number) * int(unit**power)
+
+
+def workers(text: str) -> int:
+    """A number of threads. Raises ArgumentTypeError for anything else."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads, 1 to 1024")
+    return int(text)
 
 
 def loss(text: str) -> str:

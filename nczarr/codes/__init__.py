@@ -6,7 +6,7 @@ is reported with exactly its code; the source uses no code that is not declared 
 
 from __future__ import annotations
 
-from nczarr.codes import classic, files, lexical, losses, names, storage, stores, syntax, targets, values
+from nczarr.codes import classic, files, lexical, losses, names, storage, stores, subsets, syntax, targets, values
 from nczarr.codes.code import Code
 
 PARTS = {
@@ -16,6 +16,7 @@ PARTS = {
     "Values": values,
     "Storage and special attributes": storage,
     "Stores that are read": stores,
+    "Parts of datasets": subsets,
     "Kinds of file and targets": targets,
     "Losses": losses,
     "Classic netCDF files": classic,

@@ -26,4 +26,18 @@ CODES = (
         "",
         "Report it with the input, or the smallest part of it that fails, and with what `--verbose` prints.",
     ),
+    Code(
+        "bad-url",
+        ERROR,
+        "A URL names no file, or a mode that there is not, or one that the target cannot have. Exit status 2.",
+        "$ nczarr check file:///t.zarr#mode=nczar\n",
+        "Write a path, or `file:///path#mode=…` with the modes of the netCDF library.",
+    ),
+    Code(
+        "clashing-targets",
+        ERROR,
+        "Several sources of one command would become targets of one name. Nothing was written. Exit status 2.",
+        "$ nczarr convert a/t.nc b/t.nc out\n",
+        "Convert one of them to a target of its own.",
+    ),
 )

@@ -31,7 +31,7 @@ CODES = (
     Code(
         "unmatched-name",
         ERROR,
-        "`-v` or `-g` names no variable or group of the dataset.",
+        "`-v` or `--var`, `-g` or `--group` names no variable or group of the dataset.",
         "$ nczarr dump - -v temp\nnetcdf t {\nvariables:\n  int time ;\n}\n",
         "Correct the name, or give its path: `/g/temp`.",
     ),

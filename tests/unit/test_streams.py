@@ -126,11 +126,13 @@ def test_odd_names_of_files(name: str, folder: Path, monkeypatch: pytest.MonkeyP
     assert Path(f"./{name}.zarr").is_dir()
 
 
-def test_a_path_is_no_url(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_sees_a_path_and_no_url(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    Path("file:").mkdir()
     assert run_command("compile", "ok.cdl", "--kind", "nc4", "-o", "file://t.nc").status == 0
-    assert Path("file:", "t.nc").is_file()
+    assert Path("t.nc").is_file()
+    Path("http:").mkdir()
+    assert run_command("compile", "ok.cdl", "--kind", "nc4", "-o", "./http://t.nc").status == 0
+    assert Path("http:", "t.nc").is_file()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")

@@ -1,0 +1,135 @@
+"""`nczarr convert SRC… DST`: any format → any other."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from nczarr.cli.inputs import read_input
+from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
+from nczarr.cli.shared import Messages, command
+from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.cli.targets import add_target_options, options_of
+from nczarr.options import Options, Subset
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `convert`."""
+    made = command(
+        "convert",
+        "Convert datasets from any format to any other. Of one source DST is the target; of several, a folder with a "
+        "target for each.",
+    )
+    made.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or `file://` URL; - is standard input")
+    made.add_argument("target", metavar="DST", help="the target; - is standard output (texts only)")
+    made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
+    add_target_options(made, to="format of the target (default: by its suffix)")
+    add_nccopy_options(made)
+    add_subset_options(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert each source; the status is the worst of all."""
+    try:
+        options = options_of(arguments)
+        chunks = dict(pair for spec in arguments.chunkspecs for pair in chunk_lengths(spec))
+        codec = codec_of(arguments.level, shuffle=arguments.shuffle)
+    except ValueError as error:
+        return misuse("convert", str(error))
+    codecs = options.codecs if codec is None else {"": codec, **options.codecs}
+    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
+    messages = Messages(arguments)
+    work = _Work(arguments, options, messages)
+    status = messages.guard(work.prepare, *work.conversions)
+    work.sum_up()
+    return status
+
+
+class _Work:
+    """The conversions of one command line."""
+
+    def __init__(self, arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+        self.arguments = arguments
+        self.options = options
+        self.messages = messages
+        self.subset: Subset | None = None
+        self.targets: dict[str, str] = {}
+        self.done: list[tuple[str, int, str]] = []
+        self.folder = arguments.target if len(arguments.sources) > 1 else None
+
+    @property
+    def conversions(self) -> list[Callable[[], None]]:
+        """One piece of work a source; none does anything if the preparation failed."""
+        return [partial(self.convert, path) for path in self.arguments.sources]
+
+    def prepare(self) -> None:
+        """Everything that can be wrong before a source is looked at."""
+        from nczarr.cli.destinations import destinations
+
+        report = self.messages.report
+        subset = subset_of(self.arguments, report)
+        targets = destinations(self.arguments.sources, self.arguments.target, self.arguments.to, report)
+        if subset is not None and targets is not None and not report.errors:
+            self.subset, self.targets = subset, targets
+
+    def convert(self, path: str) -> None:
+        """Convert one source."""
+        from nczarr import pipeline
+
+        report, target = self.messages.report, self.targets.get(path)
+        if target is None or self.subset is None:
+            return
+        form = pipeline.target("" if target == "-" else target, self.arguments.to, report)
+        if form is None:
+            return
+        if target == "-" and form.binary:
+            report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file"])
+            return
+        checked = read_input(path, report, self.options._replace(kind=None), self.arguments.form)
+        if checked is None or report.errors:
+            return
+        checked = pipeline.select(checked, self.subset, report)
+        if checked is None or report.errors:
+            return
+        if self.arguments.fixed:
+            from nczarr.passes.subset import fixed
+
+            checked = fixed(checked)
+        options = self.options._replace(chunks=whole_lengths(self.options.chunks, checked))
+        if target == "-":
+            write_product(pipeline.blocks(checked, form, report, options) or ())
+            return
+        made = self._make_folder()
+        conversion = pipeline.write(checked, target, form, report, options)
+        if conversion is not None:
+            self.done.append((conversion.target, conversion.variables, conversion.format))
+        elif made:
+            with suppress(OSError):  # something else put a file there
+                os.rmdir(made)
+
+    def _make_folder(self) -> str | None:
+        """Make the folder of several targets, as late as possible; its path if it was not there."""
+        if self.folder is None or os.path.isdir(self.folder):
+            return None
+        os.mkdir(self.folder)
+        return str(self.folder)
+
+    def sum_up(self) -> None:
+        """One line on what was done, for people."""
+        if self.arguments.quiet or self.arguments.message_format != "human" or not self.done:
+            return
+        variables = sum(count for _, count, _ in self.done)
+        forms = ", ".join(dict.fromkeys(form for _, _, form in self.done))
+        what = (
+            f"`{self.done[0][0]}`"
+            if self.folder is None
+            else f"{len(self.done)} of {len(self.arguments.sources)} in `{self.folder}`"
+        )
+        with suppress(OSError):
+            sys.stderr.write(f"{what}: {forms}, {variables} variable{'s' * (variables != 1)}\n")

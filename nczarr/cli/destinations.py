@@ -1,0 +1,75 @@
+"""Where the targets of `convert` go.
+
+Of one source, DST is the target. Of several, DST is a folder, made if it is not there, and each target has the name of
+its source with the suffix of the target's format: the one asked for with `--to`, else `.zarr` for files and texts,
+and `.nc` for stores. Two targets of one name are an error before anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nczarr.diagnostics import Report
+
+STORE, FILE = ".zarr", ".nc"
+"""Suffixes of targets of files and texts, and of stores."""
+
+
+def destinations(sources: list[str], target: str, to: str | None, report: Report) -> dict[str, str] | None:
+    """The target of each source; None if an error stands in the report."""
+    if len(sources) == 1:
+        return {sources[0]: target}
+    if os.path.lexists(target) and not os.path.isdir(target):
+        report.error("target-exists", f"`{target}` is no folder", helps=["several sources go into a folder"])
+        return None
+    suffix = _suffix_of(to, report) if to else None
+    if report.errors:
+        return None
+    found: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    for source in sources:
+        path = os.path.join(target, _stem(source) + (suffix or _suffix_for(source)))
+        if path in homes:
+            report.error(
+                "clashing-targets",
+                f"`{homes[path]}` and `{source}` would both become `{path}`",
+                helps=["convert one of them to a name of its own"],
+            )
+        homes.setdefault(path, source)
+        found[source] = path
+    return found if not report.errors else None
+
+
+def _suffix_of(name: str, report: Report) -> str:
+    """The suffix of a format's targets."""
+    from nczarr import pipeline
+
+    form = pipeline.target("", name, report)
+    if form is None:
+        return ""
+    return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE
+
+
+def _suffix_for(source: str) -> str:
+    """The suffix of a target for which no format is asked."""
+    from nczarr.stores.opening import is_store
+
+    return FILE if source != "-" and is_store(source) else STORE
+
+
+def _stem(source: str) -> str:
+    """The name of a source without its folder and without the suffix of a format."""
+    from nczarr import registry
+    from nczarr.stores.url import BadURLError, location
+
+    if source == "-":
+        return "stdin"
+    try:
+        path = location(source).path
+    except BadURLError:  # told when it is read
+        path = source
+    name = os.path.basename(path.rstrip("/")) or "root"
+    known = [suffix for form in registry.formats() for suffix in form.suffixes]
+    longest = max((suffix for suffix in known if name.lower().endswith(suffix)), key=len, default="")
+    stem = name[: len(name) - len(longest)] or name
+    return stem[: -len(STORE)] if longest == ".zip" and stem.lower().endswith(STORE) and stem != STORE else stem

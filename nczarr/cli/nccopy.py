@@ -1,0 +1,83 @@
+"""nccopy's spellings of chunks and compression: `-d N`, `-s`, `-c time/10,lat/20`, in the words of our options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nczarr import names
+
+if TYPE_CHECKING:
+    from nczarr.passes.checked import Checked
+
+WHOLE = 0
+"""Stands for the whole length of a dimension, which only the dataset tells."""
+
+
+def add_nccopy_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of nccopy that have other names here."""
+    group = parser.add_argument_group("as in nccopy")
+    group.add_argument("-d", dest="level", type=_level, metavar="N", help="deflate at level 1 … 9; 0: no codecs")
+    group.add_argument("-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d")
+    group.add_argument(
+        "-c",
+        dest="chunkspecs",
+        action="append",
+        default=[],
+        metavar="CHUNKSPEC",
+        help="chunk lengths: time/10,lat/20 by dimension (lon/ for the whole of it), /g1/temp:1,12 for one variable",
+    )
+    group.add_argument("-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed")
+
+
+def _level(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) == 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is no level; write 0 to 9")
+    return int(text)
+
+
+def codec_of(level: int | None, *, shuffle: bool) -> str | None:
+    """The codec specification of `-d` and `-s`; None if neither is given. Raises ValueError for `-s` alone."""
+    if not level:
+        if shuffle:
+            raise ValueError("-s: shuffling alone makes nothing smaller; give a level with `-d`, or `--codec shuffle`")
+        return None if level is None else "none"
+    return f"shuffle+zlib:{level}" if shuffle else f"zlib:{level}"
+
+
+def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Chunk lengths by name: `time/10,lat/`, `/g/v:1,12`. Raises ValueError for anything else."""
+    text = f"-c {spec}"
+    variable, colon, lengths = spec.rpartition(":")
+    if colon:
+        pair = (
+            variable if variable.startswith("/") else f"/{variable}",
+            tuple(_length(each, text) for each in lengths.split(",")),
+        )
+        if not variable:
+            raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
+        return [pair]
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for item in spec.split(","):
+        name, slash, length = item.rpartition("/")
+        if not (name and slash):
+            raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
+        found.append((name, (_length(length, text) if length else WHOLE,)))
+    return found
+
+
+def _length(text: str, option: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError(f"{option}: `{text}` is no positive number")
+    return int(text)
+
+
+def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> dict[str, tuple[int, ...]]:
+    """The chunk lengths with those of the dataset where a whole dimension is meant; the longest of that name counts."""
+    found = dict(chunks)
+    for name, lengths in chunks.items():
+        if lengths == (WHOLE,):
+            sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
+            found[name] = (max([1, *sizes]),)
+    return found

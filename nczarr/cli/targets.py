@@ -1,0 +1,115 @@
+"""Options of commands that make a target, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+
+from nczarr.cli.shared import kind, loss, size, workers
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
+
+
+def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
+    """Add the options that say how a target shall be; `to` is the help of `--to`."""
+    group = parser.add_argument_group("options of the target")
+    group.add_argument("--to", metavar="FORMAT", help=to)
+    group.add_argument(
+        "-k", "--kind", type=kind, metavar="KIND", help="kind of netCDF file: nc3 nc6 nc5 nc4 nc7, or 1 … 5"
+    )
+    group.add_argument(
+        "--chunks",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="chunk lengths: time=1,lat=100 by dimension, /g1/temp=1,12 for one variable",
+    )
+    group.add_argument(
+        "--shards",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="auto, none (default), or shard lengths as for --chunks (Zarr v3)",
+    )
+    group.add_argument(
+        "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
+    )
+    group.add_argument(
+        "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
+    )
+    group.add_argument(
+        "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
+    )
+    group.add_argument(
+        "--max-size",
+        type=size,
+        default=DEFAULT_MAX_SIZE,
+        metavar="SIZE",
+        help="bytes that a netCDF file may declare (16GiB)",
+    )
+    group.add_argument(
+        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"
+    )
+    group.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
+    group.add_argument("--overwrite", action="store_true", help="replace a target that exists")
+    group.add_argument(
+        "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
+    )
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The run's options. Raises ValueError for a chunk, shard or codec specification that is none."""
+    return Options(
+        kind=arguments.kind,
+        chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
+        shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
+        codecs=dict(map(codec_pair, arguments.codec)),
+        consolidated=arguments.consolidated,
+        char_netcdf=arguments.char == "netcdf",
+        overwrite=arguments.overwrite,
+        allow_loss=frozenset(arguments.allow_loss),
+        max_size=arguments.max_size,
+        memory=arguments.memory,
+        workers=arguments.workers,
+        special=True,  # a text target loses nothing of the storage
+        verbose=arguments.verbose,
+    )
+
+
+def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for anything else."""
+    return _length_pairs(f"--chunks {spec}", spec)
+
+
+def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
+    """Shard lengths by name as `chunk_pairs`, or `auto` or `none`, for a variable or (`""`) for all."""
+    name, _, word = spec.rpartition("=")
+    if word in ("auto", "none") and (not name or name.startswith("/")):
+        return [(name, word)]
+    if "=" not in spec:
+        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+    return [*_length_pairs(f"--shards {spec}", spec)]
+
+
+def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    if spec.startswith("/"):
+        name, _, lengths = spec.rpartition("=")
+        pairs = [(name, tuple(_length(length, option) for length in lengths.split(",")))]
+    else:
+        split = [item.rpartition("=") for item in spec.split(",")]
+        pairs = [(name, (_length(length, option),)) for name, _, length in split]
+    if not all(name for name, _ in pairs):
+        raise ValueError(f"{option}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+    return pairs
+
+
+def _length(text: str, option: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError(f"{option}: `{text}` is no positive number")
+    return int(text)
+
+
+def codec_pair(spec: str) -> tuple[str, str]:
+    """FQN of a variable (empty: all) and the codec specification behind it."""
+    name, equals, codec = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
+    if not (equals and codec):
+        raise ValueError(f"--codec {spec}: write CODEC or /VARIABLE=CODEC")
+    return name, codec

@@ -1,0 +1,30 @@
+"""What a conversion did: the value that `pipeline.write` and `nczarr.convert` return."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr.diagnostics import Diagnostic
+from nczarr.passes.planned import Loss
+
+
+class Conversion(NamedTuple):
+    """A finished target: where it is, the format that was chosen, and how many variables it has.
+
+    `losses`: what the target does not hold, all of them, value losses that were accepted among them.
+    The chunks, and their encoded `bytes`, by the way that they took: moved as they were, gathered out of uncompressed
+    ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no chunks.
+    `diagnostics`: warnings of the way here.
+    """
+
+    target: str
+    format: str
+    variables: int
+    losses: tuple[Loss, ...] = ()
+    copied_chunks: int = 0
+    gathered_chunks: int = 0
+    transcoded_chunks: int = 0
+    rechunked_chunks: int = 0
+    encoded_chunks: int = 0
+    bytes: int = 0
+    diagnostics: tuple[Diagnostic, ...] = ()

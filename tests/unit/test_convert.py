@@ -1,0 +1,185 @@
+"""`nczarr convert`: targets, names of targets, parts, nccopy's spellings, status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from tests.conftest import run_command
+
+TEXT = """netcdf t {
+dimensions:
+  time = UNLIMITED ;
+  lat = 4 ;
+  nv = 2 ;
+variables:
+  double time(time) ;
+    time:bounds = "time_bnds" ;
+  double time_bnds(time, nv) ;
+  float lat(lat) ;
+  float temp(time, lat) ;
+    temp:units = "K" ;
+data:
+  time = 0, 1, 2, 3, 4, 5 ;
+  time_bnds = 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6 ;
+  lat = 10, 20, 30, 40 ;
+  temp = 0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33, 40, 41, 42, 43, 50, 51, 52, 53 ;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.cdl").write_text(TEXT)
+    return tmp_path
+
+
+def convert(*arguments: str, status: int = 0) -> str:
+    done = run_command("convert", *arguments)
+    assert done.status == status, done.err
+    return done.err
+
+
+def test_one_source_and_a_summary(folder: Path) -> None:
+    assert convert("t.cdl", "t.nc") == "`t.nc`: netcdf3, 4 variables\n"
+    assert convert("t.nc", "t.zarr") == "`t.zarr`: nczarr, 4 variables\n"
+    assert convert("-q", "t.zarr", "u.nc", "--to", "netcdf") == ""
+    assert (folder / "t.nc").read_bytes() == (folder / "u.nc").read_bytes()
+
+
+def test_a_section_cuts_coordinates_and_their_bounds(folder: Path) -> None:
+    assert "warning" not in convert("t.cdl", "p.nc", "--section", "temp(1:5:2, 0:1)")
+    part = nczarr.open("p.nc")
+    assert part["temp"][...].tolist() == [[10, 11], [30, 31], [50, 51]]
+    assert part["time"][...].tolist() == [1, 3, 5]
+    assert part["time_bnds"][...].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert part["lat"][...].tolist() == [10, 20]
+    assert part.checked.dimensions["/time"].unlimited
+
+
+def test_an_index_alone_keeps_its_dimension(folder: Path) -> None:
+    convert("t.cdl", "p.cdl", "--var", "temp", "--section", "temp(:, 3)")
+    part = nczarr.open("p.cdl")
+    assert list(part) == ["/temp"]
+    assert part["temp"].shape == (6, 1)
+    assert part["temp"][:, 0].tolist() == [3, 13, 23, 33, 43, 53]
+
+
+def test_names_that_are_not_there(folder: Path) -> None:
+    assert "did you mean `temp`?" in convert("t.cdl", "p.nc", "--var", "tmp", status=1)
+    assert "did you mean `temp`?" in convert("t.cdl", "p.nc", "--section", "temps(0,0)", status=1)
+    assert "the last index is 3" in convert("t.cdl", "p.nc", "--section", "temp(0,4)", status=1)
+    assert "has 2 dimensions" in convert("t.cdl", "p.nc", "--section", "temp(0)", status=1)
+    assert "parentheses" in convert("t.cdl", "p.nc", "--section", "temp[0:3]", status=1)
+    assert "--section:1:6" in convert("t.cdl", "p.nc", "--section", "temp(-1)", status=2)
+    assert not (folder / "p.nc").exists()
+
+
+def test_several_sources(folder: Path) -> None:
+    convert("t.cdl", "s.zarr")
+    assert convert("t.cdl", "s.zarr", "out") == "2 of 2 in `out`: nczarr, netcdf3, 8 variables\n"
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "t.zarr"]
+    convert("t.cdl", "s.zarr", "out/", "--to", "nczarr3", status=2)  # t.zarr is there
+    convert("t.cdl", "s.zarr", "out/", "--to", "nczarr3", "--overwrite")
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "s.zarr", "t.zarr"]
+
+
+def test_one_bad_source_is_no_loss_to_the_others(folder: Path) -> None:
+    (folder / "bad.cdl").write_text("netcdf bad { int ; }")
+    said = convert("bad.cdl", "t.cdl", "missing.nc", "out", status=3)
+    assert said.endswith("1 of 3 in `out`: nczarr, 4 variables\n")
+    assert [path.name for path in (folder / "out").iterdir()] == ["t.zarr"]
+
+
+def test_nothing_is_left_where_nothing_was_made(folder: Path) -> None:
+    (folder / "bad.cdl").write_text("netcdf bad { int ; }")
+    convert("bad.cdl", "bad.cdl", "out", status=2)
+    convert("bad.cdl", "./missing.cdl", "out", status=3)
+    convert("t.cdl", "missing.nc", "nowhere/out", status=3)
+    (folder / "file").touch()
+    assert "is no folder" in convert("t.cdl", "bad.cdl", "file", status=2)
+    assert sorted(path.name for path in folder.iterdir()) == ["bad.cdl", "file", "t.cdl"]
+
+
+def test_clashing_names(folder: Path) -> None:
+    convert("t.cdl", "t.nc")
+    assert "both become `out/t.zarr`" in convert("t.cdl", "t.nc", "out", status=2)
+    assert not (folder / "out").exists()
+
+
+def test_standard_streams(folder: Path) -> None:
+    done = run_command("convert", "-", "-", "--to", "cdl", "--from", "cdl", "--var", "lat", stdin=TEXT.encode())
+    assert done.status == 0
+    assert "lat = 10, 20, 30, 40 ;" in done.text
+    assert "temp" not in done.text
+    assert "is no text" in convert("t.cdl", "-", "--to", "netcdf3", status=2)
+
+
+def test_a_format_that_the_source_cannot_have(folder: Path) -> None:
+    assert "is a file" in convert("t.cdl", "p.nc", "--from", "zarr2", status=1)
+    convert("t.cdl", "t.zarr")
+    assert "is a store of keys" in convert("t.zarr", "p.nc", "--from", "netcdf4", status=1)
+    assert "there is no format `zar`" in convert("t.cdl", "p.nc", "--from", "zar", status=1)
+    convert("t.zarr", "p.nc", "--from", "zarr2")
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (["-d", "5"], ["--codec", "zlib:5"]),
+        (["-d", "5", "-s"], ["--codec", "shuffle+zlib:5"]),
+        (["-d", "0"], ["--codec", "none"]),
+        (["-c", "time/2,lat/3"], ["--chunks", "time=2,lat=3"]),
+        (["-c", "lat/"], ["--chunks", "lat=4"]),
+        (["-c", "temp:2,3"], ["--chunks", "/temp=2,3"]),
+        (["-c", "/temp:2,3", "-c", "nv/1"], ["--chunks", "/temp=2,3", "--chunks", "nv=1"]),
+        (["-k", "nc7"], ["--kind", "4"]),
+    ],
+)
+def test_nccopy_spellings(folder: Path, given: list[str], same: list[str]) -> None:
+    convert("t.cdl", "base.nc", "--kind", "nc4", "--codec", "zlib:1", "--chunks", "time=1")
+    convert("base.nc", "a.nc", *given)
+    convert("base.nc", "b.nc", *same)
+    one, other = nczarr.open("a.nc"), nczarr.open("b.nc")
+    assert one.dataset.variables == other.dataset.variables
+    assert one.dataset.kind == other.dataset.kind
+
+
+def test_unlimited_becomes_fixed(folder: Path) -> None:
+    convert("t.cdl", "base.nc", "--kind", "nc4", "--chunks", "time=512")
+    convert("base.nc", "a.nc", "-u")
+    made = nczarr.open("a.nc")
+    assert not made.checked.dimensions["/time"].unlimited
+    assert made["temp"].shape == (6, 4)
+
+
+def test_wrong_spellings(folder: Path) -> None:
+    for wrong in (["-s"], ["-d", "10"], ["-c", "time"], ["-c", "time/x"], ["-c", ":1"], ["--allow-loss", "x"]):
+        convert("t.cdl", "p.nc", *wrong, status=2)
+    assert not (folder / "p.nc").exists()
+
+
+def test_netcdf_urls(folder: Path) -> None:
+    convert("t.cdl", f"file://{folder}/a.zarr#mode=zarr,consolidated")
+    assert (folder / "a.zarr" / ".zmetadata").is_file()
+    assert b"_nczarr" not in (folder / "a.zarr" / ".zattrs").read_bytes()
+    convert("t.cdl", f"file://{folder}/b.zip#mode=nczarr,zip")
+    assert run_command("check", f"file://{folder}/b.zip#mode=nczarr,zip").status == 0
+    assert run_command("dump", "-h", f"file://{folder}/a.zarr#mode=zarr,file").status == 0
+    assert list(nczarr.open(f"file://{folder}/b.zip")) == list(nczarr.open("t.cdl"))
+    assert "a.zarr" in [path.name for path in folder.iterdir()]
+
+
+def test_the_mode_zarr_reads_past_the_extension(folder: Path) -> None:
+    convert("t.cdl", "a.zarr")
+    assert nczarr.open("a.zarr").checked.dimensions["/time"].unlimited
+    assert not nczarr.open(f"file://{folder}/a.zarr#mode=zarr").checked.dimensions["/time"].unlimited
+
+
+@pytest.mark.parametrize("mode", ["s3", "zip", "noxarray", "nczar"])
+def test_modes_that_cannot_be_kept(folder: Path, mode: str) -> None:
+    assert "error[bad-url]" in convert("t.cdl", f"file://{folder}/a.zarr#mode={mode}", status=2)
+    assert not (folder / "a.zarr").exists()
