@@ -41,7 +41,7 @@ def build(planned: Planned, path: str, report: Report) -> Counts | None:
             return None
         writing = True
         lib.do("nc_enddef", file)
-        with chunk_writer(lib, path) as chunks:
+        with chunk_writer(lib, path, planned.options) as chunks:
             write_data(lib, planned, ids, chunks)
         lib.do("nc_close", file)
     except BaseException:

@@ -1,7 +1,7 @@
 """Encoded chunks into a netCDF-4 file: moved as the source has them, else encoded in threads; HDF5 only notes them.
 
 The library declares everything; from then on a chunked variable of a fixed-size type needs neither the library nor
-HDF5's filters, which work in one thread and decode what they have just been given. One thread writes, in the order of
+HDF5's filters, which would work in one thread. One thread writes here too, but only what is ready, in the order of
 the grid, so that the file is the same whatever the number of threads.
 """
 
@@ -19,11 +19,17 @@ from nczarr.data import codecs
 from nczarr.data.blocks import region_of
 from nczarr.data.grid import every_chunk
 from nczarr.data.matching import matches
+from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
+from nczarr.data.structs import struct
 from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.define import chunk_lengths
+from nczarr.formats.netcdf4.fillvalues import restore
 from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
+from nczarr.options import Options
+from nczarr.passes.planned import Planned
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
@@ -35,9 +41,6 @@ if TYPE_CHECKING:
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
 
-MEMORY = 64 << 20
-"""Bytes of chunks under way through the threads, unless one chunk has more."""
-
 COPIES = 3
 """How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
 
@@ -45,13 +48,15 @@ COPIES = 3
 class Into(NamedTuple):
     """A dataset that takes chunks: its identifier, how its chunks lie, and the fill value in the bytes of its type.
 
-    `skips`: chunks that hold nothing but fill need not be written.
+    `skips`: chunks that hold nothing but fill need not be written. `known`: its filters can be applied here; where
+    they cannot, a chunk that cannot be moved is written without them, which its mask says.
     """
 
     dataset: int
     layout: Layout
     fill: bytes
     skips: bool
+    known: bool
 
     @property
     def size(self) -> int:
@@ -65,12 +70,12 @@ class Into(NamedTuple):
 class ChunkWriter:
     """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
 
-    def __init__(self, h5: Hdf5, file: int, path: str, workers: int | None = None, memory: int = MEMORY) -> None:
+    def __init__(self, h5: Hdf5, file: int, path: str, options: Options) -> None:
         self._h5 = h5
         self._file = file
         self._path = path
-        self._workers = workers or min(8, os.cpu_count() or 1)
-        self._memory = memory
+        self._workers = options.workers or min(8, os.cpu_count() or 1)
+        self._memory = options.memory
         self._executor: ThreadPoolExecutor | None = None
 
     def close(self) -> None:
@@ -119,6 +124,10 @@ class ChunkWriter:
                     if info.layout == CHUNKED:
                         self._extend(dataset, shape, info)
 
+    def restore_fills(self, planned: Planned) -> None:
+        """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
+        restore(self._h5, self._file, planned)
+
     def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
         if info.extent != shape:
             with LOCK:
@@ -133,7 +142,8 @@ class ChunkWriter:
         for index in indices:
             chunk = _copied(source, index, into) if moved else None
             if chunk is None:
-                waiting.append((index, self._begin(source, index, into), 0))
+                mask = 0 if into.known else (1 << len(layout.codecs)) - 1
+                waiting.append((index, self._begin(source, index, into), mask))
             else:
                 waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0))
             while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
@@ -179,15 +189,14 @@ class ChunkWriter:
 
 
 @contextmanager
-def chunk_writer(lib: Library, path: str, workers: int | None = None) -> Iterator[ChunkWriter | None]:
-    """Chunks into a file that the library is writing; None if HDF5 does not open it a second time."""
+def chunk_writer(lib: Library, path: str, options: Options) -> Iterator[ChunkWriter]:
+    """Chunks into a file that the library is writing. Raises OSError."""
     h5 = hdf5(lib)
     with LOCK:
         file = open_file(h5, path, writing=True)
-    if file < 0:
-        yield None
-        return
-    writer = ChunkWriter(h5, file, path, workers)
+        if file < 0:
+            lib.fail_hdf5("H5Fopen")
+    writer = ChunkWriter(h5, file, path, options)
     try:
         yield writer
     finally:
@@ -205,6 +214,22 @@ def _ready(
         yield index, made, mask
 
 
+def will_move(path: str, planned: Planned) -> bool:
+    """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
+    checked, storage = planned.checked, planned.storage[path]
+    variable, shape = checked.variables[path], checked.shapes[path]
+    source = checked.parts.get(path, {}).get("")
+    if source is None or storage.quantize is not None or not is_fixed(variable.type, checked.types):
+        return False
+    lengths = chunk_lengths(path, variable, planned)
+    dtype = descr(variable.type, checked.types)
+    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
+        return False
+    if storage.endian == "big" and isinstance(dtype, str):
+        dtype = dtype.replace("<", ">")
+    return matches(source.stored, Layout(dtype, shape, lengths, storage.codecs))
+
+
 def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
     """How a dataset takes chunks of a source; None if none can be moved, and no filter of it is known here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
@@ -213,10 +238,10 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
         return None
     layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
     known = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
-    if not known and not (matches(source.stored, layout) and skips):
+    if not known and not matches(source.stored, layout):
         return None
     fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
-    return Into(dataset, layout, fill, skips)
+    return Into(dataset, layout, fill, skips, known)
 
 
 def _copied(source: ArraySource, index: Index, into: Into) -> bytes | Place | None:
@@ -239,7 +264,7 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
     data = _padded(values, layout, into.fill).tobytes()
     if into.skips and _all_fill(data, into.fill):
         return None
-    return codecs.encode(layout.codecs, data, itemsize(layout.dtype))
+    return codecs.encode(layout.codecs, data, itemsize(layout.dtype)) if into.known else data
 
 
 def _padded(values: NDArray[Any], layout: Layout, fill: bytes) -> NDArray[Any]:

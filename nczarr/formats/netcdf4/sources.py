@@ -91,7 +91,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     if dataset.address is None:
         return Unwritten(layout)
     if dataset.dtype != layout.dtype:
-        layout = layout._replace(dtype=dataset.dtype, fill=None)
+        layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
     rows = 1
     for length in variable.shape[1:]:
         rows *= length
