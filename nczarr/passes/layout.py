@@ -15,7 +15,7 @@ from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
-from nczarr.data.source import ArraySource, Descr, Layout, Parts
+from nczarr.data.source import ArraySource, Descr, Layout, Parts, fill_of
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
@@ -53,8 +53,9 @@ def lay(
     for part in parts(variable.type, shape, checked.types):
         source = sources.get(part.path)
         pad = elements[part.path][0]
-        if source is not None and source.layout.fill is not None:
-            pad = source.layout.fill
+        own = fill_of(source) if source is not None else None
+        if own is not None:
+            pad = own
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         has_fill = (fill is not None or part.path != "") and not (storage.no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
