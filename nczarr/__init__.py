@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nczarr.builder import DatasetBuilder
+    from nczarr.compare.difference import Difference
+    from nczarr.compare.doors import diff
     from nczarr.diagnostics import CompileError, Diagnostic
     from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation, write
     from nczarr.handle import open_dataset as open  # noqa: A004
@@ -19,6 +21,8 @@ _PUBLIC = {
     "CompileError": ("nczarr.diagnostics", "CompileError"),
     "DatasetBuilder": ("nczarr.builder", "DatasetBuilder"),
     "DatasetHandle": ("nczarr.handle", "DatasetHandle"),
+    "Difference": ("nczarr.compare.difference", "Difference"),
+    "diff": ("nczarr.compare.doors", "diff"),
     "Diagnostic": ("nczarr.diagnostics", "Diagnostic"),
     "VariableHandle": ("nczarr.handle", "VariableHandle"),
     "from_cdl": ("nczarr.handle", "from_cdl"),
@@ -32,7 +36,9 @@ __all__ = [
     "DatasetBuilder",
     "DatasetHandle",
     "Diagnostic",
+    "Difference",
     "VariableHandle",
+    "diff",
     "from_cdl",
     "from_notation",
     "open",
