@@ -13,7 +13,8 @@ class Conversion(NamedTuple):
 
     `losses`: what the target does not hold, all of them, value losses that were accepted among them.
     The chunks, and their encoded `bytes`, by the way that they took: moved as they were, gathered out of uncompressed
-    ranges, decoded and encoded in the same grid, or made anew in another. `diagnostics`: warnings of the way here.
+    ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no chunks.
+    `diagnostics`: warnings of the way here.
     """
 
     target: str
@@ -24,5 +25,6 @@ class Conversion(NamedTuple):
     gathered_chunks: int = 0
     transcoded_chunks: int = 0
     rechunked_chunks: int = 0
+    encoded_chunks: int = 0
     bytes: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -20,6 +20,10 @@ DEFAULT_MAX_SIZE = 16 << 30
 """Bytes that the variables of a netCDF file may declare in all, unless the run allows more."""
 
 
+DEFAULT_MEMORY = 1 << 30
+"""Bytes of decoded chunks under way."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
@@ -29,6 +33,7 @@ class Options(NamedTuple):
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them.
 
+    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -51,6 +56,8 @@ class Options(NamedTuple):
     name: str | None = None
     max_size: int = DEFAULT_MAX_SIZE
     verbose: bool = False
+    memory: int = DEFAULT_MEMORY
+    workers: int | None = None
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from nczarr import names, registry
 from nczarr.capabilities import Format
 from nczarr.conversion import Conversion
+from nczarr.data.counts import Counts
 from nczarr.diagnostics import Report
 from nczarr.options import Options, Subset
 from nczarr.passes import check
@@ -21,6 +23,9 @@ from nczarr.passes.planned import Planned
 from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.url import BadURLError, Location, location
+
+Written: TypeAlias = tuple[Planned, Counts]
+"""The plan of a finished target, and what was moved."""
 
 
 def read(
@@ -197,14 +202,28 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     if form.emit:
         from nczarr.link import store
 
-        planned = store(checked, path, form, report, options)
+        written = store(checked, path, form, report, options)
     elif form.build:
-        planned = _build(checked, path, form, report, options)
+        written = _build(checked, path, form, report, options)
     else:
-        planned = _write_text(checked, path, form, report, options)
-    if planned is None:
-        return None
-    return Conversion(path, form.name, len(planned.checked.variables), planned.losses)
+        written = _write_text(checked, path, form, report, options)
+    return None if written is None else conversion(path, form, *written)
+
+
+def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Conversion:
+    """What was done, in numbers."""
+    return Conversion(
+        path,
+        form.name,
+        len(planned.checked.variables),
+        planned.losses,
+        copied_chunks=counts["copy"].chunks,
+        gathered_chunks=counts["gather"].chunks,
+        transcoded_chunks=counts["transcode"].chunks,
+        rechunked_chunks=counts["rechunk"].chunks,
+        encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        bytes=counts.total.size,
+    )
 
 
 def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
@@ -224,7 +243,7 @@ def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     return True
 
 
-def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Planned | None:
+def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
     from nczarr.passes.plan import plan
     from nczarr.stores.single import beside
 
@@ -233,13 +252,13 @@ def _build(checked: Checked, path: str, form: Format, report: Report, options: O
         return None
     with beside(path) as unfinished:
         place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
-        done: bool = registry.load(form.build)(planned, place, report)
-        if not done:
+        counts: Counts | None = registry.load(form.build)(planned, place, report)
+        if counts is None:
             unfinished.discard()
-    return planned if done else None
+    return None if counts is None else (planned, counts)
 
 
-def _write_text(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Planned | None:
+def _write_text(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
     from nczarr.stores.single import replacing
 
     planned = _planned_text(checked, form, report, options)
@@ -248,7 +267,7 @@ def _write_text(checked: Checked, path: str, form: Format, report: Report, optio
     with replacing(path) as file:
         for piece in _pieces(planned, report):
             file.write(piece)
-    return planned
+    return planned, Counts()
 
 
 def _planned_text(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:

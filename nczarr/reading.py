@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import CompoundType, VlenType
-from nczarr.builder.arrays import constant_parts, fill_bytes
-from nczarr.builder.values import values
-from nczarr.data.memory import fill_source
+from nczarr.data.fills import all_fill
 from nczarr.data.parts import Types, descr, escape, is_fixed
-from nczarr.data.source import ArraySource, Layout, Parts, Selection, little, numpy_dtype
+from nczarr.data.source import ArraySource, Parts, Selection, little, numpy_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,10 +87,8 @@ def _reader(checked: Checked, path: str) -> Reader:
     if parts is not None:
         return Reader(parts, checked.types)
     if is_fixed(kind, checked.types) or kind == "string":
-        layout = Layout(descr(kind, checked.types), shape, shape, fill=fill_bytes(fill))
-        return Reader({"": fill_source(layout)}, checked.types)
-    element = fill if fill is not None else values([[]], kind, checked.types)
-    return Constantly(constant_parts("", element, (), checked.types), checked.types)
+        return Reader(all_fill(fill, kind, shape, checked.types), checked.types)
+    return Constantly(all_fill(fill, kind, (), checked.types), checked.types)
 
 
 class Reader:

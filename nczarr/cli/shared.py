@@ -65,6 +65,13 @@ def size(text: str) -> int:
     return int(number) * int(unit**power)
 
 
+def workers(text: str) -> int:
+    """A number of threads. Raises ArgumentTypeError for anything else."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads, 1 to 1024")
+    return int(text)
+
+
 def loss(text: str) -> str:
     """A word behind `--allow-loss`: a value loss, or `all`. Raises ArgumentTypeError for others."""
     from nczarr.codes.losses import ALLOWED, not_allowed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.shared import kind, loss, size
-from nczarr.options import DEFAULT_MAX_SIZE, Options
+from nczarr.cli.shared import kind, loss, size, workers
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
 
 
 def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
@@ -45,6 +45,10 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
         metavar="SIZE",
         help="bytes that a netCDF file may declare (16GiB)",
     )
+    group.add_argument(
+        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"
+    )
+    group.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
     group.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     group.add_argument(
         "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
@@ -63,6 +67,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,
+        memory=arguments.memory,
+        workers=arguments.workers,
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )

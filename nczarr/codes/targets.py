@@ -21,6 +21,15 @@ CODES = (
         "Install what the message names, or write another format.",
     ),
     Code(
+        "oversized-chunk",
+        ERROR,
+        "A chunk would have to be decoded that is larger than the memory that the run may use. Nothing was written.",
+        "$ nczarr compile - -o t.zarr --memory 1KiB\nnetcdf t {\ndimensions:\n  x = 300 ;\nvariables:\n  int v(x) ;\n"
+        "  v:_ChunkSizes = 300 ;\ndata:\n  v = 1 ;\n}\n",
+        "Raise the limit with `--memory 4GiB`, ask for smaller chunks with `--chunks`, or keep the chunks and codecs "
+        "of the source: encoded chunks are moved as they are, whatever their size.",
+    ),
+    Code(
         "oversized-target",
         ERROR,
         "The variables of a netCDF file would declare more bytes than the run allows. Nothing was written.",

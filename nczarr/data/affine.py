@@ -30,13 +30,17 @@ _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 
 
 class FileBytes:
-    """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path."""
+    """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path.
 
-    __slots__ = ("_data", "_seen", "path", "size")
+    `modified`: when the file was changed last, in nanoseconds; None: nobody looks at that.
+    """
 
-    def __init__(self, path: str | None, size: int, data: Buffer | None = None) -> None:
+    __slots__ = ("_data", "_seen", "modified", "path", "size")
+
+    def __init__(self, path: str | None, size: int, data: Buffer | None = None, modified: int | None = None) -> None:
         self.path = path
         self.size = size
+        self.modified = modified
         self._data = data
         self._seen = 0
 
@@ -52,6 +56,7 @@ class FileBytes:
             from nczarr.stores.single import open_source
 
             assert self.path is not None
+            self.check()
             data = open_source(self.path).data
             if len(data) != self.size:
                 raise OSError(
@@ -59,6 +64,14 @@ class FileBytes:
                 )
             self._data = data
         return self._data
+
+    def check(self) -> None:
+        """Raises OSError if the file is out of reach, or was changed since; does nothing where nobody looks at that."""
+        if self.modified is None or self.path is None:
+            return
+        status = os.stat(self.path)
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise OSError(None, "the file has changed since it was opened", self.path)
 
     def seen(self, size: int) -> None:
         """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
@@ -71,7 +84,7 @@ class FileBytes:
             self._data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileBytes, (self.path, self.size, None if self.path is not None else self._data)
+        return FileBytes, (self.path, self.size, None if self.path is not None else self._data, self.modified)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,6 +205,7 @@ class AffineArray:
         start, length = self._begin(chunk), self._chunk_bytes()
         if self.file.path is None or start + length > self.file.size:
             return None
+        self.file.check()
         return Place(self.file.path, start, length)
 
     def _begin(self, chunk: Index) -> int:

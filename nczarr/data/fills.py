@@ -3,7 +3,7 @@
 A cell that was never written holds the fill value. For most types that is one element of one array; for a vlen
 it is a length in `counts` and that many elements in `content`; for a compound of variable size it is one element
 or, for an array field, a row of them that need not be equal. `fill_parts` gives the sources of those parts that
-no single element describes.
+no single element describes, `all_fill` those of all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.ast.values import Constant
+from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts, size
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
 
@@ -101,6 +102,18 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
         if len(pattern) > 1 or (ragged and math.prod(known) > 0):
             layout = Layout(descr(part.type, types), known, known)
             sources[part.path] = Repeated(layout, tuple(pattern))
+    return sources
+
+
+def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
+    """Sources of every part of a variable that was never written; they cost nothing, whatever the shape."""
+    repeated = fill_parts(fill, type_name, shape, types)
+    elements = dict(patterns(fill, type_name, types))
+    sources: Parts = {}
+    for part in parts(type_name, shape, types):
+        known = tuple(length or 0 for length in part.shape)  # ragged content that is not repeated is empty
+        layout = Layout(descr(part.type, types), known, known, fill=elements[part.path][0])
+        sources[part.path] = repeated.get(part.path) or fill_source(layout)
     return sources
 
 

@@ -11,12 +11,12 @@ def matches(stored: Stored | None, layout: Layout) -> bool:
     return (
         stored is not None
         and stored.chunks == layout.chunks
-        and _plain(stored.dtype) == _plain(layout.dtype)
+        and plain(stored.dtype) == plain(layout.dtype)
         and same_bytes(stored.codecs, layout.codecs)
     )
 
 
-def _plain(dtype: Descr) -> Descr:
+def plain(dtype: Descr) -> Descr:
     """The dtype without a byte order where there is none: of elements of one byte, and of texts."""
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]

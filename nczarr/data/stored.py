@@ -1,39 +1,27 @@
 """Arrays that lie in a store chunk by chunk: an array source over keys, for every version of Zarr.
 
-A chunk is decoded when something in it is asked for, and kept for a while, because targets have other grids. A missing
-chunk is fill; a short one is continued with zeros, surplus bytes are ignored (nczarr-storage §7). What a chunk takes in
-memory is bounded by `LARGEST_CHUNK`. Raises CompileError with `unreadable-chunk` for chunks that cannot be decoded.
+How chunks are decoded and put together is said in `grid.py`; here their bytes are found. Raises CompileError with
+`unreadable-chunk` for chunks that cannot be decoded.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from nczarr.data.blocks import region_of
-from nczarr.data.decoding import DECODING_ERRORS, decoded, texts_of
-from nczarr.data.memory import chunks_of_run, fill_array
-from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize, numpy_dtype
-from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
-from nczarr.source import Source, Span
+from nczarr.data.decoding import DECODING_ERRORS, decoded
+from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.data.memory import chunks_of_run
+from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-LARGEST_CHUNK = 4 << 30
-"""Bytes that one decoded chunk may have."""
-
-KEPT = 64 << 20
-"""Bytes of decoded chunks and of shards that a process keeps."""
-
 
 ABSENT = 2**64 - 1
 """Offset and length of a chunk that its shard does not hold."""
@@ -54,36 +42,6 @@ class Encoding(NamedTuple):
     lead: str = ""
     index_steps: tuple[dict[str, Any], ...] = ()
     index_first: bool = False
-
-
-class _Kept:
-    """What was decoded last, up to `KEPT` bytes in all, of all arrays of the process."""
-
-    def __init__(self) -> None:
-        self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
-        self._sizes: dict[tuple[object, str, Index], int] = {}
-        self._size = 0
-
-    def get(self, key: tuple[object, str, Index]) -> Any:
-        """The item, None if it is not kept."""
-        return self._items.get(key)
-
-    def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
-        """Keep an item, and let go of the oldest."""
-        if size > KEPT // 4 or key in self._items:
-            return
-        self._items[key] = item
-        self._sizes[key] = size
-        self._size += size
-        while self._size > KEPT:
-            try:
-                oldest, _ = self._items.popitem(last=False)
-            except KeyError:  # another thread was faster
-                return
-            self._size -= self._sizes.pop(oldest, 0)
-
-
-_kept = _Kept()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,27 +104,10 @@ class StoredArray:
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
         layout = self.layout
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
-        out = fill_array(layout, tuple(max(0, stop - start) for start, stop in bounds))
-        if not out.size:
-            return out
-        ranges = [
-            range(start // chunk, -(-stop // chunk)) for (start, stop), chunk in zip(bounds, layout.chunks, strict=True)
-        ]
-        for index in itertools.product(*ranges):
-            values = self._chunk(index)
-            if values is None:
-                continue
-            region = region_of(index, layout.chunks, layout.shape)
-            inside, outside = [], []
-            for part, (start, stop), chunk in zip(region, bounds, layout.chunks, strict=True):
-                low, high = max(part.start, start), min(part.stop, stop)
-                first = part.start // chunk * chunk
-                inside.append(slice(low - first, high - first))
-                outside.append(slice(low - start, high - start))
-            out[tuple(outside)] = values[tuple(inside)]
+        out = assembled(layout, selection, self._chunk, layout.shape)
         if self.nil and layout.dtype == "|O":
-            self._put_nil(out, [start for start, _ in bounds])
+            starts = [part.indices(length)[0] for part, length in zip(selection, layout.shape, strict=True)]
+            self._put_nil(out, starts)
         return out
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
@@ -215,7 +156,7 @@ class StoredArray:
 
     def _shard(self, index: Index, count: int) -> tuple[bytes | Range, NDArray[np.uint64]] | None:
         """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk."""
-        known: tuple[bytes | Range, NDArray[np.uint64]] | None = _kept.get((self._identity, "shard", index))
+        known: tuple[bytes | Range, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
         if known is not None:
             return known
         key = self.key(index)
@@ -233,7 +174,7 @@ class StoredArray:
         else:
             table = shard[begin : begin + size]
         found = shard, self._table(table, key, count)
-        _kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+        kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
         return found
 
     def _table(self, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
@@ -257,18 +198,18 @@ class StoredArray:
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
         """A whole decoded chunk in the layout's dtype; None if it is not stored."""
-        place = (self._identity, "chunk", index)
-        known: NDArray[Any] | None = _kept.get(place)
+        known: NDArray[Any] | None = kept.get((self._identity, "chunk", index))
         if known is not None:
             return known
         data = self.encoded(index)
         if data is None:
             return None
+        encoding = self.encoding
         try:
-            values = self._decoded(data)
+            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
         except DECODING_ERRORS as error:
             self._unreadable(self.key(self._home(index)), str(error) or type(error).__name__)
-        _kept.put(place, values, values.nbytes + (64 * values.size if values.dtype.hasobject else 0))
+        kept.put_chunk(self._identity, index, values)
         return values
 
     def _home(self, index: Index) -> Index:
@@ -279,52 +220,8 @@ class StoredArray:
         lengths = zip(index, layout.chunks, layout.shards, strict=True)
         return tuple(number * chunk // shard for number, chunk, shard in lengths)
 
-    def _decoded(self, data: bytes) -> NDArray[Any]:
-        """Raises one of `DECODING_ERRORS`."""
-        import numpy as np
-
-        encoding, chunks = self.encoding, self.layout.chunks
-        stored_shape = chunks if encoding.permutation is None else tuple(chunks[axis] for axis in encoding.permutation)
-        count = math.prod(chunks)
-        if encoding.dtype == "|O":
-            if count * 16 > LARGEST_CHUNK:
-                raise ValueError(f"a chunk of {count} texts is more than is read at once")
-            plain = decoded(data, encoding.steps, 1, None)
-            flat = np.empty(count, dtype=object)
-            flat[:] = texts_of(plain, count)
-        else:
-            dtype = numpy_dtype(encoding.dtype)
-            size = count * dtype.itemsize
-            if size > LARGEST_CHUNK:
-                raise ValueError(f"a chunk of {size} bytes is more than is read at once")
-            plain = decoded(data, encoding.steps, dtype.itemsize, size)
-            if len(plain) < size:
-                plain = plain + bytes(size - len(plain))
-            flat = self._converted(np.frombuffer(plain, dtype, count))
-        values = flat.reshape(stored_shape)
-        return values if encoding.permutation is None else values.transpose(np.argsort(encoding.permutation))
-
-    def _converted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Elements as they are stored → elements of the layout: little-endian, fields in their own types."""
-        import numpy as np
-
-        if self.layout.dtype == "|O":  # texts of fixed length
-            out = np.empty(values.shape, dtype=object)
-            out[...] = values.tolist()
-            return out
-        wanted = numpy_dtype(self.layout.dtype)
-        if values.dtype == wanted:
-            return values
-        if values.dtype.kind in "iuf":
-            return values.astype(wanted)
-        little = values.astype(values.dtype.newbyteorder("<"))
-        return little.view(wanted)
-
-    def _unreadable(self, key: str, reason: str) -> Any:
-        place = Label(Span(Source(self.store.path, b"", key=key), 0, 0), key=key)
-        raise CompileError(
-            [Diagnostic("unreadable-chunk", Severity.ERROR, f"the chunk cannot be decoded: {reason}", place)]
-        ) from None
+    def _unreadable(self, key: str, reason: str) -> NoReturn:
+        unreadable(self.store.path, reason, key)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that a stored key meets, in C order."""
@@ -337,10 +234,7 @@ class StoredArray:
         grid = [-(-length // own) for length, own in zip(shape, chunks, strict=True)]
         for first, count in self.nil:  # where all texts of a chunk are empty there is none, and some may be NIL
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
-        for index in stored:
-            region = region_of(index, unit, shape)
-            ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))
-            found.update(itertools.product(*ranges))
+        found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
 
     def _stored(self, unit: tuple[int, ...]) -> list[Index]:

@@ -10,35 +10,55 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
+    from nczarr.data.counts import Counts
     from nczarr.diagnostics import Report
+    from nczarr.link.run import Watcher
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
     from nczarr.passes.planned import Planned
     from nczarr.stores.base import Store
 
 
-def store(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Planned | None:
-    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all; returns the plan.
+def store(
+    checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
+) -> tuple[Planned, Counts] | None:
+    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all.
 
-    None: an error stands in the report, and no target.
+    Returns the plan and what was moved; None: an error stands in the report, and no target. `watch` is told of bytes as
+    they are written.
 
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
     from nczarr.link.run import fill
-    from nczarr.passes.plan import plan
 
-    planned = plan(checked, form, options, report)
-    if planned is None or report.errors:
+    planned = _planned(checked, form, report, options)
+    if planned is None:
         return None
     target = _target(path, overwrite=options.overwrite)
     try:
-        fill(planned, target, report)
+        counts = fill(planned, target, report, watch)
         if report.errors:
             return None
         target.finish()
     finally:
         target.abort()
-    return planned
+    return planned, counts
+
+
+def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
+    """The plan for a store; None if an error stands in the report. Reports oversized-chunk."""
+    from nczarr.link.run import oversized
+    from nczarr.passes.plan import plan
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return None
+    for array in oversized(planned):
+        what = f"variable `{array.path}`" + (f", part `{array.part}`" if array.part else "")
+        text = f"{what}: a chunk of {array.decoded} bytes would have to be decoded, and the limit is {options.memory}"
+        helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
+        report.error("oversized-chunk", text, checked.variables[array.path].span, helps=helps)
+    return None if report.errors else planned
 
 
 def _target(path: str, *, overwrite: bool) -> Store:
@@ -55,11 +75,10 @@ def _target(path: str, *, overwrite: bool) -> Store:
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
     from nczarr.link.run import fill
-    from nczarr.passes.plan import plan
     from nczarr.stores.memory import MemoryStore
 
-    planned = plan(checked, form, options, report)
-    if planned is None or report.errors:
+    planned = _planned(checked, form, report, options)
+    if planned is None:
         return None
     target = MemoryStore()
     fill(planned, target, report)
@@ -69,12 +88,11 @@ def content(checked: Checked, form: Format, report: Report, options: Options) ->
 def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
     from nczarr.link.run import fill
-    from nczarr.passes.plan import plan
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
 
-    planned = plan(checked, form, options, report)
-    if planned is None or report.errors:
+    planned = _planned(checked, form, report, options)
+    if planned is None:
         return None
     target = MeasuringStore()
     fill(planned, target, report)

@@ -25,10 +25,9 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
         return _texts(array, values)
     order, pad = _order_and_pad(array)
     full = _padded(array, values.astype(values.dtype.newbyteorder(order), copy=False), pad)
-    data = full.tobytes()
-    if array.target.sparse and _all_fill(data, pad):
+    if array.target.sparse and _all_fill(full, pad):
         return None
-    return encode(array.target.layout.codecs, data, full.itemsize)
+    return encode(array.target.layout.codecs, full.tobytes(), full.itemsize)
 
 
 def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
@@ -55,11 +54,18 @@ def _padded(array: Array, values: NDArray[Any], pad: bytes) -> NDArray[Any]:
     return full
 
 
-def _all_fill(data: bytes, pad: bytes) -> bool:
-    """Whether a chunk is the pad over and over, bit by bit. The first element decides for most chunks."""
-    if not data.startswith(pad):
-        return False
-    return data.count(pad[:1]) == len(data) if len(pad) == 1 else data == pad * (len(data) // len(pad))
+def _all_fill(values: NDArray[Any], pad: bytes) -> bool:
+    """Whether a chunk is the pad over and over, bit by bit. The first and last elements decide for most chunks."""
+    flat = values.reshape(-1) if values.flags.c_contiguous else values.reshape(-1).copy()
+    if not flat.size or flat[0].tobytes() != pad or flat[-1].tobytes() != pad:
+        return not flat.size
+    import numpy as np
+
+    width = len(pad)
+    if width in (1, 2, 4, 8):
+        wanted = np.frombuffer(pad, f"u{width}")[0]
+        return bool((flat.view(f"u{width}") == wanted).all())
+    return flat.tobytes() == pad * flat.size
 
 
 def fill_chunk(array: Array) -> bytes:

@@ -1,41 +1,62 @@
 """Run a plan: all chunks, then all metadata, into a store.
 
-Small parts are written where they stand; the keys of larger ones go through a pool of threads, because
-reading, encoding and writing release the interpreter's lock. Each thread has one chunk or shard in hand, so
-memory is bounded by those, never by data. The store is the same whatever the number of threads.
+The data are one stream of tasks. Keys of a folder are put by the threads that make them; what has to lie in order, the
+chunks of a shard or the entries of an archive, is put by one thread in the order of the stream. Memory is bounded by
+what is under way, never by data; the store is the same whatever the number of threads.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, groupby, islice
+from typing import Any, NamedTuple
 
+from nczarr.data.counts import Counts
+from nczarr.data.source import Index
 from nczarr.diagnostics import Report
-from nczarr.link.shard import key_bytes
+from nczarr.link import regions
+from nczarr.link.crew import Crew, Task
+from nczarr.link.pieces import Made, chunks_of_shard, made, shard
+from nczarr.link.route import grid
 from nczarr.link.tasks import Array, arrays
 from nczarr.passes.planned import Planned
-from nczarr.stores.base import Store
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    from nczarr.data.source import Index
-
-AHEAD = 2
-"""Tasks under way for each thread."""
+from nczarr.stores.base import Range, Store
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
 
+BATCH = 1 << 20
+"""Bytes of decoded chunks that make a task of several chunks worth its while."""
 
-def fill(planned: Planned, store: Store, report: Report, workers: int | None = None) -> None:
+MOST = 64
+"""Chunks of a task."""
+
+TIMES = 4
+"""What decoding and encoding take in memory, in chunks: encoded and decoded of either side."""
+
+Watcher = Callable[[int], None]
+"""Told of bytes that were written."""
+
+
+class Result(NamedTuple):
+    """Chunks that a task has made: by key, and each with its way, None for one that need not be.
+
+    Those of a folder are put already; then pieces are empty.
+    """
+
+    array: Array
+    key: Index
+    chunks: list[Made | None]
+
+
+def fill(planned: Planned, store: Store, report: Report, watch: Watcher | None = None) -> Counts:
     """Write everything the plan asks for. Raises OSError where the store fails."""
-    link(planned, store, workers)
+    counts = link(planned, store, watch)
     for key, document in emit(planned, report):
         store.put(key, document)
+    return counts
 
 
 def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
@@ -47,76 +68,129 @@ def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
     return entries
 
 
-def link(planned: Planned, store: Store, workers: int | None = None) -> None:
-    """Write all keys of data. Raises OSError where the store fails."""
-    with _Pool(store, workers or min(8, os.cpu_count() or 1)) as pool:
-        for array in arrays(planned):
-            indices = array.indices()
-            if _is_small(array):
-                pool.drain()
-                for index in indices:
-                    _put(store, array.key(index), key_bytes(array, index))
-            else:
-                for index in indices:
-                    pool.submit(array, index)
+def oversized(planned: Planned) -> Iterator[Array]:
+    """Arrays with a chunk that would have to be decoded and is larger than the run's memory."""
+    return (array for array in arrays(planned) if array.decoded > planned.options.memory)
 
 
-def _is_small(array: Array) -> bool:
-    return math.prod(array.target.layout.shape) <= SMALL
+def link(planned: Planned, store: Store, watch: Watcher | None = None) -> Counts:
+    """Write all keys of data, and count them. Raises OSError where the store fails."""
+    counts = Counts()
+    options = planned.options
+    with Crew(options.workers, options.memory) as crew:
+        stream = crew.results(task for array in arrays(planned) for task in _tasks(array, store, options.memory))
+        results = (each for each in stream if each is not None)
+        for _, group in groupby(results, lambda each: (each.array.prefix, each.key)):
+            _settle(group, store, counts, watch)
+    return counts
 
 
-def _put(store: Store, key: str, data: bytes | None) -> None:
-    if data is not None:
-        store.put(key, data)
+def _settle(group: Iterator[Result], store: Store, counts: Counts, watch: Watcher | None) -> None:
+    """Count what was made for one key, and put what no thread has put."""
+    first = next(group)
+    array, key = first.array, first.array.key(first.key)
+    chunks = _counted(chain((first,), group), counts, watch)
+    if array.target.layout.shards is not None:
+        _put(store, key, shard(chunks))
+        return
+    for chunk in chunks:
+        if chunk is not None and store.sequential:
+            _put(store, key, iter((chunk.piece,)))
 
 
-class _Pool:
-    """Threads that start with the first task, and a bounded number of tasks under way; the first failure is raised.
+def _counted(group: Iterator[Result], counts: Counts, watch: Watcher | None) -> Iterator[Made | None]:
+    for result in group:
+        for chunk in result.chunks:
+            if chunk is not None:
+                counts.add(chunk.route, 1, chunk.size)
+                if watch is not None:
+                    watch(chunk.size)
+            yield chunk
 
-    A thread makes a key's bytes and puts them. For a sequential store it hands them back, and they are put in the
-    order of the tasks; fewer tasks are under way then, because each may hold a finished key.
-    """
 
-    def __init__(self, store: Store, workers: int) -> None:
-        self._store = store
-        self._workers = workers
-        self._most = workers if store.sequential else workers * AHEAD
-        self._executor: ThreadPoolExecutor | None = None
-        self._running: deque[Future[tuple[str, bytes | None]]] = deque()
+def _put(store: Store, key: str, pieces: Iterator[Any]) -> None:
+    """Set a key to pieces; if there is none, there is no key."""
+    first = next(pieces, None)
+    if first is None:
+        return
+    second = next(pieces, None)
+    if second is not None:
+        store.put_pieces(key, chain((first, second), pieces))
+    elif isinstance(first, Range):
+        store.put_pieces(key, (first,))
+    else:
+        store.put(key, first)
 
-    def __enter__(self) -> _Pool:
-        return self
 
-    def submit(self, array: Array, index: Index) -> None:
-        """Have one key made, as soon as there is room."""
-        if self._executor is None:
-            from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
-
-            self._executor = ThreadPoolExecutor(self._workers)
-        while len(self._running) >= self._most:
-            self._finish_first()
-        self._running.append(self._executor.submit(self._make, array, index))
-
-    def drain(self) -> None:
-        """For a sequential store: put everything that is under way."""
-        while self._store.sequential and self._running:
-            self._finish_first()
-
-    def _make(self, array: Array, index: Index) -> tuple[str, bytes | None]:
-        key, data = array.key(index), key_bytes(array, index)
-        if self._store.sequential:
-            return key, data
-        _put(self._store, key, data)
-        return key, None
-
-    def _finish_first(self) -> None:
-        _put(self._store, *self._running.popleft().result())
-
-    def __exit__(self, *failure: object) -> None:
-        if self._executor is None:
+def _tasks(array: Array, store: Store, memory: int) -> Iterator[Task]:
+    """The work on one array."""
+    if array.route == "rechunk":
+        room = max(memory // 2, memory - (256 << 20)) // array.element
+        assert array.source is not None
+        block = regions.block_shape(array.target.layout.shape, array.unit, grid(array.source), room)
+        if block is not None:
+            yield from _by_blocks(array, block, store)
             return
-        try:
-            while self._running and failure[0] is None:
-                self._finish_first()
-        finally:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+    yield from _by_keys(array, array.indices(), store)
+
+
+def _by_keys(array: Array, indices: Iterator[Index], store: Store) -> Iterator[Task]:
+    here = math.prod(array.target.layout.shape) <= SMALL
+    size = array.chunk_size * array.element
+    need = array.decoded * TIMES
+    count = max(1, min(MOST, BATCH // max(1, size)))
+    if array.target.layout.shards is None:
+        while batch := list(islice(indices, count)):
+            if store.sequential:
+                for index in batch:
+                    yield Task(partial(_make, array, index, [index]), need, here)
+            else:
+                yield Task(partial(_make_and_put, array, batch, store), need, here)
+        return
+    for index in indices:
+        chunks = chunks_of_shard(array, index)
+        while some := list(islice(chunks, count)):
+            wanted = [place if inside else None for place, inside in some]
+            yield Task(partial(_make, array, index, wanted), need, here)
+
+
+def _by_blocks(array: Array, block: tuple[int, ...], store: Store) -> Iterator[Task]:
+    """Read a block, chunk by chunk of the source; then make the keys in it."""
+    source = array.source
+    assert source is not None
+    cells = grid(source)
+    size = math.prod(cells) * array.element
+    for region, keys in regions.blocks(array, block):
+        origin = tuple(part.start for part in region)
+        room = regions.empty(array, region)
+        yield Task(_nothing, here=True, after_all=True)  # the block before it is given back
+        for batch in regions.readings(region, cells, array.element):
+            yield Task(partial(regions.read_into, source, batch, origin, room), size * TIMES)
+        yield Task(_nothing, here=True, after_all=True)
+        window = array._replace(source=regions.Window(source.layout, origin, room))
+        yield from _by_keys(window, iter(keys), store)
+        del room, window
+
+
+def _nothing() -> None:
+    """Give nothing."""
+
+
+def _make(array: Array, key: Index, chunks: list[Index | None]) -> Result:
+    """Make chunks of a key and hand them over."""
+    return Result(array, key, [None if index is None else made(array, index) for index in chunks])
+
+
+def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
+    """Make chunks, each a key of its own, and put them."""
+    found: list[Made | None] = []
+    for index in indices:
+        chunk = made(array, index)
+        if chunk is None:
+            continue
+        if isinstance(chunk.piece, Range):
+            store.put_pieces(array.key(index), (chunk.piece,))
+        else:
+            store.put(array.key(index), chunk.piece)
+        found.append(Made(Range("", 0, chunk.size), chunk.route))
+    return Result(array, indices[0], found)

@@ -12,20 +12,27 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.data.blocks import region_of
-from nczarr.data.source import ArraySource, Index, Selection
-from nczarr.link.route import route
+from nczarr.data.counts import Route
+from nczarr.data.source import ArraySource, Index, Selection, itemsize
+from nczarr.link.route import grid, route
 from nczarr.passes.planned import Planned, Target
+
+TEXT = 64
+"""Bytes that a text takes in memory, about, where its length is not known."""
 
 
 class Array(NamedTuple):
     """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill.
 
-    `separator` and `lead` make the keys: `0.1`, or `c/0/1`.
+    `path` and `part` name it for people. `separator` and `lead` make the keys: `0.1`, or `c/0/1`.
     """
 
+    path: str
+    part: str
     prefix: str
     target: Target
     source: ArraySource | None
+    route: Route
     separator: str = "."
     lead: str = ""
 
@@ -35,13 +42,17 @@ class Array(NamedTuple):
         words = (self.lead, *numbers) if self.lead else numbers
         return self.prefix + (self.separator.join(words) or "0")
 
+    @property
+    def unit(self) -> tuple[int, ...]:
+        """The lengths of what lies in one key: of a shard, or a chunk."""
+        return self.target.layout.shards or self.target.layout.chunks
+
     def indices(self) -> Iterator[Index]:
         """The keys to make, chunks or shards, in C order."""
         layout = self.target.layout
-        unit = layout.shards or layout.chunks
         if self.target.sparse and self.source is not None:
-            return self.source.occupied(unit)
-        counts = (range(-(-length // each)) for length, each in zip(layout.shape, unit, strict=True))
+            return self.source.occupied(self.unit)
+        counts = (range(-(-length // each)) for length, each in zip(layout.shape, self.unit, strict=True))
         return itertools.product(*counts)
 
     def region(self, index: Index) -> Selection:
@@ -53,6 +64,21 @@ class Array(NamedTuple):
     def chunk_size(self) -> int:
         """Elements of one chunk."""
         return math.prod(self.target.layout.chunks)
+
+    @property
+    def element(self) -> int:
+        """Bytes of an element in memory, about."""
+        return itemsize(self.target.layout.dtype) or TEXT
+
+    @property
+    def decoded(self) -> int:
+        """Bytes of the largest chunk that is decoded on the way, of source or target; 0 where none is."""
+        if self.route in ("nothing", "copy"):
+            return 0
+        own = self.chunk_size
+        if self.source is not None and self.route in ("transcode", "rechunk"):
+            own = max(own, math.prod(grid(self.source)))
+        return own * self.element
 
 
 def arrays(planned: Planned) -> Iterator[Array]:
@@ -67,7 +93,8 @@ def arrays(planned: Planned) -> Iterator[Array]:
         folder = ""
         for part, target in targets.items():
             source = sources.get(part)
-            if route(source, target) == "nothing":
+            way = route(source, target)
+            if way == "nothing":
                 continue
             folder = folder or "/".join(names.split(path)) + "/"
-            yield Array(folder + (part + "/" if part else ""), target, source, separator, lead)
+            yield Array(path, part, folder + (part + "/" if part else ""), target, source, way, separator, lead)

@@ -7,7 +7,7 @@ import struct
 from typing import assert_never
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, VlenType
-from nczarr.data.parts import Types, is_fixed, size
+from nczarr.data.parts import Types, is_fixed
 
 DEFAULT: dict[str, int | float] = {
     "byte": -127,
@@ -60,14 +60,6 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
             return Constant(type=type_name, count=count, data=data)
         case _:
             assert_never(declared)
-
-
-def stored_fill(type_name: TypeName, types: Types) -> Constant:
-    """One value for storage to show where nothing is: the default fill, zeros for an enum that has none."""
-    found = default_fill(type_name, types)
-    if found is not None:
-        return found
-    return Constant(type=type_name, count=1, data=bytes(size(type_name, types)))
 
 
 def _empty(type_name: TypeName, types: Types) -> Constant:

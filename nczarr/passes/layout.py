@@ -98,13 +98,13 @@ def _target(
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
-        elif storage.endian == "big" and isinstance(dtype, str):  # records keep little-endian fields
-            dtype = dtype.replace("<", ">")
+        elif isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
+            dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     if not can_shard(dtype) or not (whole or isinstance(wish, str)):
         wish = "none"
     chunks = storage.chunks if whole else None
-    if chunks is None or not fits(chunks, itemsize):
+    if chunks is None or not (fits(chunks, itemsize) or _has_chunks(one.source, chunks)):
         chunks = inner_chunks(wish, default_chunks(one.shape, itemsize), one.shape)
     sound = problem(wish, chunks, one.shape, itemsize) is None
     shards = shard_shape(wish, chunks, one.shape, itemsize) if sound else None
@@ -115,6 +115,26 @@ def _target(
     fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards)
     return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+
+
+def _lies_big(source: ArraySource | None, storage: Storage) -> bool:
+    """Whether a source has plain big-endian elements that nobody wants otherwise, as classic files have: a target
+    that keeps them so takes them as they are.
+    """
+    stored = None if source is None else source.stored
+    return (
+        stored is not None
+        and storage.endian is None
+        and not stored.codecs
+        and isinstance(stored.dtype, str)
+        and stored.dtype[0] == ">"
+    )
+
+
+def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
+    """Whether a source lies in these chunks itself: however large they are, they may be moved as they are."""
+    stored = None if source is None else source.stored
+    return stored is not None and stored.chunks == chunks
 
 
 def _fixed_length(strings: Strings, declared: int | None) -> int | None:

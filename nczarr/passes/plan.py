@@ -73,7 +73,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         shards = wishes.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
         _check_shards(path, shards, targets[path], checked, options, report)
-        found += _unmet(path, storage[path], checked, form, itemsize)
+        found += _unmet(path, storage[path], targets[path], checked, form, itemsize)
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
     _tell(found, form, options, report)
@@ -156,7 +156,9 @@ def _renamed(checked: Checked, renamed: dict[str, str]) -> Iterator[Loss]:
         yield Loss("renamed-dimension", "value", fqn, text, checked.variables[fqn].span)
 
 
-def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize: int) -> Iterator[Loss]:
+def _unmet(
+    path: str, storage: Storage, targets: dict[str, Target], checked: Checked, form: Format, itemsize: int
+) -> Iterator[Loss]:
     """Storage that even a chunked store cannot follow: filters without a name, chunks beyond measure."""
     span = checked.variables[path].span
     arrays = form.capabilities.arrays
@@ -164,7 +166,8 @@ def _unmet(path: str, storage: Storage, checked: Checked, form: Format, itemsize
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
     elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
         yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)
-    if storage.chunks is not None and not fits(storage.chunks, itemsize):
+    moved = "" in targets and targets[""].layout.chunks == storage.chunks
+    if storage.chunks is not None and not fits(storage.chunks, itemsize) and not moved:
         text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)
 

@@ -20,6 +20,9 @@ SHARD_BYTES = 64 << 20
 INDEX_BYTES = 16
 """What the index takes for each chunk."""
 
+LARGEST_INDEX = 1 << 28
+"""Size that the index of a shard may have: readers hold it whole."""
+
 Wish: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
 """What is asked for one variable: lengths have a None for each dimension that nobody named."""
 
@@ -71,8 +74,8 @@ def problem(wish: Wish, chunks: tuple[int, ...], shape: tuple[int, ...], itemsiz
     if shards is None:
         return None
     count = math.prod(shard // chunk for shard, chunk in zip(shards, chunks, strict=True))
-    if math.prod(shards) * itemsize + count * INDEX_BYTES > LARGEST_CHUNK:
-        return f"a shard of {math.prod(shards)} elements in {count} chunks is larger than {LARGEST_CHUNK >> 20} MiB"
+    if count * INDEX_BYTES > LARGEST_INDEX:
+        return f"the index of a shard of {count} chunks is larger than {LARGEST_INDEX >> 20} MiB"
     return None
 
 

@@ -6,7 +6,7 @@ one rule of what a key may look like, and every store that touches files obeys i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 
@@ -38,7 +38,7 @@ class Store(Protocol):
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces, one behind the other. Ranges of files are moved without being held in memory where the
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """

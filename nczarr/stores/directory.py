@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from nczarr.stores import ranges
@@ -66,7 +66,7 @@ class DirectoryStore:
         """Raises OSError: the store is read-only."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Raises OSError: the store is read-only."""
         self.put(key, b"")
 
@@ -118,7 +118,7 @@ class DirectoryTarget(DirectoryStore):
         finally:
             os.close(file)
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Write a new file; the kernel moves the ranges. Raises OSError, UnsafeKeyError."""
         file = self._new(key)
         try:

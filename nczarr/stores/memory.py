@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, next_segments, safe_key
@@ -26,7 +26,7 @@ class MemoryStore:
         """Set a key."""
         self.content[safe_key(key)] = data
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces, one behind the other. Raises OSError."""
         self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
 
@@ -66,7 +66,7 @@ class MeasuringStore(MemoryStore):
         else:
             self.sizes[safe_key(key)] = len(data)
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Measure a key of data."""
         self.sizes[safe_key(key)] = sum(piece.length if isinstance(piece, Range) else len(piece) for piece in pieces)
 

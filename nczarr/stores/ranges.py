@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from threading import Lock
 
 from nczarr.stores.base import Range
@@ -80,16 +80,20 @@ def pieces(place: Range) -> Iterator[bytes]:
         at += len(data)
 
 
-def joined(parts: Sequence[bytes | Range]) -> list[bytes | Range]:
+def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
     """The same bytes in fewer pieces: ranges that touch become one."""
-    found: list[bytes | Range] = []
+    last: Range | None = None
     for part in parts:
-        last = found[-1] if found else None
-        if isinstance(part, Range) and isinstance(last, Range) and part[:2] == (last.path, last.offset + last.length):
-            found[-1] = Range(last.path, last.offset, last.length + part.length)
-        else:
-            found.append(part)
-    return found
+        if isinstance(part, Range) and last is not None and part[:2] == (last.path, last.offset + last.length):
+            last = Range(last.path, last.offset, last.length + part.length)
+            continue
+        if last is not None:
+            yield last
+        last = part if isinstance(part, Range) else None
+        if last is None:
+            yield part
+    if last is not None:
+        yield last
 
 
 def move(place: Range, target: int) -> None:

@@ -11,7 +11,7 @@ import errno
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -120,7 +120,7 @@ class ZipStore:
         """Raises OSError: the store is read-only."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Raises OSError: the store is read-only."""
         self.put(key, b"")
 
@@ -166,11 +166,10 @@ class ZipTarget:
         """Append an entry. Raises OSError, FileExistsError if the key was put before, UnsafeKeyError."""
         self._archive.writestr(self._entry(key), data)
 
-    def put_pieces(self, key: str, pieces: Sequence[bytes | Range]) -> None:
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Append an entry, some megabytes at a time. Raises OSError, FileExistsError, UnsafeKeyError."""
         entry = self._entry(key)
-        entry.file_size = sum(piece.length if isinstance(piece, Range) else len(piece) for piece in pieces)
-        with self._archive.open(entry, "w") as out:
+        with self._archive.open(entry, "w", force_zip64=True) as out:
             for piece in pieces:
                 for data in ranges.pieces(piece) if isinstance(piece, Range) else (piece,):
                     out.write(data)

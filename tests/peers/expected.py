@@ -9,10 +9,7 @@ import numpy as np
 
 from nczarr import names
 from nczarr.ast import Attribute, EnumType
-from nczarr.data.fills import fill_parts, patterns
-from nczarr.data.memory import fill_array
-from nczarr.data.parts import Part, descr, parts
-from nczarr.data.source import Layout
+from nczarr.data.fills import all_fill
 from nczarr.passes.checked import Checked
 
 LARGEST = 1 << 20
@@ -59,16 +56,10 @@ def values(checked: Checked, fqn: str) -> dict[str, Any]:
     type_name, shape, fill = checked.variables[fqn].type, checked.shapes[fqn], checked.fills[fqn]
     sources = checked.parts.get(fqn)
     if sources is None:
-        sources = fill_parts(fill, type_name, shape, checked.types)
-    elements = dict(patterns(fill, type_name, checked.types))
-    return {
-        part.path: _part(part, sources.get(part.path), elements[part.path][0], checked)
-        for part in parts(type_name, shape, checked.types)
-    }
+        sources = all_fill(fill, type_name, shape, checked.types)
+    return {part: np.asarray(source.read(whole(source.layout.shape))) for part, source in sources.items()}
 
 
-def _part(part: Part, source: Any, pad: bytes, checked: Checked) -> Any:
-    if source is not None:
-        return np.asarray(source.read(tuple(slice(0, length) for length in source.layout.shape)))
-    known = tuple(length or 0 for length in part.shape)
-    return fill_array(Layout(descr(part.type, checked.types), known, known, (), pad), known)
+def whole(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """The selection of everything."""
+    return tuple(slice(0, length) for length in shape)

@@ -1,13 +1,11 @@
 """netCDF-4 files through the C interface: the parts of every variable and the bytes of every attribute.
 
-The inverse of what the back end does: C structs in memory, taken apart into the arrays of `parts(T)`. (h5py was tried:
-it mixes up nested lists, and one of them corrupted its memory.)
+C structs in memory are taken apart as the front end does it. (h5py was tried: it mixes up nested lists, and one of them
+corrupted its memory.)
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
-from nczarr.ast import CompoundType, VlenType
-from nczarr.data.parts import Types, descr, escape, is_fixed
-from nczarr.data.source import numpy_dtype
 from nczarr.formats.netcdf4.library import GLOBAL, Library, library
-from nczarr.formats.netcdf4.memory import c_dtype
+from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.passes.checked import Checked
 
 Parts = dict[str, Any]
@@ -62,7 +57,7 @@ class File:
         memory = np.zeros(shape, c_dtype(variable.type, self.checked.types))
         if memory.size:
             self._do("nc_get_var", c_int(group), c_int(number), c_void_p(memory.ctypes.data))
-        return dict(parts(memory, variable.type, self.checked.types))
+        return dict(unpacked(memory, variable.type, self.checked.types))
 
     def attribute(self, owner: str, name: str, type_name: str, count: int) -> Parts:
         """The parts of an attribute of a variable or, by its path, of a group."""
@@ -76,45 +71,7 @@ class File:
         memory = np.zeros((count,), c_dtype(type_name, self.checked.types))
         if count:
             self._do("nc_get_att", c_int(group), c_int(number), c_char_p(name.encode()), c_void_p(memory.ctypes.data))
-        return dict(parts(memory, type_name, self.checked.types))
-
-
-def parts(memory: Any, type_name: str, types: Types, path: str = "") -> Iterator[tuple[str, Any]]:
-    """C structs as the arrays of a type. Nothing that pointers point at is freed: these are short runs."""
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = memory["length"].astype("<i8")
-        yield inside + "counts", counts
-        base = c_dtype(declared.base, types)
-        pieces = [
-            np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)
-            for length, address in zip(counts.reshape(-1), memory["address"].reshape(-1), strict=True)
-            if length
-        ]
-        content = np.concatenate(pieces) if pieces else np.empty(0, base)
-        yield from parts(content, declared.base, types, inside + "content")
-    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        for number, field in enumerate(declared.fields):
-            yield from parts(memory[f"f{number}"], field.type, types, inside + escape(field.name))
-    elif type_name == "string":
-        out = np.empty(memory.shape, object)
-        for index, address in np.ndenumerate(memory):
-            out[index] = ctypes.string_at(int(address)) if address else None
-        yield path, out
-    else:
-        yield path, packed(memory, numpy_dtype(descr(type_name, types)))
-
-
-def packed(memory: Any, dtype: np.dtype[Any]) -> Any:
-    """Values of fixed size without padding."""
-    out = np.zeros(memory.shape, dtype)
-    if dtype.names is None:
-        out[...] = memory
-        return out
-    for number, name in enumerate(dtype.names):
-        out[name] = packed(memory[f"f{number}"], dtype[name].base)
-    return out
+        return dict(unpacked(memory, type_name, self.checked.types))
 
 
 def bits(values: Any) -> Any:

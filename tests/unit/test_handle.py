@@ -76,6 +76,26 @@ def test_strides_over_more_than_memory_holds() -> None:
     assert ds["v"][:: 10**11].tolist() == [5, *[-127] * 9]
 
 
+def test_what_was_never_written_has_a_value_whatever_the_type() -> None:
+    text = """netcdf t {
+types:
+  byte enum e { one = 1 } ;
+  int(*) row ;
+  compound c { row r ; e state ; string s(2) ; } ;
+dimensions:
+  x = 2 ;
+variables:
+  c v(x) ;
+  row w(x) ;
+  row w:_FillValue = {1, 2} ;
+}
+"""
+    ds = nczarr.from_cdl(text)
+    assert repr(ds["v"][1]) == repr(ds["v"][:][0])
+    assert (ds["v"][1]["r"].tolist(), ds["v"][1]["state"], ds["v"][1]["s"].tolist()) == ([], 0, ["", ""])
+    assert [row.tolist() for row in ds["w"][:]] == [[1, 2], [1, 2]]
+
+
 def test_mapping(ds: nczarr.DatasetHandle) -> None:
     assert list(ds) == ["/v", "/s", "/scalar", "/empty", "/g1/w"]
     assert "/g1/w" in ds

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast import UserType
+from nczarr.data.affine import FileBytes
 from nczarr.data.blocks import linear_block, region_of
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 SLAB = 8 << 20
 """Bytes of C structs read at once where a variable is read front to back."""
 
-LOCK = RLock()
 OPEN_FILES = 16
 """Files that stay open for the next read."""
 
@@ -60,10 +60,11 @@ def opened(path: str) -> int:
 class StoredVariable:
     """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
 
-    `extent`: how far its values reach, where that is not its shape; behind it lie fill values.
+    `extent`: how far its values reach, where that is not its shape; behind it lie fill values. Another file under the
+    same name is refused.
     """
 
-    path: str
+    file: FileBytes
     group: tuple[str, ...]
     name: str
     type: str
@@ -71,6 +72,11 @@ class StoredVariable:
     shape: tuple[int, ...]
     fill: bytes | None = None
     extent: tuple[int, ...] | None = None
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return str(self.file.path)
 
     def read(self, region: Selection) -> dict[str, NDArray[Any]]:
         """The parts of a region, which has at least one value."""
@@ -106,6 +112,7 @@ class StoredVariable:
         with LOCK:
             lib = library()
             file = opened(self.path)
+            self.file.check()
             group, number = self._find(lib, file)
             lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
             found = dict(unpacked(memory, self.type, self.types))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from nczarr.data.counts import Counts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.passes.planned import Planned
 
 
-def build(planned: Planned, path: str, report: Report) -> bool:
-    """Make the file. False: an error stands in the report, and the file is not to be kept.
+def build(planned: Planned, path: str, report: Report) -> Counts | None:
+    """Make the file. None: an error stands in the report, and the file is not to be kept.
 
     Raises OSError if the file system or the HDF5 library cannot write it.
     """
@@ -21,13 +22,13 @@ def build(planned: Planned, path: str, report: Report) -> bool:
     except MissingLibraryError:
         text = "netCDF-4 files are written by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`, or write a store"])
-        return False
+        return None
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
 
     if not provide(lib, planned, report):
-        return False
+        return None
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
     file = lib.make("nc_create", os.fsencode(path), mode)
@@ -36,7 +37,7 @@ def build(planned: Planned, path: str, report: Report) -> bool:
         ids = define(lib, file, planned, report)
         if report.errors > before:
             lib.do("nc_abort", file)
-            return False
+            return None
         writing = True
         lib.do("nc_enddef", file)
         write_data(lib, planned, ids)
@@ -46,4 +47,4 @@ def build(planned: Planned, path: str, report: Report) -> bool:
             with suppress(OSError, c.CallError):  # the first failure is the one to tell
                 lib.do("nc_abort", file)
         raise
-    return True
+    return Counts()

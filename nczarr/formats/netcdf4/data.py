@@ -14,9 +14,11 @@ from nczarr.ast import EnumType, Variable, VlenType
 from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import Types, is_fixed, size
 from nczarr.data.source import ArraySource, Index, Parts, Selection
+from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
+from nczarr.formats.netcdf4.sources import Unwritten
 from nczarr.passes.checked import Checked
 from nczarr.passes.fills import default_fill
 from nczarr.passes.hdf5_losses import measures
@@ -67,10 +69,13 @@ class _Writer:
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
-        """Whether the library shows the source's own fill value in cells that are not written, or nobody cares."""
-        if self.variable.storage.no_fill:
-            return True
+        """Whether the library shows the source's own fill value in cells that are not written, or nobody cares.
+
+        HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
+        """
         fill = source.layout.fill
+        if self.variable.storage.no_fill:
+            return fill is None or not isinstance(source, ChunkedArray | Unwritten)
         return fill is not None and fill == library_fill(self.variable, self.types)
 
     def _in_order(self, parts: Parts) -> None:

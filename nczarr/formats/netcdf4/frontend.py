@@ -30,15 +30,18 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import building
+from nczarr.data.affine import FileBytes
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.arrays import LOCK, StoredVariable, opened, sources
-from nczarr.formats.netcdf4.extents import Extents, extents
+from nczarr.formats.netcdf4.arrays import StoredVariable, opened
+from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
+from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
+from nczarr.formats.netcdf4.sources import sources
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.source import Source
@@ -61,30 +64,31 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     try:
         with LOCK, building():
-            reader = _Reader(Inquiry(lib), source.name)  # the library opens the file first, and says how it is closed
-            with extents(lib, source.name) as reach:
-                return reader.read(reach)
+            reader = _Reader(Inquiry(lib), source)  # the library opens the file first, and says how it is closed
+            with datasets(lib, source.name) as known:
+                return reader.read(known)
     except (c.CallError, OSError) as error:
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=["the file is damaged, or no netCDF-4 file"])
         return None
 
 
 class _Reader:
-    def __init__(self, ask: Inquiry, path: str) -> None:
+    def __init__(self, ask: Inquiry, source: Source) -> None:
         self.ask = ask
-        self.path = path
-        self.file = opened(path)
+        self.path = source.name
+        status = os.stat(source.name)
+        self.bytes = FileBytes(os.path.abspath(source.name), status.st_size, modified=status.st_mtime_ns)
+        self.file = opened(source.name)
         self.type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
         self.infos: dict[int, tuple[int, TypeInfo]] = {}
         self.dimensions: dict[int, tuple[str, int]] = {}
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
-        self.growing: set[int] = set()
-        self.reach: Extents | None = None
+        self.datasets: Datasets | None = None
 
-    def read(self, reach: Extents | None) -> Unchecked:
-        """The whole file; `reach` knows how far its variables reach."""
-        self.reach = reach
+    def read(self, known: Datasets | None) -> Unchecked:
+        """The whole file; `known` knows its variables as HDF5 has them."""
+        self.datasets = known
         self._collect("/", self.file)
         for number, (group, info) in self.infos.items():
             self.types[self.type_names[number]] = self._type(group, number, info)
@@ -100,10 +104,8 @@ class _Reader:
         for number, info in self.ask.types(group).items():
             self.type_names[number] = names.join(path, info.name)
             self.infos[number] = group, info
-        for number, (name, length, growing) in self.ask.dimensions(group).items():
+        for number, (name, length, _) in self.ask.dimensions(group).items():
             self.dimensions[number] = names.join(path, name), length
-            if growing:
-                self.growing.add(number)
         for child in self.ask.groups(group):
             self._collect(names.join(path, self.ask.group_name(child)), child)
 
@@ -150,19 +152,18 @@ class _Reader:
     def _variable(self, path: str, group: int, number: int, info: VariableInfo) -> Variable:
         type_name = self.type_names[info.type]
         attributes = self._attributes(group, number, info.attributes)
+        dataset = self.datasets.of(names.split(path), info.name) if self.datasets is not None else None
         variable = Variable(
             name=info.name,
             type=type_name,
             dimensions=tuple(self.dimensions[each][0] for each in info.dimensions),
             attributes=attributes,
-            storage=self._storage(group, number, info, type_name),
+            storage=self._storage(group, number, info, type_name, dataset),
         )
         shape = tuple(self.dimensions[each][1] for each in info.dimensions)
-        extent = None
-        if self.reach is not None and self.growing.intersection(info.dimensions):
-            extent = self.reach.of(names.split(path), info.name)
+        extent = dataset.extent if dataset is not None else None
         stored = StoredVariable(
-            self.path,
+            self.bytes,
             names.split(path),
             info.name,
             type_name,
@@ -171,7 +172,7 @@ class _Reader:
             self._fill(group, number, type_name),
             extent if extent != shape else None,
         )
-        self.parts[names.join(path, info.name)] = sources(stored)
+        self.parts[names.join(path, info.name)] = sources(stored, dataset)
         return variable
 
     def _fill(self, group: int, number: int, type_name: str) -> bytes | None:
@@ -182,14 +183,18 @@ class _Reader:
         data = self.ask.fill(group, number, size)
         return data if c.BYTE_ORDER == "little" else data[::-1]
 
-    def _storage(self, group: int, number: int, info: VariableInfo, type_name: str) -> Storage:
-        found = self.ask.storage(group, number, len(info.dimensions))
+    def _storage(
+        self, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
+    ) -> Storage:
+        """Filters in the order of the file, which the library does not tell."""
+        found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
+        codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         return Storage.model_validate(
             {
                 "layout": LAYOUTS.get(found.layout),
                 "chunks": found.chunks or None,
-                "codecs": tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters),
+                "codecs": codecs if dataset is None else dataset.filters,
                 "endian": "big" if wide and found.endian == BIG else None,
                 "no_fill": found.no_fill,
             }

@@ -156,8 +156,8 @@ class Inquiry:
         self._do("nc_inq_att", c_int(group), c_int(owner), name, byref(kind), byref(length))
         return _text(name), kind.value, length.value
 
-    def storage(self, group: int, variable: int, rank: int) -> StorageInfo:
-        """How a variable is stored."""
+    def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
+        """How a variable is stored; `filters`: which it has is wanted too."""
         layout, endian, no_fill = c_int(), c_int(), c_int()
         chunks = (c_size_t * max(1, rank))()
         at = (c_int(group), c_int(variable))
@@ -165,7 +165,8 @@ class Inquiry:
         self._do("nc_inq_var_endian", *at, byref(endian))
         self._do("nc_inq_var_fill", *at, byref(no_fill), None)
         lengths = tuple(chunks[:rank]) if layout.value == 0 else ()
-        return StorageInfo(layout.value, lengths, self._filters(group, variable), endian.value, bool(no_fill.value))
+        chain = self._filters(group, variable) if filters else ()
+        return StorageInfo(layout.value, lengths, chain, endian.value, bool(no_fill.value))
 
     def fill(self, group: int, variable: int, size: int) -> bytes:
         """What a variable of an atomic type holds where nothing was written: `size` bytes in the machine's order."""

@@ -16,7 +16,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
 GLOBAL = -1
 """The number of the variable that attributes of a group belong to."""
@@ -133,6 +133,13 @@ class Library:
             reason = self._reason()
             raise OSError(errno.EIO, f"the netCDF library: {text}{': ' + reason if reason else ''} ({name})")
         raise CallError(f"{name}: {text} ({status})")
+
+    def fail_hdf5(self, name: str) -> NoReturn:
+        """Raise OSError for a function of HDF5 that failed."""
+        number = ctypes.get_errno()
+        if number in _SYSTEM:
+            raise OSError(number, f"{os.strerror(number)} (the HDF5 library, {name})")
+        raise OSError(errno.EIO, f"the HDF5 library: {self._reason() or 'no reason given'} ({name})")
 
     def _reason(self) -> str:
         """What HDF5 says of its last failure, at the innermost place; the empty text if it says nothing any more."""

@@ -56,11 +56,9 @@ def written(dataset: Checked, form: str, **options: Any) -> Mapping[str, bytes]:
     return found
 
 
-def other_values(wanted: Checked, seen: Checked, nil: str = "None", *, given: bool = False) -> Iterator[str]:
-    """Variables of one type in both that read otherwise; if `given`, of those that have values at all."""
+def other_values(wanted: Checked, seen: Checked, nil: str = "None") -> Iterator[str]:
+    """Variables of one type in both that read otherwise."""
     for path, variable in wanted.variables.items():
-        if given and path not in wanted.parts:
-            continue
         there = seen.variables.get(path)
         size = int(np.prod(wanted.shapes[path], dtype=object))
         if there is None or there.type != variable.type or there.type.startswith("/") != variable.type.startswith("/"):

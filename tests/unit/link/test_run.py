@@ -117,7 +117,7 @@ def test_workers_do_not_change_a_byte() -> None:
     contents = []
     for workers in (1, 2, 7):
         target = MemoryStore()
-        fill(planned, target, Report(), workers)
+        fill(planned._replace(options=planned.options._replace(workers=workers)), target, Report())
         contents.append({key: target.content[key] for key in sorted(target.content)})
     assert contents[0] == contents[1] == contents[2]
     assert len(contents[0]) == 4 + 43 * 37

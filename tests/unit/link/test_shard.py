@@ -16,7 +16,7 @@ import pytest
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.data.crc32c import by_table
 from nczarr.data.memory import Runs
-from nczarr.data.source import Index, Layout, Selection
+from nczarr.data.source import Computed, Index, Layout, Selection
 from nczarr.diagnostics import Report
 from nczarr.link import content, store
 from nczarr.link.run import fill
@@ -92,18 +92,14 @@ def test_shards_of_sparse_values_in_a_huge_array() -> None:
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(Computed):
     """An array whose values are made when they are read."""
 
     layout: Layout
-    manifest: None = None
 
     def read(self, selection: Selection) -> Any:
         axes = np.ogrid[selection]
         return sum(axis.astype("<f8") * 1000**place for place, axis in enumerate(axes))
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        return None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         return product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
@@ -118,7 +114,7 @@ def test_memory_is_bounded_by_a_shard_a_worker() -> None:
     assert planned is not None
     target = MeasuringStore()
     tracemalloc.start()
-    fill(planned, target, Report(), workers=2)
+    fill(planned._replace(options=options._replace(workers=2)), target, Report())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(target.sizes) == 8 * 4

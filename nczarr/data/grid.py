@@ -1,0 +1,182 @@
+"""Chunks of a grid: decoded as their chain says, kept for a while, put together to regions.
+
+What sources have in common whose encoded chunks are bytes somewhere: in keys of a store, or in ranges of a file. A
+chunk is decoded when something in it is asked for, and kept for a while, because targets have other grids. A missing
+chunk is fill; a short one is continued with zeros, surplus bytes are ignored (nczarr-storage §7). What a chunk takes in
+memory is bounded by `LARGEST_CHUNK`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nczarr.data.blocks import region_of
+from nczarr.data.decoding import Config, decoded, texts_of
+from nczarr.data.memory import fill_array
+from nczarr.data.source import Descr, Index, Layout, Selection, numpy_dtype
+from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST_CHUNK = 4 << 30
+"""Bytes that one decoded chunk may have."""
+
+KEPT = 64 << 20
+"""Bytes of decoded chunks and of shards that a process keeps."""
+
+
+class Kept:
+    """What was decoded last, up to `KEPT` bytes in all, of all arrays of the process."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
+        self._sizes: dict[tuple[object, str, Index], int] = {}
+        self._size = 0
+
+    def get(self, key: tuple[object, str, Index]) -> Any:
+        """The item, None if it is not kept."""
+        return self._items.get(key)
+
+    def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
+        """Keep an item, and let go of the oldest."""
+        if size > KEPT // 4 or key in self._items:
+            return
+        self._items[key] = item
+        self._sizes[key] = size
+        self._size += size
+        while self._size > KEPT:
+            try:
+                oldest, _ = self._items.popitem(last=False)
+            except KeyError:  # another thread was faster
+                return
+            self._size -= self._sizes.pop(oldest, 0)
+
+    def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
+        """Keep a decoded chunk of the array that `identity` tells from all others."""
+        size = values.nbytes + (64 * values.size if values.dtype.hasobject else 0)
+        self.put((identity, "chunk", index), values, size)
+
+
+kept = Kept()
+
+
+def assembled(
+    layout: Layout, selection: Selection, chunk: Callable[[Index], NDArray[Any] | None], within: tuple[int, ...]
+) -> NDArray[Any]:
+    """A region in the dtype of the layout, put together from whole chunks; fill where `chunk` gives None. Perhaps a
+    chunk itself, which is not to be written to.
+
+    Chunks beyond `within`, the lengths of the box from the origin that anything was ever written to, are not asked for,
+    and what they hold beyond it is not looked at: fill lies there.
+    """
+    bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+    starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
+    one_chunk = all(
+        first * each == start and start + each == stop <= end
+        for first, each, (start, stop), end in zip(starts, layout.chunks, bounds, within, strict=True)
+    )
+    if one_chunk:
+        whole = chunk(tuple(starts))
+        return whole if whole is not None else fill_array(layout, layout.chunks)
+    out = fill_array(layout, tuple(max(0, stop - start) for start, stop in bounds))
+    if not out.size:
+        return out
+    ends = [min(stop, end) for (_, stop), end in zip(bounds, within, strict=True)]
+    ranges = [
+        range(start // each, -(-stop // each))
+        for (start, _), stop, each in zip(bounds, ends, layout.chunks, strict=True)
+    ]
+    for index in itertools.product(*ranges):
+        values = chunk(index)
+        if values is None:
+            continue
+        inside, outside = [], []
+        for number, each, (start, _), stop in zip(index, layout.chunks, bounds, ends, strict=True):
+            low, high = max(number * each, start), min((number + 1) * each, stop)
+            inside.append(slice(low - number * each, high - number * each))
+            outside.append(slice(low - start, high - start))
+        out[tuple(outside)] = values[tuple(inside)]
+    return out
+
+
+def chunk_of(
+    data: bytes,
+    dtype: Descr,
+    steps: Sequence[Config],
+    layout: Layout,
+    permutation: tuple[int, ...] | None = None,
+) -> NDArray[Any]:
+    """A whole chunk in the layout's dtype, from its encoded bytes, of elements `dtype` behind `steps`.
+
+    `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`.
+    """
+    import numpy as np
+
+    chunks = layout.chunks
+    stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
+    count = math.prod(chunks)
+    if dtype == "|O":
+        if count * 16 > LARGEST_CHUNK:
+            raise ValueError(f"a chunk of {count} texts is more than is read at once")
+        plain = decoded(data, steps, 1, None)
+        flat = np.empty(count, dtype=object)
+        flat[:] = texts_of(plain, count)
+    else:
+        element = numpy_dtype(dtype)
+        size = count * element.itemsize
+        if size > LARGEST_CHUNK:
+            raise ValueError(f"a chunk of {size} bytes is more than is read at once")
+        plain = decoded(data, steps, element.itemsize, size)
+        if len(plain) < size:
+            plain = plain + bytes(size - len(plain))
+        flat = converted(np.frombuffer(plain, element, count), layout.dtype)
+    values = flat.reshape(stored_shape)
+    return values if permutation is None else values.transpose(np.argsort(permutation))
+
+
+def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+    """Elements as they are stored → elements of a layout: little-endian, fields in their own types."""
+    import numpy as np
+
+    if dtype == "|O":  # texts of fixed length
+        out = np.empty(values.shape, dtype=object)
+        out[...] = values.tolist()
+        return out
+    wanted = numpy_dtype(dtype)
+    if values.dtype == wanted:
+        return values
+    if values.dtype.kind in "iuf":
+        return values.astype(wanted)
+    little = values.astype(values.dtype.newbyteorder("<"))
+    return little.view(wanted)
+
+
+def covering(
+    indices: Iterable[Index], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
+) -> set[Index]:
+    """The chunks of another grid that meet the chunks `indices` of a grid of chunk shape `unit`."""
+    found: set[Index] = set()
+    for index in indices:
+        region = region_of(index, unit, shape)
+        ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))
+        found.update(itertools.product(*ranges))
+    return found
+
+
+def every_chunk(shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
+    """All chunks of a grid, in C order."""
+    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, chunks, strict=True)))
+
+
+def unreadable(path: str, reason: str, key: str | None = None) -> NoReturn:
+    """Raise CompileError with `unreadable-chunk`: of a key in the store `path`, or of the file itself."""
+    place = Label(Span(Source(path, b"", key=key), 0, 0), key=key)
+    raise CompileError(
+        [Diagnostic("unreadable-chunk", Severity.ERROR, f"the chunk cannot be decoded: {reason}", place)]
+    ) from None

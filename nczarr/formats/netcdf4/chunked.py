@@ -1,0 +1,210 @@
+"""A chunked HDF5 dataset as an array source: its chunks are ranges of the file, and are decoded here, in any thread.
+
+Where chunks lie is asked of HDF5 once, when somebody first wants to know, and kept as columns. Chunks behind filters
+that are not decoded here are moved all the same; their values come through the library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nczarr.data.affine import FileBytes
+from nczarr.data.decoding import DECODING_ERRORS, Config
+from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.data.source import Columns, Index, Layout, Manifest, Place, Selection, Stored, numpy_dtype
+from nczarr.formats.netcdf4.arrays import StoredPart
+from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import library
+from nczarr.formats.netcdf4.objects import ChunkTable, chunk_table, find
+from nczarr.stores import ranges
+from nczarr.stores.base import Range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAPPED = 8 << 20
+"""Bytes of a chunk without filters above which it is looked at in the file, not read whole."""
+
+_BATCH = 1 << 12
+"""Chunks whose places become Python's numbers at once."""
+
+
+class _Known:
+    """One array in one process: where its chunks lie. It tells the array from all others, too."""
+
+    def __init__(self, table: ChunkTable) -> None:
+        self.table = table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkedArray:
+    """A dataset whose elements lie as `stored` says. `extent`: how far it reaches; behind it the layout's fill lies.
+
+    `steps`: how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are
+    stored without filters. `library`: the same array through the library.
+    """
+
+    layout: Layout
+    file: FileBytes
+    extent: tuple[int, ...]
+    stored: Stored
+    steps: tuple[Config, ...] | None
+    unfiltered_edges: bool
+    library: StoredPart
+    _own: list[Any] = field(default_factory=list, repr=False)
+    """What this process knows of the array: where its chunks lie."""
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The description alone."""
+        return (
+            self.layout, self.file, self.extent, self.stored, self.steps, self.unfiltered_edges, self.library,
+        )  # fmt: skip
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        names = ("layout", "file", "extent", "stored", "steps", "unfiltered_edges", "library")
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_own", [])
+
+    @property
+    def manifest(self) -> Manifest:
+        """The allocated chunks whose bytes alone say what the array holds there. Raises OSError."""
+        import numpy as np
+
+        table = self._table
+        whole = np.ones(len(table.chunk), bool)
+        if self._outgrown:
+            whole[:] = [not self._is_cut(index) for index in self._indices(table)]
+        rows = ChunkTable(table.chunk[whole], table.offset[whole], table.length[whole], table.mask[whole])
+        source = np.zeros(len(rows.chunk), np.int64)
+        return Columns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
+
+    @property
+    def _outgrown(self) -> bool:
+        """Whether the array is longer than the dataset."""
+        return self.extent != self.layout.shape
+
+    def _is_cut(self, index: Index) -> bool:
+        """Whether the array goes on within a chunk that the dataset ends in: nobody knows what bytes stand there."""
+        lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
+        return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
+
+    @property
+    def _table(self) -> ChunkTable:
+        """Where chunks lie; asked of HDF5 once in a process. Raises OSError."""
+        return self._known.table
+
+    @property
+    def _known(self) -> _Known:
+        if not self._own:
+            with LOCK:
+                if not self._own:
+                    self._own.append(_Known(self._looked_up()))
+        known: _Known = self._own[0]
+        return known
+
+    def _looked_up(self) -> ChunkTable:
+        assert self.file.path is not None
+        self.file.check()
+        variable, h5 = self.library.variable, hdf5(library())
+        file = open_file(h5, self.file.path)
+        if file < 0:
+            h5.lib.fail_hdf5("H5Fopen")
+        with (
+            closing(h5, "H5Fclose", file),
+            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
+        ):
+            table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
+        if self.unfiltered_edges and self.stored.codecs:
+            every_step = (1 << len(self.stored.codecs)) - 1
+            for row, index in enumerate(self._indices(table)):
+                lengths = zip(index, self.layout.chunks, self.extent, strict=True)
+                if any((number + 1) * each > end for number, each, end in lengths):
+                    table.mask[row] = every_step
+        return table
+
+    def _indices(self, table: ChunkTable) -> Iterator[Index]:
+        """The places of all allocated chunks in the grid, in C order."""
+        import numpy as np
+
+        counts = [-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True)]
+        for start in range(0, len(table.chunk), _BATCH):
+            places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
+            yield from zip(*(axis.tolist() for axis in places), strict=True)
+
+    def _found(self, index: Index) -> Place | None:
+        """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated."""
+        import numpy as np
+
+        table = self._table
+        number = 0
+        for place, length, each in zip(index, self.layout.shape, self.layout.chunks, strict=True):
+            number = number * -(-length // each) + place
+        row = int(np.searchsorted(table.chunk, number))
+        if row == len(table.chunk) or table.chunk[row] != number:
+            return None
+        path = str(self.file.path)
+        return Place(path, int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies; None if it is not allocated, or the array goes on where the dataset ends within it.
+
+        Raises OSError if the file is out of reach, or was changed.
+        """
+        if self._outgrown and self._is_cut(chunk):
+            return None
+        self.file.check()
+        return self._found(chunk)
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The bytes of a chunk, as the whole chain makes them; None where there are none such. Raises OSError."""
+        place = self.place(chunk)
+        return None if place is None or place.mask else ranges.read(Range(*place[:3]))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region. Raises OSError; CompileError with `unreadable-chunk` for what cannot be decoded."""
+        if self.steps is None:
+            return self.library.read(selection)
+        self.file.check()
+        return assembled(self.layout, selection, self._chunk, self.extent)
+
+    def _chunk(self, index: Index) -> NDArray[Any] | None:
+        """A whole decoded chunk, in the layout's dtype; None if it is not allocated."""
+        array = self._known
+        known: NDArray[Any] | None = kept.get((array, "chunk", index))
+        if known is not None:
+            return known
+        place = self._found(index)
+        if place is None:
+            return None
+        steps = [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
+        dtype, layout = self.stored.dtype, self.layout
+        try:
+            if not steps and place.length > MAPPED:
+                return self._mapped(place)
+            values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
+        except DECODING_ERRORS as error:
+            unreadable(place.path, f"byte {place.offset}: {str(error) or type(error).__name__}")
+        kept.put_chunk(array, index, values)
+        return values
+
+    def _mapped(self, place: Place) -> NDArray[Any]:
+        """A large chunk of plain elements, as a view of the file, in its byte order. Raises ValueError if it is cut."""
+        import numpy as np
+
+        dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
+        if place.length < math.prod(chunks) * dtype.itemsize or place.offset + place.length > self.file.size:
+            raise ValueError("the chunk is shorter than it must be")
+        self.file.seen(place.length)
+        values: NDArray[Any] = np.ndarray(chunks, dtype, self.file.data, place.offset)
+        return values
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a grid of this chunk shape that an allocated chunk meets, in C order."""
+        found = self._indices(self._table)
+        if chunks == self.layout.chunks:
+            return found
+        return iter(sorted(covering(found, self.layout.chunks, chunks, self.layout.shape)))

@@ -1,0 +1,148 @@
+"""The HDF5 library beneath the netCDF library, by its C interface: the same library object exports both.
+
+Thin: prototypes, identifiers that are closed again, files opened beside the netCDF library. HDF5 is not safe for
+threads: whoever calls anything here holds `LOCK`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from threading import RLock
+from typing import Any
+
+from nczarr.formats.netcdf4.library import Library
+
+LOCK = RLock()
+"""Around every call of either library."""
+
+CLOSE_DEGREES = (2, 3, 1)
+"""How a file may be closed (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with one degree, the library's own."""
+
+_ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
+
+ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
+"""H5D_chunk_iter_op_t: place of the chunk's first element, filter mask, address in the file, bytes."""
+
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "H5Pcreate": (_ID, _ID),
+    "H5Pset_fclose_degree": (_HERR, _ID, c_int),
+    "H5Pclose": (_HERR, _ID),
+    "H5Fopen": (_ID, c_char_p, c_uint, _ID),
+    "H5Fclose": (_HERR, _ID),
+    "H5Lexists": (c_int, _ID, c_char_p, _ID),
+    "H5Dopen2": (_ID, _ID, c_char_p, _ID),
+    "H5Dclose": (_HERR, _ID),
+    "H5Dget_space": (_ID, _ID),
+    "H5Dget_type": (_ID, _ID),
+    "H5Dget_create_plist": (_ID, _ID),
+    "H5Dget_offset": (c_uint64, _ID),
+    "H5Dget_space_status": (_HERR, _ID, POINTER(c_int)),
+    "H5Dchunk_iter": (_HERR, _ID, _ID, ON_CHUNK, c_void_p),
+    "H5Dset_extent": (_HERR, _ID, _LENGTHS),
+    "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
+    "H5Dget_chunk_info_by_coord": (_HERR, _ID, _LENGTHS, POINTER(c_uint), POINTER(c_uint64), POINTER(c_uint64)),
+    "H5Sclose": (_HERR, _ID),
+    "H5Sget_simple_extent_ndims": (c_int, _ID),
+    "H5Sget_simple_extent_dims": (c_int, _ID, _LENGTHS, _LENGTHS),
+    "H5Pget_layout": (c_int, _ID),
+    "H5Pget_chunk": (c_int, _ID, c_int, _LENGTHS),
+    "H5Pget_chunk_opts": (_HERR, _ID, POINTER(c_uint)),
+    "H5Pget_external_count": (c_int, _ID),
+    "H5Pget_nfilters": (c_int, _ID),
+    "H5Pget_filter2": (
+        c_int, _ID, c_uint, POINTER(c_uint), POINTER(c_size_t), POINTER(c_uint), c_size_t, c_char_p, POINTER(c_uint),
+    ),
+    "H5Pfill_value_defined": (_HERR, _ID, POINTER(c_int)),
+    "H5Pget_fill_time": (_HERR, _ID, POINTER(c_int)),
+    "H5Pget_fill_value": (_HERR, _ID, _ID, c_void_p),
+    "H5Tget_class": (c_int, _ID),
+    "H5Tget_size": (c_size_t, _ID),
+    "H5Tget_order": (c_int, _ID),
+    "H5Tget_sign": (c_int, _ID),
+    "H5Tget_precision": (c_size_t, _ID),
+    "H5Tget_super": (_ID, _ID),
+    "H5Tequal": (c_int, _ID, _ID),
+    "H5Tget_nmembers": (c_int, _ID),
+    "H5Tget_member_name": (c_void_p, _ID, c_uint),
+    "H5Tget_member_offset": (c_size_t, _ID, c_uint),
+    "H5Tget_member_type": (_ID, _ID, c_uint),
+    "H5Tget_array_ndims": (c_int, _ID),
+    "H5Tget_array_dims2": (c_int, _ID, _LENGTHS),
+    "H5Tis_variable_str": (c_int, _ID),
+    "H5Tclose": (_HERR, _ID),
+    "H5free_memory": (_HERR, c_void_p),
+    "H5Aopen_by_name": (_ID, _ID, c_char_p, c_char_p, _ID, _ID),
+    "H5Aget_type": (_ID, _ID),
+    "H5Awrite": (_HERR, _ID, _ID, c_void_p),
+    "H5Aclose": (_HERR, _ID),
+    "H5Adelete": (_HERR, _ID, c_char_p),
+}  # fmt: skip
+
+
+class Hdf5:
+    """The functions of HDF5 in a loaded library, each under its own name, called by `do`."""
+
+    def __init__(self, lib: Library) -> None:
+        self.lib = lib
+        lib.dll.H5open()  # its types have numbers from then on
+        self.floats = {
+            (size, order): c_int64.in_dll(lib.dll, f"H5T_IEEE_F{8 * size}{word}_g").value
+            for size in (4, 8)
+            for order, word in enumerate(("LE", "BE"))
+        }
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """A function by its name, which may fail: what it gives is not looked at."""
+        restype, *arguments = _PROTOTYPES[name]
+        function: Callable[..., Any] = ctypes.CFUNCTYPE(restype, *arguments)((name, self.lib.dll))
+        setattr(self, name, function)
+        return function
+
+    def do(self, name: str, *arguments: Any) -> int:
+        """Call a function that says by a negative number that it failed. Raises OSError then."""
+        found: int = getattr(self, name)(*arguments)
+        if found < 0:
+            self.lib.fail_hdf5(name)
+        return found
+
+
+_made: dict[int, Hdf5] = {}
+
+
+def hdf5(lib: Library) -> Hdf5:
+    """The functions of HDF5 in a library; made once."""
+    if id(lib) not in _made:
+        _made[id(lib)] = Hdf5(lib)
+    return _made[id(lib)]
+
+
+@contextmanager
+def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
+    """An identifier that is closed by the function `what` when the block ends."""
+    try:
+        yield number
+    finally:
+        getattr(h5, what)(number)
+
+
+def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
+    """The identifier of a file, which the netCDF library may have open as well; -1 if HDF5 does not open it."""
+    kind = c_int64.in_dll(h5.lib.dll, "H5P_CLS_FILE_ACCESS_ID_g").value
+    name = os.fsencode(os.path.abspath(path))
+    for degree in CLOSE_DEGREES:
+        access = h5.H5Pcreate(kind)
+        h5.H5Pset_fclose_degree(access, degree)
+        file: int = h5.H5Fopen(name, 1 if writing else 0, access)
+        h5.H5Pclose(access)
+        if file >= 0:
+            return file
+    return -1
+
+
+def object_path(group: tuple[str, ...], name: str) -> bytes:
+    """The path of an object in a file."""
+    return "/".join(("", *group, name)).encode("utf-8", "surrogateescape")

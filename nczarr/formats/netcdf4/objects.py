@@ -1,0 +1,310 @@
+"""What HDF5 says of a dataset: type, extent, layout, chunks, filters in their order, fill value, where its bytes lie.
+
+Plain facts, found without looking at a chunk. The names of HDF5's constants stand beside their numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, cast, create_string_buffer
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.ast import Codec
+from nczarr.data.codecs import FLETCHER32, SHUFFLE
+from nczarr.data.source import Descr, itemsize
+from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.library import Library
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NON_COORDINATE = "_nc4_non_coord_"
+"""What stands before the name of a variable that is named as a dimension which it does not have alone."""
+
+COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
+"""Layouts (H5D_layout_t); others are virtual, or of the future."""
+
+_INTEGER, _FLOAT, _STRING, _OPAQUE, _COMPOUND, _ENUM, _ARRAY = 0, 1, 3, 5, 6, 8, 10
+"""Classes of types (H5T_class_t)."""
+
+_LITTLE, _BIG = 0, 1
+"""Byte orders (H5T_order_t)."""
+
+_UNFILTERED_EDGES = 0x2
+"""H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS."""
+
+_UNDEFINED_FILL, _DEFAULT_FILL, _OWN_FILL = 0, 1, 2
+"""H5D_fill_value_t."""
+
+_NEVER = 1
+"""H5D_FILL_TIME_NEVER."""
+
+_NOT_ALLOCATED = 0
+"""H5D_SPACE_STATUS_NOT_ALLOCATED."""
+
+_SZIP = 4
+
+_MOST_PARAMETERS = 64
+"""Parameters of a filter that are asked for at once; those that have more are asked again."""
+
+_BATCH = 1 << 15
+"""Chunks whose places are kept as Python's numbers before they become columns."""
+
+
+class DatasetInfo(NamedTuple):
+    """A dataset. `dtype`: None where no description of ours says how its elements lie. `layout`: H5D_layout_t.
+
+    `fill`: what a cell holds that was never written, in the bytes of `dtype`; None where that is undefined.
+    `address`: where contiguous data begin in the file; None where they are not allocated, or not there.
+    `unfiltered_edges`: chunks that reach beyond the extent are stored without filters.
+    """
+
+    dtype: Descr | None
+    extent: tuple[int, ...] | None
+    layout: int
+    chunks: tuple[int, ...]
+    filters: tuple[Codec, ...]
+    fill: bytes | None
+    address: int | None
+    elsewhere: bool
+    unfiltered_edges: bool
+    shuffled: int | None = None
+    """The element size that shuffle works with; None if there is none."""
+
+
+def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
+    """The identifier of the dataset of a netCDF variable, to be closed; -1 if there is none."""
+    for stored in (NON_COORDINATE + name, name):
+        path = object_path(group, stored)
+        if h5.H5Lexists(file, path, 0) > 0:
+            return int(h5.H5Dopen2(file, path, 0))
+    return -1
+
+
+class Datasets:
+    """The datasets of one open HDF5 file, by the names that variables have."""
+
+    def __init__(self, h5: Hdf5, file: int) -> None:
+        self._h5 = h5
+        self._file = file
+
+    def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
+        """What HDF5 says of a variable's dataset; None if there is none."""
+        dataset = find(self._h5, self._file, group, name)
+        if dataset < 0:
+            return None
+        with closing(self._h5, "H5Dclose", dataset):
+            return describe(self._h5, dataset)
+
+
+@contextmanager
+def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
+    """The datasets of a file that the library has open as well; None if HDF5 does not open it a second time."""
+    h5 = hdf5(lib)
+    file = open_file(h5, path)
+    if file < 0:
+        yield None
+        return
+    with closing(h5, "H5Fclose", file):
+        yield Datasets(h5, file)
+
+
+def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
+    """What there is to know of an open dataset. Raises OSError where HDF5 cannot say."""
+    extent = _extent(h5, dataset)
+    with (
+        closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind,
+        closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
+    ):
+        dtype = descr_of(h5, kind)
+        layout = h5.H5Pget_layout(made)
+        rank = len(extent or ())
+        chunks: tuple[int, ...] = ()
+        options = c_uint()
+        filters: tuple[Codec, ...] = ()
+        shuffled = None
+        if layout == CHUNKED:
+            lengths = (c_uint64 * max(1, rank))()
+            h5.do("H5Pget_chunk", made, rank, lengths)
+            chunks = tuple(lengths[:rank])
+            h5.H5Pget_chunk_opts(made, byref(options))
+            filters, shuffled = _filters(h5, made)
+        elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(made) != 0
+        address = _address(h5, dataset) if layout == CONTIGUOUS and not elsewhere else None
+        return DatasetInfo(
+            dtype,
+            extent,
+            layout,
+            chunks,
+            filters,
+            _fill(h5, made, kind, dtype),
+            address,
+            elsewhere,
+            bool(options.value & _UNFILTERED_EDGES),
+            shuffled,
+        )
+
+
+def _extent(h5: Hdf5, dataset: int) -> tuple[int, ...] | None:
+    """The shape of a dataset; None if its dataspace is none that has one."""
+    with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
+        rank = h5.H5Sget_simple_extent_ndims(space)
+        lengths = (c_uint64 * max(1, rank))()
+        if rank < 0 or h5.H5Sget_simple_extent_dims(space, lengths, None) < 0:
+            return None
+        return tuple(lengths[:rank])
+
+
+def _address(h5: Hdf5, dataset: int) -> int | None:
+    """Where contiguous data begin; None where they are not allocated: then HDF5 gives no address that says so."""
+    status = c_int()
+    h5.do("H5Dget_space_status", dataset, byref(status))
+    return None if status.value == _NOT_ALLOCATED else int(h5.H5Dget_offset(dataset))
+
+
+def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
+    """The pipeline in the order of encoding, in the words of our tree: shuffle and checksum without what HDF5 notes of
+    them, szip with the two parameters that a user gives; and the element size of shuffle.
+    """
+    found, shuffled = [], None
+    for place in range(h5.H5Pget_nfilters(made)):
+        flags, count = c_uint(), c_size_t(_MOST_PARAMETERS)
+        values = (c_uint * _MOST_PARAMETERS)()
+        number = h5.do("H5Pget_filter2", made, place, byref(flags), byref(count), values, 0, None, None)
+        if count.value > _MOST_PARAMETERS:
+            values = (c_uint * count.value)()
+            h5.do("H5Pget_filter2", made, place, byref(flags), byref(count), values, 0, None, None)
+        given = tuple(values[: count.value])
+        if number == SHUFFLE:
+            shuffled = given[0] if given else 0
+        parameters = () if number in (SHUFFLE, FLETCHER32) else given[:2] if number == _SZIP else given
+        found.append(Codec(id=number, parameters=parameters))
+    return tuple(found), shuffled
+
+
+def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> bytes | None:
+    """One element in the bytes of the file's type; None where cells that were never written have no defined value."""
+    status, when = c_int(), c_int()
+    h5.H5Pfill_value_defined(made, byref(status))
+    h5.H5Pget_fill_time(made, byref(when))
+    size = 0 if dtype is None else itemsize(dtype)
+    if not size or status.value == _UNDEFINED_FILL or when.value == _NEVER:
+        return None
+    if status.value == _DEFAULT_FILL:
+        return bytes(size)
+    buffer = create_string_buffer(size)
+    return buffer.raw if h5.H5Pget_fill_value(made, kind, buffer) >= 0 else None
+
+
+def descr_of(h5: Hdf5, kind: int) -> Descr | None:
+    """The description of a type as it lies in the file, byte order included; None for types of variable size, numbers
+    of odd widths, records with gaps, texts of more than one byte, and classes that netCDF has not.
+    """
+    size, family = h5.H5Tget_size(kind), h5.H5Tget_class(kind)
+    if family in (_INTEGER, _FLOAT):
+        return _number(h5, kind, size, family)
+    if family == _STRING:
+        return "|S1" if size == 1 and h5.H5Tis_variable_str(kind) == 0 else None
+    if family == _OPAQUE:
+        return f"|V{size}"
+    if family == _COMPOUND:
+        return _record(h5, kind, size)
+    if family == _ENUM:
+        with closing(h5, "H5Tclose", h5.H5Tget_super(kind)) as base:
+            return descr_of(h5, base)
+    return None
+
+
+def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
+    """An integer or float of a usual width, without padding; a float as IEEE 754 has it."""
+    order = h5.H5Tget_order(kind)
+    if order not in (_LITTLE, _BIG):
+        return None
+    if family == _FLOAT:
+        known = h5.floats.get((size, order))
+        return f"{'<>'[order]}f{size}" if known is not None and h5.H5Tequal(kind, known) > 0 else None
+    if size not in (1, 2, 4, 8) or h5.H5Tget_precision(kind) != 8 * size:
+        return None
+    letter = "i" if h5.H5Tget_sign(kind) else "u"
+    return f"|{letter}1" if size == 1 else f"{'<>'[order]}{letter}{size}"
+
+
+def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
+    """A compound type whose members lie one behind the other, in order, without gaps."""
+    members: list[tuple[str, Descr, tuple[int, ...]]] = []
+    end = 0
+    for place in range(h5.H5Tget_nmembers(kind)):
+        if h5.H5Tget_member_offset(kind, place) != end:
+            return None
+        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
+            end += h5.H5Tget_size(member)
+            shape: tuple[int, ...] = ()
+            if h5.H5Tget_class(member) == _ARRAY:
+                rank = h5.H5Tget_array_ndims(member)
+                lengths = (c_uint64 * max(1, rank))()
+                h5.H5Tget_array_dims2(member, lengths)
+                shape = tuple(lengths[:rank])
+                with closing(h5, "H5Tclose", h5.H5Tget_super(member)) as base:
+                    field = descr_of(h5, base)
+            else:
+                field = descr_of(h5, member)
+        if field is None:
+            return None
+        members.append((_member_name(h5, kind, place), field, shape))
+    return tuple(members) if end == size and members else None
+
+
+def _member_name(h5: Hdf5, kind: int, place: int) -> str:
+    address = h5.H5Tget_member_name(kind, place)
+    try:
+        return (cast(address, c_char_p).value or b"").decode("utf-8", "surrogateescape")
+    finally:
+        h5.H5free_memory(address)
+
+
+class ChunkTable(NamedTuple):
+    """The allocated chunks of a dataset in C order of the grid: linear index, address, bytes, filter mask."""
+
+    chunk: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    mask: NDArray[np.int32]
+
+
+def chunk_table(
+    h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
+) -> ChunkTable:
+    """All allocated chunks within the extent, by one walk; indices are of the grid of `shape`. Raises OSError."""
+    import numpy as np
+
+    rank = len(chunks)
+    counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
+    steps = np.array([math.prod(counts[axis + 1 :]) for axis in range(rank)], np.int64)
+    places, facts = array("Q"), array("Q")
+    columns: list[list[Any]] = [[], [], [], []]
+
+    def flush() -> None:
+        first = np.array(places, np.uint64).reshape(-1, rank)
+        rest = np.array(facts, np.uint64).reshape(-1, 3)
+        inside = (first < np.array(extent, np.uint64)).all(axis=1)
+        columns[0].append((first[inside].astype(np.int64) // np.array(chunks, np.int64)) @ steps)
+        for number, dtype in ((1, np.int64), (2, np.int64), (3, np.int32)):
+            columns[number].append(rest[inside, number - 1].astype(dtype))
+        del places[:], facts[:]
+
+    def note(place: Any, mask: int, address: int, size: int, data: Any) -> int:
+        places.extend(place[:rank])
+        facts.extend((address, size, mask))
+        if len(facts) >= 3 * _BATCH:
+            flush()
+        return 0
+
+    h5.do("H5Dchunk_iter", dataset, 0, ON_CHUNK(note), None)
+    flush()
+    found = [np.concatenate(pieces) for pieces in columns]
+    order = np.argsort(found[0], kind="stable")
+    return ChunkTable(*(column[order] for column in found))
