@@ -42,6 +42,7 @@ LAYERS: dict[str, int] = {
     "nczarr.pipeline": 4,
     "nczarr.builder": 4,
     "nczarr.compare": 4,
+    "nczarr.conversions": 4,
     "nczarr.handle": 4,
     "nczarr.reading": 4,
     "nczarr.testing": 4,
