@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from functools import partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,14 +22,24 @@ from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.memory import fill_array, fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts
 from nczarr.data.source import Index, Layout, Parts, Selection, itemsize, little
+from nczarr.link.crew import Crew, Task
 from nczarr.passes.checked import Checked
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BLOCK = 16 << 20
+BLOCK = 8 << 20
 """Bytes of one side that are compared at once."""
+
+TIMES = 4
+"""What comparing takes in memory, in blocks: both sides, as they are read and as they are compared."""
+
+SMALL = 1 << 18
+"""Bytes of memory below which a thread costs more than it gains."""
+
+MEMORY = 256 << 20
+"""Bytes that blocks under way may take."""
 
 LARGEST = 64 << 20
 """Bytes up to which a chunk is compared as a whole; larger ones are read in pieces."""
@@ -98,20 +109,15 @@ class _Found:
         self.first: int | None = None
         self.largest: float | int | None = None
 
-    def add(self, count: int, first: int) -> None:
-        """Some elements that differ, the first of which has this linear index."""
+    def add(self, count: int, first: int, largest: float | int | None = None) -> None:
+        """Some elements that differ, the first of which has this linear index, and the largest distance of them."""
         self.count += count
         self.first = first if self.first is None else min(self.first, first)
+        self.note(largest)
 
-    def distance(self, one: NDArray[Any], other: NDArray[Any]) -> None:
-        """Numbers that differ."""
-        import numpy as np
-
-        if one.dtype.kind == "f":
-            some = np.isfinite(one) & np.isfinite(other)
-            one, other = one[some], other[some]
-        if one.size:
-            largest = distances(one, other).max().item()
+    def note(self, largest: float | int | None) -> None:
+        """A distance of two numbers that differ."""
+        if largest is not None:
             self.largest = largest if self.largest is None else max(self.largest, largest)
 
     def difference(self, one: Checked, other: Checked, path: str) -> Difference | None:
@@ -137,6 +143,28 @@ class _Found:
         return Difference("values", path, text, Values(self.count, total, place, first, second, self.largest))
 
 
+class _Part(NamedTuple):
+    """What differs in one block."""
+
+    different: int
+    first: int
+    largest: float | int | None
+
+
+def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:
+    """The largest distance of two numbers at one place, both finite; None where there are none."""
+    import numpy as np
+
+    one, other = little(one), little(other)
+    if one.dtype.kind == "f":
+        some = np.isfinite(one) & np.isfinite(other)
+        one, other = one[some], other[some]
+    if not one.size:
+        return None
+    found: float | int = distances(one, other).max().item()
+    return found
+
+
 class _Dense(NamedTuple):
     """Two arrays of one element type."""
 
@@ -156,27 +184,37 @@ class _Dense(NamedTuple):
         block = block_shape(shape, (one.layout.chunks, other.layout.chunks), size)
         grid = itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
         visited, gap = 0, None
-        for index in _each_once(merge(one.occupied(block), other.occupied(block))):
-            region = region_of(index, block, shape)
-            visited += math.prod(part.stop - part.start for part in region)
-            if gap is None and (expected := next(grid)) != index:
-                gap = expected
-            self._block(region, one.read(region), other.read(region), found)
+
+        def tasks() -> Iterator[Task]:
+            nonlocal visited, gap
+            need = TIMES * size * math.prod(block)
+            for index in _each_once(merge(one.occupied(block), other.occupied(block))):
+                region = region_of(index, block, shape)
+                visited += math.prod(part.stop - part.start for part in region)
+                if gap is None and (expected := next(grid)) != index:
+                    gap = expected
+                yield Task(partial(self._block, region), need, here=need < SMALL)
+
+        with Crew(None, MEMORY) as crew:
+            for result in crew.results(tasks()):
+                if result is not None:
+                    found.add(*result)
         self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, found)
 
-    def _block(self, region: Selection, one: NDArray[Any], other: NDArray[Any], found: _Found) -> None:
+    def _block(self, region: Selection) -> _Part | None:
+        """What differs in one block."""
         import numpy as np
 
+        one, other = (side[""].read(region) for side in self.sides)
         differ = unequal(one, other, self.type_name, self.types, self.tolerance)
         if not differ.any():
-            return
+            return None
         places = np.argwhere(differ)
         first = 0
         for number, part, length in zip(places[0].tolist(), region, self.layout.shape, strict=True):
             first = first * length + part.start + number
-        found.add(len(places), first)
-        if is_number(self.type_name):
-            found.distance(little(one)[differ], little(other)[differ])
+        largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
+        return _Part(len(places), first, largest)
 
     def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: _Found) -> None:
         """Where nothing is stored on either side, fill stands against fill; `index` is the first such block."""
@@ -185,9 +223,8 @@ class _Dense(NamedTuple):
         one, other = (fill_array(side[""].layout, (1,)) for side in self.sides)
         if not unequal(one, other, self.type_name, self.types, self.tolerance).any():
             return
-        found.add(count, first_of(region_of(index, block, self.layout.shape), self.layout.shape))
-        if is_number(self.type_name):
-            found.distance(little(one), little(other))
+        first = first_of(region_of(index, block, self.layout.shape), self.layout.shape)
+        found.add(count, first, largest_distance(one, other) if is_number(self.type_name) else None)
 
 
 def is_number(type_name: str) -> bool:
@@ -297,7 +334,7 @@ class _Cells:
         other = self.sides[1][path].read(stretch.other).reshape(-1)
         differ = unequal(one, other, type_name, self.types, self.tolerance)
         if is_number(type_name) and path.rpartition("/")[2] == "content" and differ.any():
-            self.found.distance(little(one)[differ], little(other)[differ])
+            self.found.note(largest_distance(one[differ], other[differ]))
         return differ
 
     def _sequences(self, base: str, inside: str, stretch: _Stretch) -> NDArray[np.bool_]:
