@@ -11,14 +11,22 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nczarr.builder import DatasetBuilder
+    from nczarr.compare.difference import Difference
+    from nczarr.compare.doors import diff
+    from nczarr.conversion import Conversion
+    from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Diagnostic
     from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation, write
     from nczarr.handle import open_dataset as open  # noqa: A004
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics", "CompileError"),
+    "Conversion": ("nczarr.conversion", "Conversion"),
     "DatasetBuilder": ("nczarr.builder", "DatasetBuilder"),
     "DatasetHandle": ("nczarr.handle", "DatasetHandle"),
+    "Difference": ("nczarr.compare.difference", "Difference"),
+    "convert": ("nczarr.conversions", "convert"),
+    "diff": ("nczarr.compare.doors", "diff"),
     "Diagnostic": ("nczarr.diagnostics", "Diagnostic"),
     "VariableHandle": ("nczarr.handle", "VariableHandle"),
     "from_cdl": ("nczarr.handle", "from_cdl"),
@@ -29,10 +37,14 @@ _PUBLIC = {
 
 __all__ = [
     "CompileError",
+    "Conversion",
     "DatasetBuilder",
     "DatasetHandle",
     "Diagnostic",
+    "Difference",
     "VariableHandle",
+    "convert",
+    "diff",
     "from_cdl",
     "from_notation",
     "open",

@@ -56,10 +56,11 @@ def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
 def json_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
     """One JSON object a line, with exactly the members of DESIGN §4 (`offset` only for places in binary files)."""
     for diagnostic in diagnostics:
-        yield json.dumps(_record(diagnostic), ensure_ascii=True) + "\n"
+        yield json.dumps(json_record(diagnostic), ensure_ascii=True) + "\n"
 
 
-def _record(diagnostic: Diagnostic) -> dict[str, Any]:
+def json_record(diagnostic: Diagnostic) -> dict[str, Any]:
+    """The members of one such object."""
     primary = diagnostic.primary
     line, column, end_line, end_column = _corners(primary)
     source = primary.span.source

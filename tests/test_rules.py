@@ -41,6 +41,8 @@ LAYERS: dict[str, int] = {
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,
     "nczarr.builder": 4,
+    "nczarr.compare": 4,
+    "nczarr.conversions": 4,
     "nczarr.handle": 4,
     "nczarr.reading": 4,
     "nczarr.testing": 4,

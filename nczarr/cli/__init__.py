@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("nczarr.cli.convert", "convert datasets from any format to any other"),
     "dump": ("nczarr.cli.dump", "print a dataset as text"),
     "check": ("nczarr.cli.check", "print what is wrong with datasets, and nothing else"),
+    "diff": ("nczarr.cli.diff", "print what two datasets differ in"),
     "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
     "formats": ("nczarr.cli.formats", "list what can be read and written"),
 }

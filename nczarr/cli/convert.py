@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input
 from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
@@ -16,6 +17,12 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.options import Options, Subset
+
+if TYPE_CHECKING:
+    from nczarr.conversion import Conversion
+
+WAYS = ("copied", "gathered", "transcoded", "rechunked", "encoded")
+"""What the summary counts of the chunks of stores."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -60,8 +67,9 @@ class _Work:
         self.messages = messages
         self.subset: Subset | None = None
         self.targets: dict[str, str] = {}
-        self.done: list[tuple[str, int, str]] = []
-        self.folder = arguments.target if len(arguments.sources) > 1 else None
+        self.done: list[Conversion] = []
+        self.number = len(arguments.sources)
+        self.folder = arguments.target if self.number > 1 else None
 
     @property
     def conversions(self) -> list[Callable[[], None]]:
@@ -108,7 +116,7 @@ class _Work:
         made = self._make_folder()
         conversion = pipeline.write(checked, target, form, report, options)
         if conversion is not None:
-            self.done.append((conversion.target, conversion.variables, conversion.format))
+            self.done.append(conversion)
         elif made:
             with suppress(OSError):  # something else put a file there
                 os.rmdir(made)
@@ -124,12 +132,28 @@ class _Work:
         """One line on what was done, for people."""
         if self.arguments.quiet or self.arguments.message_format != "human" or not self.done:
             return
-        variables = sum(count for _, count, _ in self.done)
-        forms = ", ".join(dict.fromkeys(form for _, _, form in self.done))
-        what = (
-            f"`{self.done[0][0]}`"
-            if self.folder is None
-            else f"{len(self.done)} of {len(self.arguments.sources)} in `{self.folder}`"
-        )
+        one = self.folder is None
+        where = f"`{self.done[0].target}`" if one else f"{len(self.done)} of {self.number} in `{self.folder}`"
         with suppress(OSError):
-            sys.stderr.write(f"{what}: {forms}, {variables} variable{'s' * (variables != 1)}\n")
+            sys.stderr.write(f"{where}: {summary(self.done)}\n")
+
+
+def summary(done: list[Conversion]) -> str:
+    """What was done, in one line: formats, variables, chunks by the way that they took, bytes."""
+    from nczarr.tree import bytes_text
+
+    variables = sum(each.variables for each in done)
+    words = list(dict.fromkeys(each.format for each in done))
+    words.append(f"{variables} variable{'s' * (variables != 1)}")
+    counts = {way: sum(getattr(each, f"{way}_chunks") for each in done) for way in WAYS}
+    total = sum(counts.values())
+    if total:
+        ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
+        words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
+    size = sum(each.bytes or _size(each.target) for each in done)
+    return ", ".join([*words, bytes_text(size)] if size else words)
+
+
+def _size(path: str) -> int:
+    """The bytes of a target that is one file."""
+    return os.path.getsize(path) if os.path.isfile(path) else 0

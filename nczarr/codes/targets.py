@@ -14,6 +14,14 @@ CODES = (
         "format-conflict` leaves it out.",
     ),
     Code(
+        "unequal-target",
+        ERROR,
+        "The finished target was read again, and does not hold the values that were to be written: the medium is "
+        "damaged, another program writes there, or nczarr has a fault. The target is left as it is.",
+        "",
+        "Remove the target and convert again; if that ends alike, report it with the source.",
+    ),
+    Code(
         "missing-library",
         ERROR,
         "A library that this format needs is not installed. Exit status 3.",

@@ -54,6 +54,23 @@ def fixed(checked: Checked) -> Checked:
         return _made(checked, _everything(checked), Cuts(changed))
 
 
+def restricted(checked: Checked, variables: Iterable[str], groups: list[str]) -> Checked:
+    """The part with these variables and groups, by FQN; attributes of other groups are left out."""
+    with building():
+        made = _made(checked, _closed(variables, groups, checked), Cuts())
+        dataset = _bare("/", made.dataset, [names.split(path) for path in groups])
+    return made._replace(dataset=dataset, groups=tables(dataset).groups)
+
+
+def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
+    """A group without attributes, unless it lies in one of some groups."""
+    here = names.split(path)
+    if any(here[: len(top)] == top for top in tops):
+        return group
+    groups = tuple(_bare(names.join(path, child.name), child, tops) for child in group.groups)
+    return group.model_copy(update={"attributes": (), "groups": groups})
+
+
 class _Kept(NamedTuple):
     """What stays of a dataset, by FQN."""
 

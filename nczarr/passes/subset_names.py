@@ -24,6 +24,15 @@ def groups_named(word: str, checked: Checked, report: Report) -> list[str]:
     return _named(word, "group", checked.groups, report)
 
 
+def named_in(
+    word: str, what: str, known: tuple[Mapping[str, object], Mapping[str, object]], report: Report
+) -> tuple[list[str], list[str]]:
+    """The FQNs that a word means in each of two datasets; in one of them there may be none."""
+    both = {**known[0], **known[1]}
+    found = _named(word, what, both, report)
+    return [fqn for fqn in found if fqn in known[0]], [fqn for fqn in found if fqn in known[1]]
+
+
 def _named(word: str, what: str, known: Mapping[str, object], report: Report) -> list[str]:
     found = _meant(word, known)
     if found:

@@ -44,8 +44,8 @@ def convert(*arguments: str, status: int = 0) -> str:
 
 
 def test_one_source_and_a_summary(folder: Path) -> None:
-    assert convert("t.cdl", "t.nc") == "`t.nc`: netcdf3, 4 variables\n"
-    assert convert("t.nc", "t.zarr") == "`t.zarr`: nczarr, 4 variables\n"
+    assert convert("t.cdl", "t.nc") == "`t.nc`: netcdf3, 4 variables, 540 B\n"
+    assert convert("t.nc", "t.zarr") == "`t.zarr`: nczarr, 4 variables, 4 chunks (4 gathered), 256 B\n"
     assert convert("-q", "t.zarr", "u.nc", "--to", "netcdf") == ""
     assert (folder / "t.nc").read_bytes() == (folder / "u.nc").read_bytes()
 
@@ -80,7 +80,9 @@ def test_names_that_are_not_there(folder: Path) -> None:
 
 def test_several_sources(folder: Path) -> None:
     convert("t.cdl", "s.zarr")
-    assert convert("t.cdl", "s.zarr", "out") == "2 of 2 in `out`: nczarr, netcdf3, 8 variables\n"
+    assert convert("t.cdl", "s.zarr", "out").startswith(
+        "2 of 2 in `out`: nczarr, netcdf3, 8 variables, 4 chunks (4 encoded), "
+    )
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "t.zarr"]
     convert("t.cdl", "s.zarr", "out/", "--to", "nczarr3", status=2)  # t.zarr is there
     convert("t.cdl", "s.zarr", "out/", "--to", "nczarr3", "--overwrite")
@@ -90,7 +92,7 @@ def test_several_sources(folder: Path) -> None:
 def test_one_bad_source_is_no_loss_to_the_others(folder: Path) -> None:
     (folder / "bad.cdl").write_text("netcdf bad { int ; }")
     said = convert("bad.cdl", "t.cdl", "missing.nc", "out", status=3)
-    assert said.endswith("1 of 3 in `out`: nczarr, 4 variables\n")
+    assert said.splitlines()[-1].startswith("1 of 3 in `out`: nczarr, 4 variables, 4 chunks")
     assert [path.name for path in (folder / "out").iterdir()] == ["t.zarr"]
 
 
@@ -183,3 +185,50 @@ def test_the_mode_zarr_reads_past_the_extension(folder: Path) -> None:
 def test_modes_that_cannot_be_kept(folder: Path, mode: str) -> None:
     assert "error[bad-url]" in convert("t.cdl", f"file://{folder}/a.zarr#mode={mode}", status=2)
     assert not (folder / "a.zarr").exists()
+
+
+def test_from_python(folder: Path) -> None:
+    done = nczarr.convert("t.cdl", "t.nc", kind="nc4", chunks={"time": 2}, codecs="zlib:1", verify=True)
+    assert isinstance(done, nczarr.Conversion)
+    assert (done.target, done.format, done.variables, done.losses) == ("t.nc", "netcdf4", 4, ())
+    done = nczarr.convert(Path("t.nc"), "t.zarr", verify=True)
+    assert done.transcoded_chunks == 0
+    chunks = [path for path in Path("t.zarr").rglob("*") if path.is_file() and not path.name.startswith(".")]
+    assert (done.copied_chunks, done.bytes) == (len(chunks), sum(path.stat().st_size for path in chunks))
+    part = nczarr.convert("t.zarr", "p.zarr", "zarr3", variables=["temp"], sections=["temp(0, :)"], verify=True)
+    assert "unlimited" in {loss.kind for loss in part.losses}
+    assert [each.code for each in part.diagnostics] == ["lost-annotations"]
+    assert nczarr.open("p.zarr")["temp"][...].tolist() == [[0, 1, 2, 3]]
+    assert not nczarr.open(nczarr.convert("t.nc", "f.nc", fixed=True).target).checked.dimensions["/time"].unlimited
+
+
+def test_python_errors(folder: Path) -> None:
+    nczarr.convert("t.cdl", "t.zarr")
+    with pytest.raises(FileExistsError):
+        nczarr.convert("t.cdl", "t.zarr")
+    with pytest.raises(FileNotFoundError):
+        nczarr.convert("missing.nc", "u.zarr")
+    with pytest.raises(nczarr.CompileError, match="unknown-target"):
+        nczarr.convert("t.cdl", "u.xyz")
+    with pytest.raises(nczarr.CompileError, match="bad-section"):
+        nczarr.convert("t.cdl", "u.zarr", sections=["temp("])
+    with pytest.raises(nczarr.CompileError, match="unknown-format"):
+        nczarr.convert("t.cdl", "u.zarr", from_format="zarr2")
+    assert not Path("u.zarr").exists()
+
+
+def test_a_damaged_target_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program changes a chunk between writing and reading."""
+    from nczarr import pipeline
+
+    write = pipeline.write
+
+    def damaging(*arguments: object) -> object:
+        done = write(*arguments)  # type: ignore[arg-type]
+        chunk = Path("t.zarr/lat/0")
+        chunk.write_bytes(bytes(chunk.stat().st_size))
+        return done
+
+    monkeypatch.setattr(pipeline, "write", damaging)
+    with pytest.raises(nczarr.CompileError, match="unequal-target: `/lat` is not equal"):
+        nczarr.convert("t.cdl", "t.zarr", verify=True)

@@ -1,0 +1,85 @@
+"""`nczarr diff A B`: what two datasets differ in, whatever their formats."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nczarr.cli import DONE, FAULTY
+from nczarr.cli.inputs import read_input
+from nczarr.cli.shared import Messages, command
+from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.options import Options
+
+if TYPE_CHECKING:
+    from nczarr.compare.difference import Difference
+    from nczarr.compare.elements import Tolerance
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `diff`."""
+    made = command(
+        "diff",
+        "Print what two datasets differ in: models and values, whatever their formats. Status 1 if anything does; with "
+        "-q nothing is printed.",
+    )
+    made.add_argument("first", metavar="A", help="a file, store or `file://` URL; - is standard input")
+    made.add_argument("second", metavar="B", help="the other one")
+    made.add_argument("--data", action=argparse.BooleanOptionalAction, default=True, help="compare values (default)")
+    made.add_argument("--storage", action="store_true", help="compare chunks, codecs, order and kind of file too")
+    made.add_argument(
+        "--tolerance", metavar="T", help="numbers may be T apart (1e-6), or that part of the greater one (rel:1e-6)"
+    )
+    add_subset_options(made, sections=False)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; the status is 1 if there is a difference, and that of other commands if something goes wrong."""
+    from nczarr.compare.elements import Tolerance
+
+    try:
+        tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
+    except ValueError as error:
+        return misuse("diff", f"--tolerance: {error}")
+    messages = Messages(arguments)
+    counted = _Counted()
+    status = messages.guard(lambda: _diff(arguments, tolerance, messages, counted))
+    return status or (FAULTY if counted.number else DONE)
+
+
+class _Counted:
+    """Differences on their way to be printed."""
+
+    number = 0
+
+    def through(self, found: Iterator[Difference]) -> Iterator[Difference]:
+        """The same differences."""
+        for each in found:
+            self.number += 1
+            yield each
+
+
+def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages, counted: _Counted) -> None:
+    from nczarr.compare.diff import chosen, differences
+    from nczarr.compare.difference import json_lines, text_lines
+
+    report = messages.report
+    options = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
+    one = read_input(arguments.first, report, options)
+    other = read_input(arguments.second, report, options)
+    subset = subset_of(arguments, report)
+    if one is None or other is None or subset is None or report.errors:
+        return
+    sides = chosen(one, other, subset, report)
+    if sides is None:
+        return
+    found = counted.through(differences(*sides, data=arguments.data, storage=arguments.storage, tolerance=tolerance))
+    if arguments.quiet:
+        next(found, None)
+    elif arguments.message_format == "json":
+        write_product(line.encode() for line in json_lines(found, arguments.second))
+    else:
+        write_product(line.encode("utf-8", "surrogateescape") for line in text_lines(found))

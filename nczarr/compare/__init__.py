@@ -1,0 +1,1 @@
+"""Comparing datasets, whatever their formats."""

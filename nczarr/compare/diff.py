@@ -1,0 +1,58 @@
+"""`diff`: what two datasets differ in, whatever their formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.compare.difference import Difference
+from nczarr.compare.elements import Tolerance
+from nczarr.compare.model import model
+from nczarr.compare.values import values
+from nczarr.diagnostics import Report
+from nczarr.options import Subset
+from nczarr.passes.checked import Checked
+
+
+def differences(
+    one: Checked,
+    other: Checked,
+    *,
+    data: bool = True,
+    storage: bool = False,
+    tolerance: Tolerance | None = None,
+) -> Iterator[Difference]:
+    """What differs, found as it is asked for: models first, then values, variable by variable.
+
+    Values are compared where both have the variable, in the same shape and with types that are made alike. `storage`:
+    layout, chunks, codecs, order of definition and kind of file too.
+    """
+    yield from model(one, other, storage=storage)
+    if data:
+        for path in one.variables:
+            if path in other.variables:
+                found = values(one, other, path, tolerance)
+                if found is not None:
+                    yield found
+
+
+def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tuple[Checked, Checked] | None:
+    """The wanted parts of both; a name may be in one alone. None if a name is in neither, which is reported.
+
+    Attributes of groups count only where the group was asked for.
+    """
+    if not wanted:
+        return one, other
+    from nczarr.passes.subset import restricted
+    from nczarr.passes.subset_names import named_in
+
+    before = report.errors
+    variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in wanted.variables]
+    groups = [named_in(word, "group", (one.groups, other.groups), report) for word in wanted.groups]
+    if report.errors > before:
+        return None
+    parts = []
+    for which, checked in enumerate((one, other)):
+        paths = [fqn for found in variables for fqn in found[which]]
+        tops = [fqn for found in groups for fqn in found[which]]
+        parts.append(restricted(checked, paths, tops))
+    return parts[0], parts[1]

@@ -1,0 +1,150 @@
+"""What two datasets differ in, as values, and how a difference is said."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.diagnostics import Diagnostic, Label, Severity
+from nczarr.render import json_record, visible
+
+if TYPE_CHECKING:
+    from nczarr.ast import Constant
+
+WIDEST = 40
+"""Characters of a path behind which messages still stand in one column."""
+
+LONGEST = 48
+"""Characters of a value that are shown."""
+
+
+class Values(NamedTuple):
+    """Where the values of a variable differ: how many of how many, and the first place with what stands there.
+
+    `largest`: the largest difference of two numbers that are both finite; None where there is none, or no numbers.
+    """
+
+    different: int
+    total: int
+    place: tuple[int, ...]
+    first: Any
+    second: Any
+    largest: float | int | None = None
+
+
+class Difference(NamedTuple):
+    """One difference: its kind, the FQN of what differs, and a line that says how.
+
+    Kinds: `missing-group`, `missing-type`, `missing-dimension`, `missing-variable`, `missing-attribute` (what only one
+    of the two has); `type`, `dimension`, `variable-type`, `variable-dimensions`, `attribute`, `attribute-order`;
+    `values`, which alone has `values`; and of storage `kind`, `layout`, `definition-order`.
+    """
+
+    kind: str
+    path: str
+    message: str
+    values: Values | None = None
+
+
+def text_lines(found: Iterable[Difference]) -> Iterator[str]:
+    """Lines for people: the path, and behind it what differs. The path of the line before is not repeated.
+
+    What is said of models stands in columns; values come as they are found, each behind what is known by then.
+    """
+    last, width = "", 0
+    for is_value, group in itertools.groupby(found, key=lambda each: each.kind == "values"):
+        some: Iterable[Difference] = group
+        if not is_value:
+            some = every = list(group)  # noqa: B031 (used once: here or below)
+            width = max(min(WIDEST, len(visible(each.path))) for each in every)
+        for each in some:
+            path = visible(each.path)
+            width = max(width, min(WIDEST, len(path)))
+            yield f"{'' if path == last else path:<{width}}  {visible(each.message)}\n"
+            last = path
+
+
+def json_lines(found: Iterable[Difference], second: str) -> Iterator[str]:
+    """One object a line, with the members of a diagnostic, the path, and what is known of values."""
+    for each in found:
+        diagnostic = Diagnostic(each.kind, Severity.ERROR, f"`{each.path}`: {each.message}", Label())
+        record = {**json_record(diagnostic), "file": second, "path": each.path}
+        if each.values is not None:
+            record["values"] = {**each.values._asdict(), "first": plain(each.values.first)}
+            record["values"]["second"] = plain(each.values.second)
+            largest = each.values.largest
+            if isinstance(largest, float) and not math.isfinite(largest):
+                record["values"]["largest"] = str(largest)
+        yield json.dumps(record, ensure_ascii=True) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: numbers and texts as they are, NaN and infinity as texts, bytes as ISO 8859-1."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value for people, of bounded length."""
+    if value is None:
+        return "NIL"
+    if isinstance(value, bytes):
+        text = repr(value)[1:]
+    elif isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif hasattr(value, "dtype") and value.shape:
+        items = [shown(item) for item in value.reshape(-1)[:9]]
+        text = "{" + ", ".join(items) + ("}" if value.size < 10 else ", …}")
+    elif hasattr(value, "dtype") and value.dtype.names:
+        text = "{" + ", ".join(shown(value[name]) for name in value.dtype.names) + "}"
+    elif hasattr(value, "dtype") and value.dtype.kind == "V":
+        text = "0x" + value.tobytes().hex().upper()
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def shown_constant(constant: Constant) -> str:
+    """The value of an attribute for people, of bounded length."""
+    from nczarr.ast.types import ATOMIC
+    from nczarr.ast.values import shortest
+
+    data = constant.data
+    if constant.type == "char" and isinstance(data, bytes):
+        return shown(data.decode("utf-8")) if _is_text(data) else shown(data)
+    if constant.type == "string":
+        head = [None if text is None else text.decode("utf-8", "replace") for text in _texts(constant)[:9]]
+        text = ", ".join(map(shown, head))
+    elif constant.type in ATOMIC and isinstance(data, bytes):
+        size = ATOMIC[constant.type].size
+        few = constant.model_copy(update={"count": min(constant.count, 9), "data": data[: 9 * size]})
+        numbers = few.as_numbers()
+        text = ", ".join(shortest(each, constant.type) if isinstance(each, float) else str(each) for each in numbers)
+    else:
+        text = f"{constant.count} of `{constant.type}`"
+        if isinstance(data, bytes):
+            text += f", 0x{data[:16].hex().upper()}"
+    if constant.count > 9 and constant.type in ATOMIC:
+        text += ", …"
+    return text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST - 1] + "…"
+
+
+def _texts(constant: Constant) -> list[bytes | None]:
+    return [each for each in constant.data if each is None or isinstance(each, bytes)]
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode("utf-8").isprintable()
+    except UnicodeDecodeError:
+        return False

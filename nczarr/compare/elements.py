@@ -1,0 +1,112 @@
+"""Which elements of two equally long arrays of one type differ: bit by bit, but every NaN is like every other.
+
+With a tolerance, numbers differ where their distance is larger; NaN and infinity are like themselves alone. Enums,
+chars, opaque values and strings have no distance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.ast.types import CompoundType
+from nczarr.data.parts import Types
+from nczarr.data.source import little
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+
+
+class Tolerance(NamedTuple):
+    """How far two numbers may be apart: by `size`, or by that part of the one of greater magnitude."""
+
+    size: float
+    relative: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Tolerance:
+        """`1e-6`, or `rel:1e-6`. Raises ValueError for anything else."""
+        relative = text.startswith("rel:")
+        try:
+            size = float(text.removeprefix("rel:"))
+        except ValueError:
+            size = math.nan
+        if not 0 <= size < math.inf:
+            raise ValueError(f"`{text}` is no tolerance; write a distance, 1e-6, or a part of the value, rel:1e-6")
+        return cls(size, relative)
+
+
+def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types, tolerance: Tolerance | None) -> Bools:
+    """True where elements differ. Both arrays have the type's dtype, in any byte order."""
+    import numpy as np
+
+    declared = types.get(type_name)
+    if isinstance(declared, CompoundType):
+        found = np.zeros(one.shape, np.bool_)
+        for field in declared.fields:
+            inside = unequal(one[field.name], other[field.name], field.type, types, tolerance)
+            found |= inside.any(axis=tuple(range(one.ndim, inside.ndim))) if inside.ndim > one.ndim else inside
+        return found
+    if one.dtype.hasobject:
+        return np.asarray(one != other, np.bool_)
+    return _numbers(little(one), little(other), None if declared is not None else tolerance)
+
+
+def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None) -> Bools:
+    import numpy as np
+
+    first, second = _bits(one), _bits(other)
+    differ: Bools = np.asarray(first != second)
+    if differ.ndim > one.ndim:
+        differ = np.asarray(differ.any(axis=-1))
+    if one.dtype.kind not in "iuf" or not differ.any():
+        return differ
+    if one.dtype.kind == "f":
+        differ &= ~(np.isnan(one) & np.isnan(other))
+    if tolerance is None or not differ.any():
+        return differ
+    places = np.nonzero(differ)
+    near = _near(one[places], other[places], tolerance)
+    differ[places] = ~near
+    return differ
+
+
+def _bits(values: NDArray[Any]) -> NDArray[Any]:
+    """The elements as whole numbers of their size, or, of other sizes, each as a row of bytes."""
+    import numpy as np
+
+    values = np.ascontiguousarray(values).reshape(values.shape)  # the first makes one dimension of none
+    size = values.dtype.itemsize
+    if size in (1, 2, 4, 8):
+        return values.view(f"<u{size}")
+    return values.reshape(-1).view(np.uint8).reshape(*values.shape, size)
+
+
+def distances(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """How far numbers are apart: exactly for integers (uint64), in double precision for floats (NaN where one is)."""
+    import numpy as np
+
+    if one.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            return np.abs(one.astype(np.float64) - other.astype(np.float64))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    wide = "<i8" if one.dtype.kind == "i" else "<u8"  # the difference modulo 2**64 is the distance
+    with np.errstate(over="ignore"):
+        gap: NDArray[Any] = high.astype(wide).view("<u8") - low.astype(wide).view("<u8")
+    return gap
+
+
+def _near(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance) -> Bools:
+    import numpy as np
+
+    limit: Any = tolerance.size
+    with np.errstate(all="ignore"):
+        if tolerance.relative:
+            limit = tolerance.size * np.maximum(np.abs(one.astype(np.float64)), np.abs(other.astype(np.float64)))
+        near: Bools = distances(one, other) <= limit
+    if one.dtype.kind == "f":
+        near &= np.isfinite(one) & np.isfinite(other)
+    return near

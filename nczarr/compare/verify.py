@@ -1,0 +1,47 @@
+"""Whether a target holds what it was made of: it is read again, and its values are compared with the source's."""
+
+from __future__ import annotations
+
+from nczarr.compare.values import alike, values
+from nczarr.conversion import Conversion
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+
+UNREAD = frozenset({"bad-metadata", "unreadable-array"})
+"""What of a target may be unreadable: it is found missing."""
+
+
+def verify(checked: Checked, done: Conversion, options: Options, report: Report) -> None:
+    """Report every variable of the source that the finished target has not, or with other values: unequal-target.
+
+    Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
+    that are rounded on their way (quantize). Raises OSError if the target cannot be read.
+    """
+    from nczarr import pipeline, registry
+
+    form = registry.named(done.format)
+    if form is None or form.read is None or not form.capabilities.data:
+        return
+    found = Report()
+    again = pipeline.read_path(done.target, found, Options(allow_loss=UNREAD), done.format)
+    if again is None or found.errors:
+        first = next(iter(found.sorted()), None)
+        report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))
+        return
+    lossy = {loss.path for loss in done.losses if loss.weight == "value"}
+    for path, variable in checked.variables.items():
+        if path in lossy or lossy.intersection(map(str, variable.dimensions)) or variable.storage.quantize is not None:
+            continue
+        if path not in again.variables:
+            if options.accepts("format-conflict"):  # a kind of file that has no such type or group
+                continue
+            report.error("unequal-target", f"`{done.target}` has no variable `{path}`", variable.span)
+        elif checked.shapes[path] != again.shapes[path]:
+            shapes = f"{again.shapes[path]}, not {checked.shapes[path]}"
+            report.error("unequal-target", f"`{path}` has the shape {shapes} in `{done.target}`", variable.span)
+        elif alike(checked, again, path):
+            difference = values(checked, again, path)
+            if difference is not None:
+                text = f"`{path}` is not equal in `{done.target}`: {difference.message}"
+                report.error("unequal-target", text, variable.span)

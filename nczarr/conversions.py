@@ -1,0 +1,108 @@
+"""`nczarr.convert`: from any format to any other, for callers in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nczarr.conversion import Conversion
+from nczarr.diagnostics import CompileError, Report, Severity
+from nczarr.handle import DatasetHandle, options_from
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset
+
+if TYPE_CHECKING:
+    from nczarr.options import Options
+    from nczarr.passes.checked import Checked
+
+
+def convert(
+    source: str | os.PathLike[str] | DatasetHandle,
+    target: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    from_format: str | None = None,
+    kind: str | None = None,
+    chunks: Mapping[str, Sequence[int] | int] | None = None,
+    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
+    codecs: Mapping[str, str] | str | None = None,
+    consolidated: bool = False,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
+    max_size: int = DEFAULT_MAX_SIZE,
+    memory: int = DEFAULT_MEMORY,
+    workers: int | None = None,
+    variables: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    sections: Iterable[str] = (),
+    fixed: bool = False,
+    verify: bool = False,
+) -> Conversion:
+    """Convert a file, store or open dataset, whole or not at all; returns what was done, losses and warnings among it.
+
+    `format` of the target is that of its suffix unless it is given, `from_format` is found by content. `variables`,
+    `groups` and `sections` (`"temp(0:9:2, :, 5)"`) choose a part; `fixed`: no dimension may grow. `memory`: bytes of
+    chunks under way; `workers`: threads. With `verify` the target is read again and compared: every value has to be
+    there, but for those of variables that `allow_loss` gave up. The other options are those of `write`.
+
+    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
+    something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
+    """
+    from nczarr import pipeline
+
+    report = Report()
+    options = options_from(
+        kind=kind,
+        chunks=chunks,
+        shards=shards,
+        codecs=codecs,
+        consolidated=consolidated,
+        overwrite=overwrite,
+        allow_loss=allow_loss,
+        max_size=max_size,
+    )._replace(memory=memory, workers=workers)
+    wanted = Subset(tuple(variables), tuple(groups), _sections(sections, report))
+    path = os.fspath(target)
+    form = pipeline.target(path, format, report)
+    checked = None
+    if form is not None and not report.errors:
+        checked = _checked(source, from_format, report, options)
+    if checked is not None and not report.errors:
+        checked = pipeline.select(checked, wanted, report)
+    done = None
+    if form is not None and checked is not None and not report.errors:
+        if fixed:
+            from nczarr.passes.subset import fixed as without_growth
+
+            checked = without_growth(checked)
+        done = pipeline.write(checked, path, form, report, options)
+        if done is not None and verify:
+            from nczarr.compare.verify import verify as compare
+
+            compare(checked, done, options, report)
+    found = report.sorted()
+    if any(each.code == "target-exists" for each in found):
+        raise FileExistsError(path)
+    if done is None or any(each.severity is Severity.ERROR for each in found):
+        raise CompileError(found)
+    return done._replace(diagnostics=tuple(found))
+
+
+def _sections(texts: Iterable[str], report: Report) -> tuple[Section, ...]:
+    """The sections of some texts; what is none is reported."""
+    found: list[Section] = []
+    for text in texts:
+        from nczarr.syntax.section import sections
+
+        found += sections(text, report, "section")
+    return tuple(found)
+
+
+def _checked(
+    source: str | os.PathLike[str] | DatasetHandle, form: str | None, report: Report, options: Options
+) -> Checked | None:
+    if isinstance(source, DatasetHandle):
+        return source.checked
+    from nczarr import pipeline
+
+    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None), form)

@@ -1,0 +1,214 @@
+"""`nczarr diff` and `nczarr.diff`: kinds of difference, status, forms of output, choice of parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nczarr
+from tests.conftest import run_command
+
+TEXT = """netcdf t {
+types:
+  byte enum sky { clear = 0, cloudy = 1 } ;
+  compound obs { int64 t ; float v(2) ; } ;
+  float(*) row ;
+dimensions:
+  time = UNLIMITED ;
+  x = 4 ;
+variables:
+  double time(time) ;
+  float v(time, x) ;
+    v:units = "K" ;
+    v:range = 1.f, 2.f ;
+  string s(x) ;
+  row r(x) ;
+  obs o(time) ;
+  sky k(x) ;
+  :title = "t" ;
+data:
+  time = 1, 2 ;
+  v = 1, 2, 3, NaN, 5, 6, 7, -0. ;
+  s = "a", NIL, "", "d" ;
+  r = {1, 2}, {}, {3}, {4, 5, 6} ;
+  o = {1, {2, 3}}, {4, {5, 6}} ;
+  k = clear, cloudy, clear, cloudy ;
+group: g {
+  variables:
+    int n ;
+  :note = "n" ;
+  data:
+    n = 7 ;
+}
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.cdl").write_text(TEXT)
+    return tmp_path
+
+
+def against(*changes: tuple[str, str]) -> str:
+    """What differs from the text once it is changed."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    Path("other.cdl").write_text(text)
+    done = run_command("diff", "t.cdl", "other.cdl")
+    assert done.err == ""
+    assert done.status == (1 if done.out else 0)
+    return " ".join(done.text.split())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("NaN, 5", "NaNf, 5", ""),
+        ('units = "K"', 'units = "C"', '/v attribute `units`: "K" | "C"'),
+        ("2.f ;", "2. ;", "/v attribute `range`: 1.0, 2.0 (float, 2) | 1.0, 2.0 (double, 2)"),
+        ('    v:units = "K" ;\n', "", '/v attribute `units` only in the first: "K"'),
+        (
+            '    v:units = "K" ;\n    v:range = 1.f, 2.f ;',
+            '    v:range = 1.f, 2.f ;\n    v:units = "K" ;',
+            "/v order of attributes: units, range | range, units",
+        ),
+        ("  x = 4 ;", "  x = 4 ;\n  y = 2 ;", "/y dimension only in the second"),
+        (
+            "cloudy = 1",
+            "cloudy = 1, foggy = 2",
+            "/sky type: byte enum {clear = 0, cloudy = 1} | byte enum {clear = 0, ",
+        ),
+        ("    int n ;", "    short n ;", "/g/n type: int | short"),
+        ('  :note = "n" ;\n', "", '/g attribute `note` only in the first: "n"'),
+        ("v = 1, 2, 3,", "v = 1, 2.5, 4,", "/v 2 of 8 values differ, first at (0, 1): 2.0 | 2.5; at most 1 apart"),
+        ("-0. ;", "0. ;", "/v 1 of 8 values differ, first at (1, 3): -0.0 | 0.0"),
+        ("NaN, 5", "8, 5", "/v 1 of 8 values differ, first at (0, 3): nan | 8.0"),
+        ("NIL", '""', '/s 1 of 4 values differ, first at (1): NIL | ""'),
+        ("{3}, {4, 5, 6}", "{}, {3, 4, 5, 6}", "/r 2 of 4 values differ, first at (2): {3.0} | {}"),
+        ("{1, 2}, {}", "{1, 9}, {}", "/r 1 of 4 values differ, first at (0): {1.0, 2.0} | {1.0, 9.0}"),
+        ("{5, 6}", "{5, 7}", "/o 1 of 2 values differ, first at (1): {4, {5.0, 6.0}} | {4, {5.0, 7.0}}"),
+        ("k = clear, cloudy", "k = clear, clear", "/k 1 of 4 values differ, first at (1): 1 | 0"),
+        ("n = 7", "n = 8", "/g/n the value differs: 7 | 8"),
+    ],
+)
+def test_one_change_is_one_difference(folder: Path, old: str, new: str, said: str) -> None:
+    found = against((old, new))
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+def test_lengths_and_growth(folder: Path) -> None:
+    assert against(("time = UNLIMITED", "time = 2")) == "/time dimension: unlimited | fixed"
+    found = against(("time = 1, 2", "time = 1, 2, 3"), ("o = {1", "o = {1"))
+    assert "/time length: 2 | 3" in found
+
+
+@pytest.mark.parametrize("target", ["t.nc", "t.zarr", "t3.zarr", "t.zip", "t.cdl2"])
+def test_formats_do_not_matter(folder: Path, target: str) -> None:
+    to = {"t3.zarr": ["--to", "nczarr3"], "t.cdl2": ["--to", "cdl"]}.get(target, [])
+    assert run_command("convert", "t.cdl", target, *to).status == 0
+    done = run_command("diff", "t.cdl", target)
+    assert (done.status, done.text, done.err) == (0, "", "")
+
+
+def test_what_a_pure_store_loses_is_what_differs(folder: Path) -> None:
+    assert run_command("convert", "t.cdl", "t.zarr", "--to", "zarr2", "--var", "v,k", "--allow-loss", "all").status == 0
+    done = run_command("diff", "t.cdl", "t.zarr", "--var", "v,k")
+    lines = [" ".join(line.split()) for line in done.text.splitlines()]
+    assert lines == [
+        "/sky type only in the first",
+        "/time dimension: unlimited | fixed",
+        "/v attribute `range`: 1.0, 2.0 (float, 2) | 1.0, 2.0 (double, 2)",
+        "/k type: /sky | byte",
+    ]
+
+
+def test_storage_is_compared_where_it_is_asked_for(folder: Path) -> None:
+    run_command("convert", "t.cdl", "a.nc", "--chunks", "time=1", "--codec", "/v=shuffle+zlib:5")
+    run_command("convert", "t.cdl", "b.nc", "--chunks", "time=2")
+    assert run_command("diff", "a.nc", "b.nc").status == 0
+    done = run_command("diff", "a.nc", "b.nc", "--storage", "--var", "v")
+    assert done.status == 1
+    assert [" ".join(line.split()) for line in done.text.splitlines()] == [
+        "/v chunks: 1×4 | 2×4",
+        "codecs: shuffle+deflate:5 | none",
+    ]
+
+
+def test_tolerance(folder: Path) -> None:
+    Path("other.cdl").write_text(TEXT.replace("v = 1, 2, 3", "v = 1, 2.25, 3"))
+    assert run_command("diff", "t.cdl", "other.cdl", "--tolerance", "0.25").status == 0
+    assert run_command("diff", "t.cdl", "other.cdl", "--tolerance", "0.2").status == 1
+    assert run_command("diff", "t.cdl", "other.cdl", "--tolerance", "rel:0.2").status == 0
+    assert run_command("diff", "t.cdl", "other.cdl", "--no-data").status == 0
+    for wrong in ("x", "-1", "nan", "inf", "rel:", "rel:-1"):
+        assert run_command("diff", "t.cdl", "other.cdl", f"--tolerance={wrong}").status == 2
+
+
+def test_choice(folder: Path) -> None:
+    Path("other.cdl").write_text(TEXT.replace("n = 7", "n = 8").replace('title = "t"', 'title = "u"'))
+    assert run_command("diff", "t.cdl", "other.cdl", "--var", "v").status == 0
+    assert run_command("diff", "t.cdl", "other.cdl", "--group", "g").text.split()[0] == "/g/n"
+    assert run_command("diff", "t.cdl", "other.cdl", "--group", "/").status == 1
+    Path("other.cdl").write_text(TEXT.replace("int n ;", "int m ;").replace("n = 7", "m = 7"))
+    assert "/g/n" in run_command("diff", "t.cdl", "other.cdl", "--var", "/g/n").text
+    missing = run_command("diff", "t.cdl", "other.cdl", "--var", "/g/q")
+    assert missing.status == 1
+    assert "error[unmatched-name]" in missing.err
+
+
+def test_machines_and_the_quiet(folder: Path) -> None:
+    Path("other.cdl").write_text(TEXT.replace("NaN", "8"))
+    done = run_command("diff", "t.cdl", "other.cdl", "--message-format", "json")
+    (record,) = (json.loads(line) for line in done.text.splitlines())
+    assert set(record) >= {"code", "severity", "message", "file", "line", "column", "notes", "helps", "key", "pointer"}
+    assert (record["code"], record["path"], record["file"]) == ("values", "/v", "other.cdl")
+    assert record["values"] == {
+        "different": 1, "total": 8, "place": [0, 3], "first": "nan", "second": 8.0, "largest": None
+    }  # fmt: skip
+    done = run_command("diff", "-q", "t.cdl", "other.cdl")
+    assert (done.status, done.out) == (1, b"")
+
+
+def test_what_cannot_be_read(folder: Path) -> None:
+    assert run_command("diff", "t.cdl", "missing.nc").status == 3
+    Path("bad.cdl").write_text("netcdf bad { int ; }")
+    assert run_command("diff", "t.cdl", "bad.cdl").status == 1
+    assert run_command("diff", "t.cdl", "-", stdin=TEXT.encode()).status == 0
+
+
+def test_from_python(folder: Path) -> None:
+    Path("other.cdl").write_text(TEXT.replace("NaN", "8"))
+    (found,) = nczarr.diff("t.cdl", Path("other.cdl"))
+    assert isinstance(found, nczarr.Difference)
+    assert found.values is not None
+    assert found.values.place == (0, 3)
+    assert np.isnan(found.values.first)
+    assert nczarr.diff(nczarr.open("t.cdl"), "other.cdl", data=False) == []
+    assert nczarr.diff("t.cdl", "other.cdl", variables=["s"]) == []
+    assert nczarr.diff("t.cdl", "other.cdl", tolerance=1e-3)
+    with pytest.raises(ValueError, match="no tolerance"):
+        nczarr.diff("t.cdl", "other.cdl", tolerance=-1)
+    with pytest.raises(nczarr.CompileError, match="unmatched-name"):
+        nczarr.diff("t.cdl", "other.cdl", variables=["q"])
+
+
+def test_vast_declarations_cost_nothing(folder: Path) -> None:
+    """Fill stands against fill wherever neither side has anything else."""
+    text = (
+        "dataset t 2.0.0 {\n dimension x 1000000000000\n vlen row int\n variable v int /x {0}\n variable s string /x\n"
+        " variable r row /x\n}\n"
+    )
+    fill = "{ attribute _FillValue int 5 }"
+    Path("a.ncz").write_text(text.replace(" {0}", ""))
+    Path("b.ncz").write_text(text.replace("{0}", fill))
+    assert run_command("diff", "a.ncz", "a.ncz").status == 0
+    done = run_command("diff", "a.ncz", "b.ncz")
+    assert "1000000000000 of 1000000000000 values differ, first at (0): -2147483647 | 5" in done.text, done.err
