@@ -179,12 +179,8 @@ def _nothing() -> None:
 
 def _make(array: Array, key: Index, chunks: list[Index | None]) -> Result:
     """Make chunks of a key and hand them over."""
-    return Result(
-        array.prefix,
-        array.key(key),
-        array.target.layout.shards is not None,
-        [None if index is None else made(array, index) for index in chunks],
-    )
+    sharded = array.target.layout.shards is not None
+    return Result(array.key(key), sharded, [None if index is None else made(array, index) for index in chunks])
 
 
 def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
@@ -199,4 +195,4 @@ def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
         else:
             store.put(array.key(index), chunk.piece)
         found.append(Made(Range("", 0, chunk.size), chunk.route))
-    return Result(array.prefix, array.key(indices[0]), False, found)
+    return Result(array.key(indices[0]), sharded=False, chunks=found)
