@@ -200,6 +200,15 @@ def test_from_python(folder: Path) -> None:
         nczarr.diff("t.cdl", "other.cdl", variables=["q"])
 
 
+def test_what_is_undefined_is_like_anything(folder: Path) -> None:
+    text = 'netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n  int v(x) ;\n    v:_NoFill = "true" ;\n}\n'
+    Path("a.cdl").write_text(text)
+    Path("b.cdl").write_text(text.replace("}", "data:\n  v = 1, 2, 3, 4 ;\n}"))
+    assert run_command("convert", "a.cdl", "a.nc", "--kind", "nc4").status == 0
+    assert run_command("diff", "a.cdl", "a.nc").status == 0
+    assert run_command("diff", "a.cdl", "b.cdl").status == 0
+
+
 def test_vast_declarations_cost_nothing(folder: Path) -> None:
     """Fill stands against fill wherever neither side has anything else."""
     text = (
