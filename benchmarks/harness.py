@@ -109,13 +109,18 @@ def measure(
     compare: Callable[[], str],
     rounds: int = 5,
     memory_goal: float | None = None,
+    peak_goal: float | None = None,
 ) -> bool:
-    """Run the rounds, compare the outputs, print the line. True if the outputs agree and the goal is met."""
+    """Run the rounds, compare the outputs, print the line. True if the outputs agree and the goals are met.
+
+    `memory_goal`: of the ratio of peaks; `peak_goal`: bytes that our own may have.
+    """
     pairs = [(peer.run(folder), ours.run(folder)) for _ in range(rounds + 1)][1:]
     ratio = statistics.median(mine.seconds / theirs.seconds for theirs, mine in pairs)
     memory = statistics.median(mine.peak / theirs.peak for theirs, mine in pairs)
     compared = apart(compare)
-    met = ratio <= goal and (memory_goal is None or memory <= memory_goal)
+    peak = statistics.median(mine.peak for _, mine in pairs)
+    met = ratio <= goal and (memory_goal is None or memory <= memory_goal) and (peak_goal is None or peak <= peak_goal)
     line = {
         "row": row,
         "ratio": round(ratio, 3),
@@ -126,7 +131,8 @@ def measure(
         "work_ratio": round(statistics.median(mine.work / theirs.work for theirs, mine in pairs), 3),
         "memory_ratio": round(memory, 3),
         "memory_goal": memory_goal,
-        "our_peak_mb": round(statistics.median(mine.peak for _, mine in pairs) / 1e6, 1),
+        "our_peak_mb": round(peak / 1e6, 1),
+        "peak_goal_mb": None if peak_goal is None else round(peak_goal / 1e6, 1),
         "rounds": rounds,
         "compared": compared,
     }

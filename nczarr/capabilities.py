@@ -29,7 +29,8 @@ class Arrays(NamedTuple):
     `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
     take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys,
     which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
-    `netcdf_char`: chars may lie as only the netCDF library reads them.
+    `netcdf_char`: chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a
+    record itself, instead of raw bytes.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -41,6 +42,7 @@ class Arrays(NamedTuple):
     documents: frozenset[str] = frozenset()
     reserved: str = ""
     netcdf_char: bool = False
+    nested_records: bool = False
 
 
 class Capabilities(NamedTuple):

@@ -23,6 +23,8 @@ HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_ncz
 _UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 """Control characters for which JSON has no short escape; the netCDF library does not decode `\\uXXXX`."""
 
+_INTEGERS = ("int", "uint", "int64", "uint64")
+
 
 class Plain(NamedTuple):
     """`value`: the JSON value, None where nothing readable can stand; `exact`: it and the type say everything."""
@@ -48,6 +50,43 @@ def plain(constant: Constant) -> Plain:
         return Plain(_alone(list(constant.as_numbers())), True)
     values = [number(item, constant.type) for item in constant.as_numbers()]
     return Plain(_alone(values), _packs_to(values, atomic.code, data))
+
+
+def guessed(value: Any) -> Constant | None:
+    """The constant of a plain JSON value that nothing says the type of; None for what is no text or number.
+
+    A text is char, several are strings; integers take the first of int, uint, int64, uint64 that holds them all; reals,
+    `NaN` and the infinities among numbers are double.
+    """
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, str):
+        return Constant.text(encoded(value))
+    if values and all(isinstance(each, str) for each in values):
+        return Constant.strings([encoded(each) for each in values])
+    if any(_is_number(each) for each in values):
+        values = [SPECIAL_FLOATS.get(each, each) if isinstance(each, str) else each for each in values]
+    if not values or not all(map(_is_number, values)):
+        return None
+    if all(isinstance(each, int) for each in values):
+        for name in _INTEGERS:
+            if all(ATOMIC[name].low <= each <= ATOMIC[name].high for each in values):
+                return Constant.numbers(name, values)
+    try:
+        return Constant.numbers("double", [float(each) for each in values])
+    except OverflowError:
+        return None
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text of a document; what was no UTF-8 there comes out as it was."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def number(value: int | float, type_name: str) -> int | float | str:

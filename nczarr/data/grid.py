@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LARGEST_CHUNK = 4 << 30
 """Bytes that one decoded chunk may have."""
 
-KEPT = 64 << 20
+KEPT = 32 << 20
 """Bytes of decoded chunks and of shards that a process keeps."""
 
 

@@ -66,6 +66,18 @@ class Layout(NamedTuple):
     shards: tuple[int, ...] | None = None
 
 
+def fill_of(source: ArraySource) -> bytes | None:
+    """The fill value of a source in the byte order of the tree's constants, little-endian; None if it has none."""
+    dtype, fill = source.layout.dtype, source.layout.fill
+    if fill is None or dtype == "|O":
+        return fill
+    if isinstance(dtype, str):
+        return fill[::-1] if dtype[0] == ">" else fill
+    import numpy as np
+
+    return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
+
+
 class Columns(NamedTuple):
     """Encoded chunks as byte ranges, one row a chunk: equally long int64 columns (mask: int32).
 

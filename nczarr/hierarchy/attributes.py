@@ -14,20 +14,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.data.conform import problem
 from nczarr.data.parts import NUMPY, Types
 from nczarr.extension.model import AttributeExtension
 from nczarr.hierarchy.documents import Documents, Json, pointer
-from nczarr.hierarchy.lenient import encoded, name_problem, spelled
+from nczarr.hierarchy.lenient import name_problem, spelled
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names that a store keeps for itself, in every generation."""
 
 _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
 _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
-_INTEGERS = ("int", "uint", "int64", "uint64")
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
 _TYPES = {known[1:]: name for name, known in NUMPY.items()}
@@ -35,29 +34,12 @@ _TYPES = {known[1:]: name for name, known in NUMPY.items()}
 
 def untyped(value: Any) -> Constant:
     """The constant of a JSON value that nothing says the type of."""
-    values = value if isinstance(value, list) else [value]
-    if isinstance(value, str):
-        return Constant.text(encoded(value))
-    if values and all(isinstance(each, str) for each in values):
-        return Constant.strings([encoded(each) for each in values])
-    if values and all(isinstance(each, bool) for each in values):
-        return Constant.numbers("ubyte", [int(each) for each in values])
-    if any(_is_number(each) for each in values):  # NaN and infinities are texts there
-        values = [SPECIAL_FLOATS.get(each, each) if isinstance(each, str) else each for each in values]
-    if values and all(map(_is_number, values)):
-        if all(isinstance(each, int) for each in values):
-            for name in _INTEGERS:
-                if all(ATOMIC[name].low <= each <= ATOMIC[name].high for each in values):
-                    return Constant.numbers(name, values)
-        try:
-            return Constant.numbers("double", [float(each) for each in values])
-        except OverflowError:
-            pass
+    found = guessed(value)
+    if found is not None:
+        return found
+    if isinstance(value, bool) or (isinstance(value, list) and value and all(isinstance(each, bool) for each in value)):
+        return Constant.numbers("ubyte", [int(each) for each in (value if isinstance(value, list) else [value])])
     return Constant.text(encoded(spelled(value)))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def typed(dtype: Any, value: Any) -> Constant | None:

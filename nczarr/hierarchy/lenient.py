@@ -138,11 +138,3 @@ def name_problem(name: str) -> str | None:
         return f"name {name!r} is not UTF-8"
     problem = names.problem(name)
     return None if problem is None else problem[1]
-
-
-def encoded(text: str) -> bytes:
-    """The bytes of a text of a document; what was no UTF-8 there comes out as it was."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")

@@ -13,16 +13,19 @@ import os
 from typing import TypeVar
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
 from nczarr.hierarchy.described import Described, Version
 from nczarr.hierarchy.documents import pointer
-from nczarr.hierarchy.lenient import encoded, name_problem
+from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.types import Inventor
 from nczarr.passes.checked import Unchecked
+from nczarr.passes.fills import default_fill
+from nczarr.passes.kept import settled
 
 T = TypeVar("T")
 
@@ -173,22 +176,6 @@ class _Reader:
         return tuple(found)
 
 
-def settled(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
-    """The storage as the model takes it: chunks no longer than fixed dimensions, no filters of a scalar."""
-    chunks = storage.chunks
-    if chunks is not None:
-        grows = unlimited or (False,) * len(shape)
-        chunks = tuple(
-            chunk if free else min(chunk, max(1, length))
-            for chunk, length, free in zip(chunks, shape, grows, strict=True)
-        )
-    codecs = storage.codecs if shape else ()
-    endian = None if type_name in ("char", "string") else storage.endian
-    if (chunks, codecs, endian) == (storage.chunks, storage.codecs, storage.endian):
-        return storage
-    return storage.model_copy(update={"chunks": chunks, "codecs": codecs, "endian": endian})
-
-
 def with_fill(
     attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, version: Version
 ) -> tuple[Attribute, ...]:
@@ -198,7 +185,7 @@ def with_fill(
     """
     place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
     if place is None:
-        found = _restored(type_name, described)
+        found = _restored(type_name, types, described)
         span = version.documents.span(described.key)
         return (Attribute(name="_FillValue", value=found, span=span), *attributes) if found is not None else attributes
     own = attributes[place]
@@ -231,8 +218,11 @@ def fill_of(type_name: str, value: object) -> Constant | None:
     return Constant.text(text or b"\0") if len(text) <= 1 else None
 
 
-def _restored(type_name: str, described: Described) -> Constant | None:
-    """The `_FillValue` that only the fill value of the array can hold: NaN, infinities, what is no number."""
+def _restored(type_name: str, types: Types, described: Described) -> Constant | None:
+    """The `_FillValue` that only the fill value of the array can hold: NaN, infinities, what is no number.
+
+    The default fill value of a record is none.
+    """
     fill, dtype = described.fill, described.encoding.dtype
     if fill is None or not fill.strip(b"\0"):
         return None
@@ -246,4 +236,4 @@ def _restored(type_name: str, described: Described) -> Constant | None:
     found = Constant(type=type_name, count=1, data=fill)
     if atomic is not None and atomic.is_float and math.isfinite(found.as_numbers()[0]):
         return None
-    return found
+    return found if found != default_fill(type_name, types) else None

@@ -20,8 +20,9 @@ from nczarr.extension.model import ArrayExtension
 from nczarr.hierarchy.attributes import Attributes
 from nczarr.hierarchy.described import LARGEST_LENGTH, Described, Version, lengths
 from nczarr.hierarchy.documents import Json, pointer
-from nczarr.hierarchy.plain import settled, with_fill
+from nczarr.hierarchy.plain import with_fill
 from nczarr.hierarchy.types import Inventor, holds
+from nczarr.passes.kept import settled
 
 
 class Frame(NamedTuple):

@@ -41,13 +41,13 @@ Watcher = Callable[[int], None]
 
 
 class Result(NamedTuple):
-    """Chunks that a task has made: by key, and each with its way, None for one that need not be.
+    """Chunks that a task has made for a key, each with its way, None for one that need not be.
 
-    Those of a folder are put already; then pieces are empty.
+    Those of a folder are put already; then pieces are of no file. Nothing here holds on to the array that they are of.
     """
 
-    array: Array
-    key: Index
+    key: str
+    sharded: bool
     chunks: list[Made | None]
 
 
@@ -78,9 +78,11 @@ def link(planned: Planned, store: Store, watch: Watcher | None = None) -> Counts
     counts = Counts()
     options = planned.options
     with Crew(options.workers, options.memory) as crew:
-        stream = crew.results(task for array in arrays(planned) for task in _tasks(array, store, options.memory))
+        stream = crew.results(
+            task for array in arrays(planned) for task in _tasks(array, store, options.memory, crew.workers)
+        )
         results = (each for each in stream if each is not None)
-        for _, group in groupby(results, lambda each: (each.array.prefix, each.key)):
+        for _, group in groupby(results, lambda each: each.key):
             _settle(group, store, counts, watch)
     return counts
 
@@ -88,14 +90,13 @@ def link(planned: Planned, store: Store, watch: Watcher | None = None) -> Counts
 def _settle(group: Iterator[Result], store: Store, counts: Counts, watch: Watcher | None) -> None:
     """Count what was made for one key, and put what no thread has put."""
     first = next(group)
-    array, key = first.array, first.array.key(first.key)
     chunks = _counted(chain((first,), group), counts, watch)
-    if array.target.layout.shards is not None:
-        _put(store, key, shard(chunks))
+    if first.sharded:
+        _put(store, first.key, shard(chunks))
         return
     for chunk in chunks:
         if chunk is not None and store.sequential:
-            _put(store, key, iter((chunk.piece,)))
+            _put(store, first.key, iter((chunk.piece,)))
 
 
 def _counted(group: Iterator[Result], counts: Counts, watch: Watcher | None) -> Iterator[Made | None]:
@@ -122,10 +123,10 @@ def _put(store: Store, key: str, pieces: Iterator[Any]) -> None:
         store.put(key, first)
 
 
-def _tasks(array: Array, store: Store, memory: int) -> Iterator[Task]:
+def _tasks(array: Array, store: Store, memory: int, workers: int) -> Iterator[Task]:
     """The work on one array."""
     if array.route == "rechunk":
-        room = max(memory // 2, memory - (256 << 20)) // array.element
+        room = max(memory // 2, memory - max(memory // 16, workers * array.decoded * TIMES)) // array.element
         assert array.source is not None
         block = regions.block_shape(array.target.layout.shape, array.unit, grid(array.source), room)
         if block is not None:
@@ -162,8 +163,8 @@ def _by_blocks(array: Array, block: tuple[int, ...], store: Store) -> Iterator[T
     size = math.prod(cells) * array.element
     for region, keys in regions.blocks(array, block):
         origin = tuple(part.start for part in region)
-        room = regions.empty(array, region)
         yield Task(_nothing, here=True, after_all=True)  # the block before it is given back
+        room = regions.empty(array, region)
         for batch in regions.readings(region, cells, array.element):
             yield Task(partial(regions.read_into, source, batch, origin, room), size * TIMES)
         yield Task(_nothing, here=True, after_all=True)
@@ -178,7 +179,8 @@ def _nothing() -> None:
 
 def _make(array: Array, key: Index, chunks: list[Index | None]) -> Result:
     """Make chunks of a key and hand them over."""
-    return Result(array, key, [None if index is None else made(array, index) for index in chunks])
+    sharded = array.target.layout.shards is not None
+    return Result(array.key(key), sharded, [None if index is None else made(array, index) for index in chunks])
 
 
 def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
@@ -193,4 +195,4 @@ def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
         else:
             store.put(array.key(index), chunk.piece)
         found.append(Made(Range("", 0, chunk.size), chunk.route))
-    return Result(array, indices[0], found)
+    return Result(array.key(indices[0]), sharded=False, chunks=found)

@@ -10,12 +10,13 @@ import math
 from typing import NamedTuple
 
 from nczarr.ast import Storage, Variable
+from nczarr.ast.plain import is_finite
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
-from nczarr.data.source import ArraySource, Descr, Layout, Parts
+from nczarr.data.source import ArraySource, Descr, Layout, Parts, fill_of
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
@@ -48,18 +49,25 @@ def lay(
     sources = checked.parts.get(path)
     if sources is None:
         sources = fill_parts(fill, variable.type, shape, checked.types)
+    no_fill = storage.no_fill and not _only_as_fill(variable)
     elements = dict(patterns(fill, variable.type, checked.types))
     targets: dict[str, Target] = {}
     for part in parts(variable.type, shape, checked.types):
         source = sources.get(part.path)
         pad = elements[part.path][0]
-        if source is not None and source.layout.fill is not None:
-            pad = source.layout.fill
+        own = fill_of(source) if source is not None else None
+        if own is not None:
+            pad = own
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
-        has_fill = (fill is not None or part.path != "") and not (storage.no_fill and source is not None)
+        has_fill = (fill is not None or part.path != "") and not (no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
         targets[part.path] = _target(one, checked, arrays, options, storage, shape, shards)
     return targets, sources
+
+
+def _only_as_fill(variable: Variable) -> bool:
+    """Whether a variable has a `_FillValue` that plain JSON attributes cannot hold: NaN or infinite."""
+    return any(each.name == "_FillValue" and not is_finite(each.value) for each in variable.attributes)
 
 
 class _One(NamedTuple):

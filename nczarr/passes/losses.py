@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Variable, VlenType
-from nczarr.ast.plain import HIDDEN, is_finite, plain
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable, VlenType
+from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
 from nczarr.data.parts import Types, is_fixed
 from nczarr.passes.checked import Checked
+from nczarr.passes.fills import default_fill
 from nczarr.passes.planned import Loss
 
 ANNOTATIONS = {
@@ -22,7 +23,8 @@ ANNOTATIONS = {
     "attribute-bytes": "trailing NULs of attributes",
     "nan-bits": "the bits of unusual NaNs",
     "type-name": "names of types",
-    "char-or-string": "char rather than string",
+    "default-fill": "fill values that are the default of their type",
+    "char-or-string": "strings, which become chars",
     "unlimited": "unlimited dimensions",
     "unused-dimension": "unused dimensions",
     "anonymous-dimension": "anonymous dimensions, which get names",
@@ -52,8 +54,10 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
-                others = tuple(each for each in variable.attributes if not _is_own_fill(each, variable, checked, form))
-                yield from _attributes(fqn, others)
+                own = [each for each in variable.attributes if _is_own_fill(each, variable)]
+                yield from _attributes(fqn, tuple(each for each in variable.attributes if each not in own))
+                if own:
+                    yield from _own_fill(fqn, variable, checked, form)
             yield from _variable(fqn, variable, checked, form)
         if not held.definition_order and _sorted_differently(
             [variable.name for variable in group.variables]
@@ -71,6 +75,8 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
         yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)
     if not held.names and dataset.name:
         yield Loss("dataset-name", "annotation", "/", f"the dataset's name, `{dataset.name}`", dataset.span)
+    if not held.names and dataset.version != Dataset.model_fields["version"].default:
+        yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
     if not held.user_types:
         for fqn, declared in checked.types.items():
             yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
@@ -90,18 +96,44 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
             yield Loss("dimension-home", "annotation", fqn, f"dimension `{fqn}`, used in other groups", dimension.span)
 
 
-def _is_own_fill(attribute: Attribute, variable: Variable, checked: Checked, form: Format) -> bool:
-    """Whether an attribute is the `_FillValue` that the variable's array declares, or shows as it is."""
+def _is_own_fill(attribute: Attribute, variable: Variable) -> bool:
+    return attribute.name == "_FillValue" and attribute.value.type == variable.type
+
+
+def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
+    """What a pure store loses of a `_FillValue` of the variable's own type: the array's fill value holds most of them.
+
+    Where it alone does, because plain JSON or xarray takes no such attribute, a reader finds it before all others, and
+    takes zeros, empty texts and the default of the type for nothing said.
+    """
+    place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
-    if attribute.name != "_FillValue" or value.type != variable.type:
-        return False
+    needed = arrays is not None and arrays.fill_needed
     atomic, declared = ATOMIC.get(value.type), checked.types.get(value.type)
     number = isinstance(declared, EnumType) or (atomic is not None and (atomic.is_integer or atomic.is_float))
-    if number or plain(value).exact:
-        return True
-    if arrays is None or not arrays.fill_needed:
-        return False
-    return is_fixed(value.type, checked.types) or (value.type == "string" and value.data != (None,))
+    where = f"attribute `_FillValue` of `{fqn}`"
+    if number or (not needed and (plain(value).exact or value.data == b"\0")):  # an empty text means NUL there
+        alone = not needed and not is_finite(value)
+    elif value == default_fill(value.type, checked.types):
+        yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
+        return
+    elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
+        yield from _attributes(fqn, (attribute,))
+        return
+    elif not _said(value):
+        text = f"{where} is zero: it would be left out"
+        yield Loss("lost-attribute", "value", fqn, text, attribute.span)
+        return
+    else:
+        alone = True
+    if alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
+        yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
+
+
+def _said(value: Constant) -> bool:
+    """Whether a fill value has bytes other than zeros."""
+    data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
+    return bool(data.strip(b"\0"))
 
 
 def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
@@ -116,10 +148,14 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         elif shown.value is None:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
+        elif guessed(shown.value) == value:
+            continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
             yield Loss(
                 "lost-nil", "value", path, f"{where} holds NIL, which would become an empty text", attribute.span
             )
+        elif _same_numbers(value, guessed(shown.value)):
+            yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
         elif not is_finite(value):
             text = f"{where} is NaN or infinite: plain JSON would hold a text"
             yield Loss("altered-attribute", "value", path, text, attribute.span)
@@ -128,8 +164,19 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         elif not shown.exact and value.count:
             text = f"{where} has bytes that plain JSON cannot hold: they would be left out"
             yield Loss("altered-attribute", "value", path, text, attribute.span)
-        elif value.type != "char":
-            yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
+        elif value.type == "string":
+            yield Loss("char-or-string", "annotation", path, f"{where}: a string", attribute.span)
+
+
+def _same_numbers(one: Constant, other: Constant | None) -> bool:
+    """Whether the plain form holds the same numbers, be it in another width."""
+    its, own = ATOMIC[other.type] if other is not None else None, ATOMIC[one.type]
+    if other is None or its is None or not (its.is_integer or its.is_float):
+        return False
+    numbers = other.as_numbers()
+    if own.is_integer:
+        return one.as_numbers() == numbers
+    return own.is_float and Constant.numbers(one.type, [float(each) for each in numbers]) == one
 
 
 def _only_trailing_nuls(data: bytes, text: object) -> bool:
@@ -143,26 +190,33 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not held.user_types:
-        problem = _structure(variable.type, checked.types)
+        nested = held.arrays is not None and held.arrays.nested_records
+        problem = _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
-    if not held.typed_attributes and variable.type == "char":
-        yield Loss("char-or-string", "annotation", fqn, f"variable `{fqn}`, char", variable.span)
-    if not held.storage:
-        storage = variable.storage
-        hints = (storage.layout not in (None, "chunked"), storage.endian, storage.no_fill, storage.quantize)
-        if any(hints):
-            yield Loss("storage", "annotation", fqn, f"variable `{fqn}`, storage hints", variable.span)
 
 
-def _structure(type_name: str, types: Types) -> str | None:
+def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
     """How a pure store shows a type that it cannot name, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
         return "shows counts and content as arrays of their own"
     if _has_enum(type_name, types):
         return "keeps the integers, not their names"
-    return None
+    return "shows fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
+
+
+def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:
+    """Whether a record has a field that is an array, or a record where those do not nest."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return False
+    return any(
+        field.shape
+        or (isinstance(types.get(field.type), CompoundType) and not nested)
+        or _has_raw_field(field.type, types, nested=nested)
+        for field in declared.fields
+    )
 
 
 def _has_enum(type_name: str, types: Types) -> bool:

@@ -22,6 +22,7 @@ from nczarr.options import Options
 from nczarr.passes.axes import axes
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import fits
+from nczarr.passes.kept import settled, told, unkept
 from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
@@ -61,7 +62,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         return None
     axis_names, renamed = axes(checked)
     if not form.capabilities.names:
-        found += _renamed(checked, renamed)
+        found += _renamed(checked, renamed, axis_names)
     storage: dict[str, Storage] = {}
     targets: dict[str, dict[str, Target]] = {}
     parts: dict[str, Parts] = {}
@@ -150,26 +151,52 @@ def _key_problem(name: str, arrays: Arrays) -> str | None:
     return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
 
 
-def _renamed(checked: Checked, renamed: dict[str, str]) -> Iterator[Loss]:
-    for fqn, what in renamed.items():
+def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[str, ...]]) -> Iterator[Loss]:
+    for fqn, what in {**renamed, **_nameless(checked, named)}.items():
         text = f"variable `{fqn}` uses two dimensions of one name in its group: {what}"
+        if fqn not in renamed:
+            text = f"variable `{fqn}` uses a dimension of the name of a group beside it: {what}"
         yield Loss("renamed-dimension", "value", fqn, text, checked.variables[fqn].span)
+
+
+def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """By FQN, variables along a dimension that reads without a name, because a group beside them has it."""
+    found: dict[str, str] = {}
+    for path, group in groups(checked.dataset):
+        taken = {child.name for child in group.groups}
+        taken |= {each.name for each in group.variables if _is_group(each.type, checked)}
+        for variable in group.variables:
+            fqn = names.join(path, variable.name)
+            lost = [name for name in named[fqn] if name in taken]
+            if lost and not _is_group(variable.type, checked):
+                found[fqn] = f"`{lost[0]}`"
+    return found
+
+
+def _is_group(type_name: str, checked: Checked) -> bool:
+    """Whether variables of a type lie as groups of arrays."""
+    return type_name != "string" and not is_fixed(type_name, checked.types)
 
 
 def _unmet(
     path: str, storage: Storage, targets: dict[str, Target], checked: Checked, form: Format, itemsize: int
 ) -> Iterator[Loss]:
-    """Storage that even a chunked store cannot follow: filters without a name, chunks beyond measure."""
-    span = checked.variables[path].span
+    """Storage that a chunked store cannot follow, or does not tell: at most one loss of filters, one of the rest."""
+    span, variable_type = checked.variables[path].span, checked.variables[path].type
     arrays = form.capabilities.arrays
-    if arrays is not None and not codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs):
+    follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
+    if not follows:
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
-    elif codecs.portable(storage.codecs, itemsize) != storage.codecs and not form.capabilities.storage:
-        yield Loss("storage", "annotation", path, f"variable `{path}`, the order of filters", span)
     moved = "" in targets and targets[""].layout.chunks == storage.chunks
     if storage.chunks is not None and not fits(storage.chunks, itemsize) and not moved:
         text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)
+    elif not form.capabilities.storage:
+        whole = targets.get("")
+        plain = Storage() if whole is None else settled(told(whole.layout), whole.layout.shape, variable_type)
+        lost = unkept(storage, plain, codecs_too=follows)
+        if lost:
+            yield Loss("storage", "annotation", path, f"variable `{path}`, {', '.join(lost)}", span)
 
 
 def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) -> Iterator[Loss]:

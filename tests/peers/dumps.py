@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -76,3 +77,53 @@ def differences(theirs: Dump, ours: Dump) -> list[str]:
     if not found and theirs.header != ours.header:
         found = ["the order of the header"]
     return found
+
+
+PROVENANCE = (b"_NCProperties", b"_SuperblockVersion", b"_IsNetcdf4")
+"""Virtual attributes that tell which library made a file, and nothing of what it holds."""
+
+
+def unlike(ncdump: str, one: Path, other: Path, *, data: bool = True, most: int = 5) -> list[str]:
+    """Lines of `ncdump -s -p 9,17` that differ between two files, provenance aside; both are read as streams.
+
+    What HDF5 leaves undefined, because nothing was written and nothing fills it, comes out otherwise each time: such
+    variables of the first file do not count. Nothing differs where ncdump cannot read the first file to its end.
+    """
+    found = _unlike(ncdump, one, other, data=data, most=most)
+    if not found or subprocess.run([ncdump, str(one)], capture_output=True, check=False).returncode:
+        return []
+    if not data:
+        return found
+    first, *again = (dumped(ncdump, one) for _ in range(4))
+    undefined = {path for each in again for path in first.data if each.data[path] != first.data[path]}
+    if not undefined:
+        return found
+    here, there = dumped(ncdump, one), dumped(ncdump, other)
+    return differences(*(side._replace(data=_without(side.data, undefined)) for side in (here, there)))
+
+
+def _without(data: dict[str, str], paths: set[str]) -> dict[str, str]:
+    return {path: text for path, text in data.items() if path not in paths}
+
+
+def _unlike(ncdump: str, one: Path, other: Path, *, data: bool, most: int) -> list[str]:
+    command = [ncdump, "-n", "x", "-s", "-p", "9,17", *([] if data else ["-h"])]
+    running = [subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+               for path in (one, other)]  # fmt: skip
+    found: list[str] = []
+    try:
+        sides = (filter(_is_content, process.stdout or ()) for process in running)
+        for line, its in itertools.zip_longest(*sides, fillvalue=b""):
+            if line != its:
+                found.append(" | ".join(side.strip().decode("utf-8", "replace")[:200] for side in (line, its)))
+            if len(found) >= most:
+                break
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+    return found
+
+
+def _is_content(line: bytes) -> bool:
+    return not any(name in line for name in PROVENANCE)

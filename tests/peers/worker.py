@@ -6,6 +6,7 @@ Answers are `Seen` datasets as plain dicts, so that nothing of the peer's own cl
 
 from __future__ import annotations
 
+import functools
 import pickle
 import resource
 import struct
@@ -16,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+MEMORY = 4 << 30
+"""Bytes of address space that a reader may take; a file that is mapped counts whole."""
 
 
 class Worker:
     """One reader process. `ask` returns what it saw, or {"error": why}; a crash is an error as well."""
 
-    def __init__(self, script: str) -> None:
+    def __init__(self, script: str, memory: int = MEMORY) -> None:
         self.script = script
+        self.memory = memory
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, path: str) -> dict[str, Any]:
@@ -33,7 +37,7 @@ class Worker:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                preexec_fn=_bounded,
+                preexec_fn=functools.partial(_bounded, self.memory),
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -54,9 +58,9 @@ class Worker:
             self._process.wait()
 
 
-def _bounded() -> None:
+def _bounded(memory: int) -> None:
     """A reader that runs away with memory is an error of its own, not of the machine."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def serve(read: Callable[[str], dict[str, Any]]) -> None:

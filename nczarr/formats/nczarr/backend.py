@@ -12,14 +12,13 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Dataset, Group, Storage, Variable
 from nczarr.ast.walk import groups
-from nczarr.data.codecs import from_configs, to_configs
 from nczarr.diagnostics import Report
 from nczarr.extension import documents
 from nczarr.extension.documents import unsaid
 from nczarr.extension.model import ArrayExtension
 from nczarr.formats.nczarr.dtypes import known_to_netcdf, said_type
-from nczarr.formats.zarr2.dtypes import itemsize
 from nczarr.formats.zarr2.tree import Entry, Tree
+from nczarr.passes.kept import told
 from nczarr.passes.planned import Planned
 
 SUPERBLOCK_VERSION = "2.0.0"
@@ -96,22 +95,11 @@ class _NCZarr:
     def _array_extension(self, path: str, variable: Variable) -> ArrayExtension:
         """What the plain documents of an array leave unsaid."""
         target = self.planned.targets[path][""]
-        layout = target.layout
-        written = to_configs(layout.codecs, itemsize(layout.dtype))
-        dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
-        number = dtype[1] in "iuf"
-        said = Storage(
-            layout=None,
-            chunks=layout.chunks or None,
-            codecs=from_configs(written) or (),
-            endian="big" if number and dtype[0] == ">" else None,
-            no_fill=number and layout.fill is None,
-        )
         anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
         return unsaid(
             self.planned.storage[path],
-            said,
-            type_name=variable.type if variable.type != said_type(layout) else None,
+            told(target.layout),
+            type_name=variable.type if variable.type != said_type(target.layout) else None,
             dimensions=self.known.references(variable) if anonymous else None,
             nil={"": target.nil},
         )

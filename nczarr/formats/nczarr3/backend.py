@@ -13,14 +13,14 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import Plain, plain
-from nczarr.data.codecs import from_configs, to_configs
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Layout
 from nczarr.diagnostics import Report
 from nczarr.extension import documents
 from nczarr.extension.model import ArrayExtension
-from nczarr.formats.zarr3.dtypes import fill_attribute, itemsize
+from nczarr.formats.zarr3.dtypes import fill_attribute
 from nczarr.formats.zarr3.tree import Entry, Tree
+from nczarr.passes.kept import told
 from nczarr.passes.planned import Planned
 
 SUPERBLOCK_VERSION = "3.0.0"
@@ -67,15 +67,11 @@ class _NCZarr3:
     def _array_extension(self, path: str, variable: Variable) -> ArrayExtension:
         """What the plain documents of an array leave unsaid."""
         target = self.planned.targets[path][""]
-        layout = target.layout
-        big = isinstance(layout.dtype, str) and layout.dtype[0] == ">"
-        codecs = from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or ()
-        said = Storage(chunks=layout.chunks or None, codecs=codecs, endian="big" if big else None)
         anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
         return documents.unsaid(
             self.planned.storage[path],
-            said,
-            type_name=variable.type if variable.type != _said_type(layout) else None,
+            told(target.layout),
+            type_name=variable.type if variable.type != _said_type(target.layout) else None,
             dimensions=self.known.references(variable) if anonymous else None,
             nil={"": target.nil},
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nczarr.ast import ATOMIC
 from nczarr.data.parts import NUMPY
-from nczarr.data.source import ArraySource, Index, Parts
+from nczarr.data.source import ArraySource, Index, Parts, fill_of
 from nczarr.formats.netcdf3.header import big_endian
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_layout import ClassicLayout, Place
@@ -66,8 +66,9 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
     source = parts.get(path, {}).get("")
     constant = checked.fills[path]
     fill = constant.data if constant is not None and isinstance(constant.data, bytes) else bytes(width)
-    if source is not None and source.layout.fill is not None:
-        fill = source.layout.fill
+    own = fill_of(source) if source is not None else None
+    if own is not None:
+        fill = own
     return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), big_endian(fill, width), source)
 
 

@@ -26,6 +26,7 @@ def build(planned: Planned, path: str, report: Report) -> Counts | None:
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
+    from nczarr.formats.netcdf4.moving import chunk_writer
 
     if not provide(lib, planned, report):
         return None
@@ -40,7 +41,8 @@ def build(planned: Planned, path: str, report: Report) -> Counts | None:
             return None
         writing = True
         lib.do("nc_enddef", file)
-        write_data(lib, planned, ids)
+        with chunk_writer(lib, path, planned.options) as chunks:
+            write_data(lib, planned, ids, chunks)
         lib.do("nc_close", file)
     except BaseException:
         if not writing:  # what cannot be written cannot be closed either: to try again ends the process

@@ -135,10 +135,14 @@ class ChunkedArray:
             places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
             yield from zip(*(axis.tolist() for axis in places), strict=True)
 
-    def _found(self, index: Index) -> Place | None:
-        """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated."""
+    def found(self, index: Index) -> Place | None:
+        """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated.
+
+        Raises OSError if the file is out of reach, or was changed.
+        """
         import numpy as np
 
+        self.file.check()
         table = self._table
         number = 0
         for place, length, each in zip(index, self.layout.shape, self.layout.chunks, strict=True):
@@ -156,8 +160,7 @@ class ChunkedArray:
         """
         if self._outgrown and self._is_cut(chunk):
             return None
-        self.file.check()
-        return self._found(chunk)
+        return self.found(chunk)
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The bytes of a chunk, as the whole chain makes them; None where there are none such. Raises OSError."""
@@ -168,7 +171,6 @@ class ChunkedArray:
         """The values of a region. Raises OSError; CompileError with `unreadable-chunk` for what cannot be decoded."""
         if self.steps is None:
             return self.library.read(selection)
-        self.file.check()
         return assembled(self.layout, selection, self._chunk, self.extent)
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
@@ -177,7 +179,7 @@ class ChunkedArray:
         known: NDArray[Any] | None = kept.get((array, "chunk", index))
         if known is not None:
             return known
-        place = self._found(index)
+        place = self.found(index)
         if place is None:
             return None
         steps = [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]

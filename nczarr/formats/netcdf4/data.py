@@ -10,17 +10,20 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.ast import EnumType, Variable, VlenType
+from nczarr.ast import Constant, Variable, VlenType
 from nczarr.data.blocks import first_of, linear_block, region_of
-from nczarr.data.parts import Types, is_fixed, size
-from nczarr.data.source import ArraySource, Index, Parts, Selection
+from nczarr.data.parts import is_fixed
+from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
+from nczarr.formats.netcdf4.fillvalues import library_fill, own_fill
+from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
-from nczarr.formats.netcdf4.sources import Unwritten
+from nczarr.formats.netcdf4.moving import ChunkWriter
+from nczarr.formats.netcdf4.objects import DatasetInfo
+from nczarr.formats.netcdf4.sources import Unwritten, in_order, little
 from nczarr.passes.checked import Checked
-from nczarr.passes.fills import default_fill
 from nczarr.passes.hdf5_losses import measures
 from nczarr.passes.planned import Planned
 
@@ -28,17 +31,23 @@ SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""
 
 
-def write_data(lib: Library, planned: Planned, ids: Ids) -> None:
-    """Write every variable that has values, then see to it that unlimited dimensions have their lengths."""
+def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter) -> None:
+    """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
+
+    `chunks`: takes variables whose chunks need not go through the library.
+    """
     checked = planned.checked
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            _Writer(lib, path, variable, planned, ids).write(parts)
+            writer = _Writer(lib, path, variable, planned, ids)
+            if not writer.write_chunks(parts, chunks):
+                writer.write(parts)
     for path, dimension in checked.dimensions.items():
         group = ids.groups[names.parent(path)]
         if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
             _stretch(lib, path, planned, ids)
+    chunks.restore_fills(planned)
 
 
 class _Writer:
@@ -47,12 +56,29 @@ class _Writer:
         self.lib = lib
         self.group = ids.groups[names.parent(path)]
         self.number = ids.variables[path]
+        self.path = path
+        self.checked = checked
         self.variable = variable
+        self.quantized = planned.storage[path].quantize is not None
         self.type = variable.type
         self.types = checked.types
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
         self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
+
+    def write_chunks(self, parts: Parts, chunks: ChunkWriter) -> bool:
+        """Write an array of chunks without the library; False: it has to do it."""
+        if self.chunks is None or self.quantized or not is_fixed(self.type, self.types):
+            return False
+        source, group = parts[""], names.split(names.parent(self.path))
+
+        def alike(info: DatasetInfo) -> bool:
+            fill = fill_of(source)
+            if info.dtype is None or info.fill is None or fill is None or self.variable.storage.no_fill:
+                return self._fills_alike(source)
+            return in_order(info.fill, info.dtype, little(info.dtype)) == fill
+
+        return chunks.write(group, self.variable.name, source, alike)
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -73,10 +99,11 @@ class _Writer:
 
         HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
         """
-        fill = source.layout.fill
+        fill = fill_of(source)
         if self.variable.storage.no_fill:
             return fill is None or not isinstance(source, ChunkedArray | Unwritten)
-        return fill is not None and fill == library_fill(self.variable, self.types)
+        shown = own_fill(self.path, self.checked) or library_fill(self.variable, self.types)
+        return fill is not None and fill == shown
 
     def _in_order(self, parts: Parts) -> None:
         """An array of several parts: front to back. Where nothing is written the library has empty lists."""
@@ -93,31 +120,13 @@ class _Writer:
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
         count = sizes([part.stop - part.start for part in region])
-        self.lib.put_vara(self.group, self.number, start, count, values.address)
+        with LOCK:
+            self.lib.put_vara(self.group, self.number, start, count, values.address)
 
 
 def every_index(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
     """Every block of an array, in C order."""
     return itertools.product(*(range(-(-length // step)) for length, step in zip(shape, block, strict=True)))
-
-
-def library_fill(variable: Variable, types: Types) -> bytes | None:
-    """What the library shows in a cell of a fixed-size type, or string, that was never written, packed.
-
-    That is `_FillValue`, else the default of the type; for an enum that of its base, for all other types zeros.
-    """
-    for attribute in variable.attributes:
-        value = attribute.value
-        if attribute.name == "_FillValue" and value.type == variable.type and value.count == 1:
-            first = value.data if isinstance(value.data, bytes) else value.data[0]
-            return first if isinstance(first, bytes) else None
-    declared = types.get(variable.type)
-    if declared is not None and not isinstance(declared, EnumType):
-        return bytes(size(variable.type, types))
-    constant = default_fill(declared.base if isinstance(declared, EnumType) else variable.type, types)
-    if constant is None:
-        return None
-    return constant.data if isinstance(constant.data, bytes) else b""
 
 
 def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
@@ -156,7 +165,9 @@ def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
 def _one(checked: Checked, fqn: str, region: Selection) -> Values:
     """The one element of a region that holds fill: as the source has it, else as the fill value says."""
     variable = checked.variables[fqn]
-    fill = checked.fills[fqn]
+    fill, own = checked.fills[fqn], own_fill(fqn, checked)
+    if own is not None:
+        fill = Constant(type=variable.type, count=1, data=own)
     if fill is not None:
         return constant_values(fill, checked.types)
     import numpy as np

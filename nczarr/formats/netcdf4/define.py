@@ -28,6 +28,7 @@ from nczarr.data.structs import struct
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.formats.netcdf4.fillvalues import declared as declared_attributes
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.passes.checked import Checked
@@ -141,7 +142,7 @@ def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan
     except c.CallError as error:
         text = f"the netCDF library does not store `{path}` so: {error}"
         report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
-    for attribute in variable.attributes:
+    for attribute in declared_attributes(path, planned.checked):
         put_attribute(lib, group, made, attribute, ids, planned.checked)
 
 

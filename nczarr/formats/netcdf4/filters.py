@@ -15,6 +15,7 @@ from nczarr.ast import Codec
 from nczarr.data import codecs
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.moving import will_move
 from nczarr.passes.planned import Planned
 
 BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
@@ -49,7 +50,7 @@ _registered: dict[int, _FilterClass] = {}
 
 
 def provide(lib: Library, planned: Planned, report: Report) -> bool:
-    """See to it that every filter of a dataset can be declared, and used where there are values to write.
+    """See to it that every filter of a dataset can be declared, and used where there are values to encode.
 
     Reports `unavailable-filter`, with its number, for each variable whose values nobody can encode.
     """
@@ -59,7 +60,7 @@ def provide(lib: Library, planned: Planned, report: Report) -> bool:
             if codec.id in BUILT_IN or _available(lib, codec.id):
                 continue
             can = codec.id in OURS and codecs.expressible([codec])
-            if not can and planned.parts.get(path):
+            if not can and planned.parts.get(path) and not will_move(path, planned):
                 name = f" ({codec.name})" if codec.name else ""
                 text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
                 helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]

@@ -75,7 +75,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Tis_variable_str": (c_int, _ID),
     "H5Tclose": (_HERR, _ID),
     "H5free_memory": (_HERR, c_void_p),
-    "H5Aopen_by_name": (_ID, _ID, c_char_p, c_char_p, _ID, _ID),
+    "H5Aopen": (_ID, _ID, c_char_p, _ID),
     "H5Aget_type": (_ID, _ID),
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),
     "H5Aclose": (_HERR, _ID),

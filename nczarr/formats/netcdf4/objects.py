@@ -47,6 +47,8 @@ _NOT_ALLOCATED = 0
 """H5D_SPACE_STATUS_NOT_ALLOCATED."""
 
 _SZIP = 4
+_SZIP_CHOICES = 4 | 32
+"""The bits of its first parameter that a user gives: entropy coding, or nearest neighbour."""
 
 _MOST_PARAMETERS = 64
 """Parameters of a filter that are asked for at once; those that have more are asked again."""
@@ -181,7 +183,9 @@ def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
         given = tuple(values[: count.value])
         if number == SHUFFLE:
             shuffled = given[0] if given else 0
-        parameters = () if number in (SHUFFLE, FLETCHER32) else given[:2] if number == _SZIP else given
+        parameters = () if number in (SHUFFLE, FLETCHER32) else given
+        if number == _SZIP and len(given) > 1:
+            parameters = given[0] & _SZIP_CHOICES, given[1]
         found.append(Codec(id=number, parameters=parameters))
     return tuple(found), shuffled
 

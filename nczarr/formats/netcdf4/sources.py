@@ -60,9 +60,7 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
     if little(dataset.dtype) != layout.dtype or dataset.extent is None or len(dataset.extent) != len(variable.shape):
         return {**found}
-    layout = layout._replace(
-        fill=None if dataset.fill is None else _in_order(dataset.fill, dataset.dtype, layout.dtype)
-    )
+    layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
     made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, found[""])
     return {"": made} if made is not None else {**found}
 
@@ -74,7 +72,7 @@ def little(dtype: Descr) -> Descr:
     return tuple((name, little(field), shape) for name, field, shape in dtype)
 
 
-def _in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
+def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
     """One element in the byte order of another description."""
     if dtype == wanted:
         return element
@@ -93,7 +91,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     if dataset.address is None:
         return Unwritten(layout)
     if dataset.dtype != layout.dtype:
-        layout = layout._replace(dtype=dataset.dtype, fill=None)
+        layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
     rows = 1
     for length in variable.shape[1:]:
         rows *= length

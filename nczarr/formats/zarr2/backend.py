@@ -14,6 +14,7 @@ from nczarr.ast import Attribute, Group, Variable
 from nczarr.ast.plain import HIDDEN, is_finite, plain
 from nczarr.diagnostics import Report
 from nczarr.formats.zarr2.tree import Entry, Tree
+from nczarr.passes.kept import own_type, plain_fill
 from nczarr.passes.planned import Planned
 
 
@@ -33,7 +34,9 @@ class _Pure:
         return _attributes(group.attributes, "")
 
     def variable_attributes(self, path: str, variable: Variable) -> dict[str, Any]:
-        shown = _attributes(variable.attributes, variable.type)
+        types = self.planned.checked.types
+        plainly = (plain_fill(each, variable.type, types) for each in variable.attributes)
+        shown = _attributes(plainly, own_type(variable.type, types))
         if "" in self.planned.targets[path]:
             shown["_ARRAY_DIMENSIONS"] = self.planned.axes[path]
         return shown

@@ -9,13 +9,12 @@ import struct
 from typing import Any
 
 from nczarr.ast import Constant
-from nczarr.ast.plain import Plain, plain
+from nczarr.ast.plain import Plain, encoded, plain
 from nczarr.data.source import Descr
 from nczarr.data.stored import Encoding
 from nczarr.formats.zarr2 import dtypes
 from nczarr.hierarchy.described import Described, chain, lengths, sensible
 from nczarr.hierarchy.documents import Documents, Json, pointer
-from nczarr.hierarchy.lenient import encoded
 
 _KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[48])|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})

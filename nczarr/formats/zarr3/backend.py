@@ -11,25 +11,30 @@ from typing import Any, NamedTuple
 
 from nczarr.ast import Attribute, Group, Variable
 from nczarr.ast.plain import HIDDEN, plain
+from nczarr.data.parts import Types
 from nczarr.diagnostics import Report
 from nczarr.formats.zarr3.dtypes import fill_attribute
 from nczarr.formats.zarr3.tree import Entry, Tree
+from nczarr.passes.kept import own_type, plain_fill
 from nczarr.passes.planned import Planned
 
 
 def emit(planned: Planned, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(planned, _Pure()).entries()
+    return Tree(planned, _Pure(planned.checked.types)).entries()
 
 
 class _Pure(NamedTuple):
     """The dialect without extension."""
 
+    types: Types
+
     def group_attributes(self, path: str, group: Group) -> dict[str, Any]:
         return _attributes(group.attributes, "")
 
     def variable_attributes(self, path: str, variable: Variable) -> dict[str, Any]:
-        return _attributes(variable.attributes, variable.type)
+        shown = (plain_fill(each, variable.type, self.types) for each in variable.attributes)
+        return _attributes(shown, own_type(variable.type, self.types))
 
 
 def _attributes(attributes: Iterable[Attribute], owner: str) -> dict[str, Any]:

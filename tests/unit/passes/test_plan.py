@@ -106,12 +106,16 @@ def test_annotation_losses_are_one_warning() -> None:
         kind="nc4",
         dimensions=(X, Dimension(name="t", size=0, unlimited=True), Dimension(name="u", size=1)),
         variables=(Variable(name="c", type="char", dimensions=("/x", "/t"), storage=Storage(endian="little")),),
-        attributes=(Attribute(name="a", value=Constant.numbers("short", [1])),),
+        attributes=(
+            Attribute(name="a", value=Constant.numbers("short", [1])),
+            Attribute(name="kept", value=Constant.numbers("int", [1])),
+            Attribute(name="s", value=Constant.strings([b"x"])),
+        ),
     )
     made, report = planned(dataset, "zarr2")
     assert isinstance(made, Planned)
     assert codes(report) == ["lost-annotations"]
-    for what in ("types of attributes", "unlimited", "unused", "char", "storage hints", "kind", "name"):
+    for what in ("types of attributes (1)", "unlimited", "unused", "strings", "storage hints", "kind", "name"):
         assert what in report.sorted()[0].message
     verbose = planned(dataset, "zarr2", verbose=True)[1].sorted()[0]
     assert "lost: dimension `/u`, unused" in verbose.notes

@@ -1,0 +1,293 @@
+"""Encoded chunks into a netCDF-4 file: moved as the source has them, else encoded in threads; HDF5 only notes them.
+
+The library declares everything; from then on a chunked variable of a fixed-size type needs neither the library nor
+HDF5's filters, which would work in one thread. One thread writes here too, but only what is ready, in the order of
+the grid, so that the file is the same whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.data import codecs
+from nczarr.data.blocks import region_of
+from nczarr.data.grid import every_chunk
+from nczarr.data.matching import matches
+from nczarr.data.parts import descr, is_fixed
+from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
+from nczarr.data.structs import struct
+from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.define import chunk_lengths
+from nczarr.formats.netcdf4.fillvalues import restore
+from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
+from nczarr.options import Options
+from nczarr.passes.planned import Planned
+from nczarr.stores import ranges
+from nczarr.stores.base import Range
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    from numpy.typing import NDArray
+
+LARGE = 32 << 20
+"""Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
+
+COPIES = 3
+"""How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
+
+
+class Into(NamedTuple):
+    """A dataset that takes chunks: its identifier, how its chunks lie, and the fill value in the bytes of its type.
+
+    `skips`: chunks that hold nothing but fill need not be written. `known`: its filters can be applied here; where
+    they cannot, a chunk that cannot be moved is written without them, which its mask says.
+    """
+
+    dataset: int
+    layout: Layout
+    fill: bytes
+    skips: bool
+    known: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of a chunk before any filter."""
+        size = itemsize(self.layout.dtype)
+        for length in self.layout.chunks:
+            size *= length
+        return size
+
+
+class ChunkWriter:
+    """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
+
+    def __init__(self, h5: Hdf5, file: int, path: str, options: Options) -> None:
+        self._h5 = h5
+        self._file = file
+        self._path = path
+        self._workers = options.workers or min(8, os.cpu_count() or 1)
+        self._memory = options.memory
+        self._executor: ThreadPoolExecutor | None = None
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def write(
+        self,
+        group: tuple[str, ...],
+        name: str,
+        source: ArraySource,
+        alike: Callable[[DatasetInfo], bool],
+    ) -> bool:
+        """Write a variable, if its chunks can be moved or made here; False: that is left to the library.
+
+        `alike`: whether cells of a dataset that are never written show what the source has in its own. The dataset
+        gets the source's shape; where the source is a dataset itself whose chunks are moved, it ends where that ends,
+        because nobody knows what its last chunks hold beyond. Raises OSError.
+        """
+        with LOCK:
+            dataset = find(self._h5, self._file, group, name)
+        if dataset < 0:
+            return False
+        with closing(self._h5, "H5Dclose", dataset):
+            with LOCK:
+                info = describe(self._h5, dataset)
+            into = _into(dataset, info, source, skips=alike(info))
+            if into is None:
+                return False
+            moved = matches(source.stored, into.layout)
+            if moved and isinstance(source, ChunkedArray):
+                into = into._replace(layout=into.layout._replace(shape=source.extent))
+            self._extend(dataset, into.layout.shape, info)
+            for index, chunk, mask in self._chunks(source, into, moved=moved):
+                self._put(into, index, chunk, mask)
+        return True
+
+    def extend(self, group: tuple[str, ...], name: str, shape: tuple[int, ...]) -> None:
+        """Let a chunked dataset reach as far as its dimensions."""
+        with LOCK:
+            dataset = find(self._h5, self._file, group, name)
+            if dataset >= 0:
+                with closing(self._h5, "H5Dclose", dataset):
+                    info = describe(self._h5, dataset)
+                    if info.layout == CHUNKED:
+                        self._extend(dataset, shape, info)
+
+    def restore_fills(self, planned: Planned) -> None:
+        """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
+        restore(self._h5, self._file, planned)
+
+    def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
+        if info.extent != shape:
+            with LOCK:
+                self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
+
+    def _chunks(self, source: ArraySource, into: Into, *, moved: bool) -> Iterator[tuple[Index, bytes | Place, int]]:
+        """The chunks to write, in the order of the grid, with their filter masks."""
+        layout = into.layout
+        indices = source.occupied(layout.chunks) if into.skips else every_chunk(layout.shape, layout.chunks)
+        waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int]] = deque()
+        most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
+        for index in indices:
+            chunk = _copied(source, index, into) if moved else None
+            if chunk is None:
+                mask = 0 if into.known else (1 << len(layout.codecs)) - 1
+                waiting.append((index, self._begin(source, index, into), mask))
+            else:
+                waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0))
+            while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
+                yield from _ready(*waiting.popleft())
+        while waiting:
+            yield from _ready(*waiting.popleft())
+
+    def _begin(self, source: ArraySource, index: Index, into: Into) -> Future[bytes | None]:
+        if self._executor is None:
+            from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
+
+            self._executor = ThreadPoolExecutor(self._workers)
+        return self._executor.submit(_encoded, source, index, into)
+
+    def _put(self, into: Into, index: Index, chunk: bytes | Place, mask: int) -> None:
+        """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
+        first = [number * each for number, each in zip(index, into.layout.chunks, strict=True)]
+        start = (c_uint64 * len(first))(*first)
+        if isinstance(chunk, Place) and chunk.length > LARGE:
+            self._move(into, start, chunk)
+            return
+        data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
+        with LOCK:
+            self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
+
+    def _move(self, into: Into, start: Any, chunk: Place) -> None:
+        """HDF5 is given pages of zeros that are in no memory; where it put them, the source's bytes come."""
+        import numpy as np
+
+        h5 = self._h5
+        with mmap.mmap(-1, chunk.length, prot=mmap.PROT_READ) as nothing, LOCK:
+            view = np.frombuffer(nothing, np.uint8)
+            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
+            del view
+            mask, address, size = c_uint(), c_uint64(), c_uint64()
+            h5.do("H5Dget_chunk_info_by_coord", into.dataset, start, byref(mask), byref(address), byref(size))
+        target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.lseek(target, address.value, os.SEEK_SET)
+            ranges.move(Range(*chunk[:3]), target)
+        finally:
+            os.close(target)
+
+
+@contextmanager
+def chunk_writer(lib: Library, path: str, options: Options) -> Iterator[ChunkWriter]:
+    """Chunks into a file that the library is writing. Raises OSError."""
+    h5 = hdf5(lib)
+    with LOCK:
+        file = open_file(h5, path, writing=True)
+        if file < 0:
+            lib.fail_hdf5("H5Fopen")
+    writer = ChunkWriter(h5, file, path, options)
+    try:
+        yield writer
+    finally:
+        writer.close()
+        with LOCK:
+            h5.H5Fclose(file)
+
+
+def _ready(
+    index: Index, chunk: bytes | Place | Future[bytes | None], mask: int
+) -> Iterator[tuple[Index, bytes | Place, int]]:
+    """A chunk as soon as it is made; none if it need not exist."""
+    made = chunk if isinstance(chunk, bytes | Place) else chunk.result()
+    if made is not None:
+        yield index, made, mask
+
+
+def will_move(path: str, planned: Planned) -> bool:
+    """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
+    checked, storage = planned.checked, planned.storage[path]
+    variable, shape = checked.variables[path], checked.shapes[path]
+    source = checked.parts.get(path, {}).get("")
+    if source is None or storage.quantize is not None or not is_fixed(variable.type, checked.types):
+        return False
+    lengths = chunk_lengths(path, variable, planned)
+    dtype = descr(variable.type, checked.types)
+    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
+        return False
+    if storage.endian == "big" and isinstance(dtype, str):
+        dtype = dtype.replace("<", ">")
+    return matches(source.stored, Layout(dtype, shape, lengths, storage.codecs))
+
+
+def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
+    """How a dataset takes chunks of a source; None if none can be moved, and no filter of it is known here."""
+    if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
+        return None
+    if source.layout.dtype == "|O" or itemsize(source.layout.dtype) != itemsize(info.dtype):
+        return None
+    layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
+    known = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
+    if not known and not matches(source.stored, layout):
+        return None
+    fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
+    return Into(dataset, layout, fill, skips, known)
+
+
+def _copied(source: ArraySource, index: Index, into: Into) -> bytes | Place | None:
+    """A chunk as the source has it: where it lies, or its bytes; None where it has none that will do.
+
+    Plain elements must be all of a chunk: a reader of a store is content with fewer, HDF5 is not.
+    """
+    whole = None if into.layout.codecs else into.size
+    place = source.found(index) if isinstance(source, ChunkedArray) else source.place(index)
+    if place is not None:
+        return place if whole in (None, place.length) else None
+    data = source.encoded(index)
+    return data if data is not None and whole in (None, len(data)) else None
+
+
+def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
+    """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
+    layout = into.layout
+    values = source.read(region_of(index, layout.chunks, layout.shape))
+    data = _padded(values, layout, into.fill).tobytes()
+    if into.skips and _all_fill(data, into.fill):
+        return None
+    return codecs.encode(layout.codecs, data, itemsize(layout.dtype)) if into.known else data
+
+
+def _padded(values: NDArray[Any], layout: Layout, fill: bytes) -> NDArray[Any]:
+    """The values as a whole chunk in the byte order of the target; fill lies beyond the edge."""
+    import numpy as np
+
+    dtype = numpy_dtype(layout.dtype)
+    if values.shape == layout.chunks:
+        return np.ascontiguousarray(_ordered(values, layout.dtype))
+    full = np.empty(layout.chunks, dtype)
+    full[...] = np.frombuffer(fill, dtype)[0]
+    full[tuple(map(slice, values.shape))] = _ordered(values, layout.dtype)
+    return full
+
+
+def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+    """The same elements in the byte order of a description."""
+    wanted = numpy_dtype(dtype)
+    return values.astype(wanted, copy=False)
+
+
+def _all_fill(data: bytes, fill: bytes) -> bool:
+    """Whether a chunk is the fill value over and over, bit by bit. The first element decides for most chunks."""
+    if not data.startswith(fill):
+        return False
+    return data.count(fill[:1]) == len(data) if len(fill) == 1 else data == fill * (len(data) // len(fill))

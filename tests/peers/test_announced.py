@@ -1,0 +1,99 @@
+"""What pure stores lose is exactly what was announced: generated datasets, the corpus, and real files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nczarr import pipeline, registry
+from nczarr.ast import Dataset
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Report
+from nczarr.link import content
+from nczarr.options import Options
+from nczarr.passes import check
+from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.plan import plan
+from nczarr.stores.memory import MemoryStore
+from nczarr.testing.strategies import datasets_with_data
+from tests.conftest import shared_folder
+
+from . import corpus, exactness
+from .announced import differences
+from .odd_files import FILES, UNLIKE
+
+SHARED, REAL = shared_folder(), exactness.real_folder()
+TEXTS = list(corpus.files(SHARED)) if SHARED is not None else []
+REAL_FILES = list(exactness.real(REAL)) if REAL is not None else []
+FORMS = ("zarr2", "zarr3")
+OPTIONS = Options(allow_loss=frozenset({"all"}))
+
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
+    """Differences that no loss told, and losses that are no difference."""
+    row = registry.named(form)
+    assert row is not None
+    report = Report()
+    planned, store = plan(checked, row, OPTIONS, report), content(checked, row, report, OPTIONS)
+    if planned is None or store is None:  # names that no key can have
+        assert {each.code for each in report.sorted()} >= {"unsafe-name"}
+        return {}
+    seen = pipeline.read(MemoryStore(store), Report(), OPTIONS)
+    assert seen is not None
+    told = Counter((loss.kind, loss.path) for loss in planned.losses)
+    found = differences(checked, seen)
+    sides = {"nobody told": found - told, "told for nothing": told - found}
+    return {name: side for name, side in sides.items() if side}
+
+
+@given(datasets_with_data(), st.sampled_from(FORMS))
+@relaxed
+def test_generated_datasets(generated: tuple[Dataset, dict[str, Parts]], form: str) -> None:
+    dataset, parts = generated
+    checked = check(Unchecked(dataset, parts=parts), Report())
+    assert checked is not None
+    assert unlike(checked, form) == {}
+
+
+@pytest.mark.slow
+@given(datasets_with_data(), st.sampled_from(FORMS))
+@settings(relaxed, max_examples=1000)
+def test_generated_datasets_at_length(generated: tuple[Dataset, dict[str, Parts]], form: str) -> None:
+    dataset, parts = generated
+    checked = check(Unchecked(dataset, parts=parts), Report())
+    assert checked is not None
+    assert unlike(checked, form) == {}
+
+
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_texts(path: Path) -> None:
+    checked = corpus.checked(path)
+    if checked is None:
+        pytest.skip("not a dataset: the tests of errors have it")
+    assert [unlike(checked, form) for form in FORMS] == [{}, {}]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in UNLIKE])
+def test_files_of_odd_shape(name: str, tmp_path: Path, peer: Callable[[str], object]) -> None:
+    peer("h5py")
+    FILES[name](tmp_path / "odd.nc")
+    checked, said = exactness.read(tmp_path / "odd.nc")
+    assert checked is not None, said
+    assert [unlike(checked, form) for form in FORMS] == [{}, {}]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+@pytest.mark.parametrize("subject", REAL_FILES, ids=lambda subject: subject.name)
+def test_real_files(subject: exactness.Subject) -> None:
+    checked, said = exactness.read(subject.path)
+    assert checked is not None, said
+    assert [unlike(checked, form) for form in FORMS] == [{}, {}]

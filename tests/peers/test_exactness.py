@@ -1,0 +1,85 @@
+"""netCDF → stores → netCDF changes nothing: real files, the corpus compiled by ncgen, and files of odd shapes.
+
+A tenth of them here, the same every time; all of them in the proof. Scores beside those of others: docs/exactness.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import shared_folder
+
+from . import exactness
+from .exactness import ROUTES, Subject
+from .odd_files import FILES, UNLIKE
+
+pytestmark = pytest.mark.peer
+
+SHARED, REAL = shared_folder(), exactness.real_folder()
+AWAITED = pytest.mark.xfail(reason="an HDF5 fill value that no `_FillValue` tells", strict=False)
+REAL_FILES = [
+    pytest.param(subject, marks=AWAITED if subject.path.name.startswith("nemo_") else (), id=subject.name)
+    for subject in (exactness.real(REAL) if REAL is not None else ())
+]
+TEXTS = exactness.texts(SHARED, REAL) if SHARED is not None else []
+QUICK = [path for path in TEXTS if "big" not in path.name]
+"""Without those of gigabytes."""
+
+Tool = Callable[[str], str]
+
+
+def assert_exact(subject: Subject, folder: Path, shared: Path, tool: Tool, routes: tuple[tuple[str, ...], ...]) -> None:
+    checked, said = exactness.read(subject.path)
+    assert checked is not None, said
+    data = exactness.declared(checked) <= exactness.DUMPED
+    for number, route in enumerate(routes):
+        inside = folder / str(number)
+        inside.mkdir()
+        target, said = exactness.through(subject.path, inside, route)
+        assert target is not None, (route, said)
+        assert exactness.judge(subject.path, target, shared / "tools", tool("ncdump"), data=data) == ("exact", [])
+
+
+@pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+@pytest.mark.parametrize("subject", REAL_FILES[::10])
+def test_a_real_file_comes_back(subject: Subject, tmp_path: Path, shared: Path, tool: Tool) -> None:
+    assert_exact(subject, tmp_path, shared, tool, ROUTES[2:])
+
+
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("cdl", QUICK[::10], ids=lambda path: path.stem)
+def test_a_compiled_file_comes_back(cdl: Path, tmp_path: Path, shared: Path, tool: Tool) -> None:
+    for number, subject in enumerate(exactness.compiled(cdl, tmp_path, tool("ncgen"))):
+        folder = tmp_path / f"of {number}"
+        folder.mkdir()
+        assert_exact(subject, folder, shared, tool, ROUTES[number : number + 1])
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in UNLIKE])
+def test_a_file_of_odd_shape_comes_back(
+    name: str, tmp_path: Path, shared: Path, tool: Tool, peer: Callable[[str], object]
+) -> None:
+    peer("h5py")
+    path = tmp_path / f"{name}.nc"
+    FILES[name](path)
+    assert_exact(Subject("odd", path), tmp_path, shared, tool, ROUTES[2:])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+@pytest.mark.parametrize("subject", REAL_FILES)
+def test_every_real_file_comes_back(subject: Subject, tmp_path: Path, shared: Path, tool: Tool) -> None:
+    assert_exact(subject, tmp_path, shared, tool, ROUTES)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+@pytest.mark.parametrize("cdl", TEXTS, ids=lambda path: path.stem)
+def test_every_compiled_file_comes_back(cdl: Path, tmp_path: Path, shared: Path, tool: Tool) -> None:
+    for number, subject in enumerate(exactness.compiled(cdl, tmp_path, tool("ncgen"))):
+        folder = tmp_path / f"of {number}"
+        folder.mkdir()
+        assert_exact(subject, folder, shared, tool, ROUTES)
