@@ -134,12 +134,12 @@ def _unmet_mode(place: Location, form: Format) -> str | None:
     """Which mode of a target's URL cannot be kept, and why; None if all can."""
     if place.modes and not form.emit:
         return f"modes are for stores, and format `{form.name}` is a file"
-    for mode, why in (
-        ("s3", "the mode `s3` is for buckets, and this is a path"),
-        ("noxarray", "the mode `noxarray` would lose the names of dimensions"),
-    ):
-        if mode in place.modes:
-            return why
+    if "s3" in place.modes:
+        return "the mode `s3` is for buckets, and this is a path"
+    if "noxarray" in place.modes and form.name != "nczarr":
+        return (
+            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
+        )
     archive = place.path.lower().endswith(".zip")
     if "zip" in place.modes and not archive:
         return "with the mode `zip` the name of an archive ends in `.zip`"
@@ -193,9 +193,9 @@ def write(checked: Checked, path: str, form: Format, report: Report, options: Op
     path = place.path.rstrip("/") or place.path
     if not _is_free(path, form, report, options):
         return None
-    settled = settle(
-        checked, form, report, options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
-    )
+    consolidated = options.consolidated or "consolidated" in place.modes
+    options = options._replace(consolidated=consolidated, xarray="noxarray" not in place.modes)
+    settled = settle(checked, form, report, options)
     if settled is None:
         return None
     form, options = settled
