@@ -104,6 +104,10 @@ def test_one_change_is_one_difference(folder: Path, old: str, new: str, said: st
     assert bool(found) == bool(said)
 
 
+def test_of_a_missing_group_the_group_is_said_alone(folder: Path) -> None:
+    assert against((TEXT[TEXT.index("group: g") :], "}\n")) == "/g group only in the first"
+
+
 def test_lengths_and_growth(folder: Path) -> None:
     assert against(("time = UNLIMITED", "time = 2")) == "/time dimension: unlimited | fixed"
     found = against(("time = 1, 2", "time = 1, 2, 3"), ("o = {1", "o = {1"))
