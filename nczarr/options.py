@@ -31,7 +31,7 @@ class Options(NamedTuple):
     a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
     `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
-    netCDF library reads them.
+    netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
     `verify`: read the target again, and let it appear only if it holds every value.
@@ -47,6 +47,7 @@ class Options(NamedTuple):
     codecs: Mapping[str, str] = MappingProxyType({})
     consolidated: bool = False
     char_netcdf: bool = False
+    xarray: bool = True
     overwrite: bool = False
     allow_loss: frozenset[str] = frozenset()
     header_only: bool = False

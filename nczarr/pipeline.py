@@ -128,12 +128,12 @@ def _unmet_mode(place: Location, form: Format) -> str | None:
     """Which mode of a target's URL cannot be kept, and why; None if all can."""
     if place.modes and not form.emit:
         return f"modes are for stores, and format `{form.name}` is a file"
-    for mode, why in (
-        ("s3", "the mode `s3` is for buckets, and this is a path"),
-        ("noxarray", "the mode `noxarray` would lose the names of dimensions"),
-    ):
-        if mode in place.modes:
-            return why
+    if "s3" in place.modes:
+        return "the mode `s3` is for buckets, and this is a path"
+    if "noxarray" in place.modes and form.name != "nczarr":
+        return (
+            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
+        )
     archive = place.path.lower().endswith(".zip")
     if "zip" in place.modes and not archive:
         return "with the mode `zip` the name of an archive ends in `.zip`"
@@ -221,7 +221,8 @@ def _ready(
     if not targets.is_free(path, form, report, options):
         return None
     consolidated = options.consolidated or "consolidated" in place.modes
-    settled = settle(checked, form, report, options._replace(consolidated=consolidated))
+    options = options._replace(consolidated=consolidated, xarray="noxarray" not in place.modes)
+    settled = settle(checked, form, report, options)
     return None if settled is None else (path, *settled)
 
 

@@ -82,7 +82,15 @@ class _Work:
     @property
     def conversions(self) -> list[Callable[[], None]]:
         """One piece of work a source; none does anything if the preparation failed."""
-        return [partial(self.convert, path) for path in self.arguments.sources]
+        return [partial(self._one, path) for path in self.arguments.sources]
+
+    def _one(self, path: str) -> None:
+        """Convert one source, and say which it is where a message does not."""
+        try:
+            self.convert(path)
+        finally:
+            if self.number > 1:
+                self.messages.report.annotate(f"of `{path}`")
 
     def prepare(self) -> None:
         """Everything that can be wrong before a source is looked at."""

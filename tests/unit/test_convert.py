@@ -183,7 +183,13 @@ def test_the_mode_zarr_reads_past_the_extension(folder: Path) -> None:
     assert not nczarr.open(f"file://{folder}/a.zarr#mode=zarr").checked.dimensions["/time"].unlimited
 
 
-@pytest.mark.parametrize("mode", ["s3", "zip", "noxarray", "nczar"])
+def test_noxarray_keeps_dimension_names_to_netcdf(folder: Path) -> None:
+    convert("t.cdl", f"file://{folder}/a.zarr#mode=nczarr,noxarray")
+    assert not any(b"_ARRAY_DIMENSIONS" in path.read_bytes() for path in (folder / "a.zarr").rglob(".zattrs"))
+    assert nczarr.diff("t.cdl", "a.zarr") == []
+
+
+@pytest.mark.parametrize("mode", ["s3", "zip", "zarr,noxarray", "nczar"])
 def test_modes_that_cannot_be_kept(folder: Path, mode: str) -> None:
     assert "error[bad-url]" in convert("t.cdl", f"file://{folder}/a.zarr#mode={mode}", status=2)
     assert not (folder / "a.zarr").exists()
