@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from nczarr import names, registry
+from nczarr.ast.walk import building
 from nczarr.capabilities import Format
 from nczarr.conversion import Conversion
 from nczarr.data.counts import Counts
@@ -45,10 +46,11 @@ def read(
             helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
         )
         return None
-    unchecked = registry.load(form.read)(source, report, options)
-    if unchecked is None:
-        return None
-    return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
+    with building():
+        unchecked = registry.load(form.read)(source, report, options)
+        if unchecked is None:
+            return None
+        return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
 
 
 def _detected(source: Source | Store) -> Format | None:
