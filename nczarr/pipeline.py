@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+<<<<<<< HEAD
 from nczarr import names, registry, targets
+=======
+from nczarr import names, registry
+from nczarr.ast.walk import building
+>>>>>>> g3
 from nczarr.capabilities import Format
 from nczarr.conversion import Conversion
 from nczarr.data.counts import Counts, Step, Watcher
@@ -39,10 +44,11 @@ def read(
             helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
         )
         return None
-    unchecked = registry.load(form.read)(source, report, options)
-    if unchecked is None:
-        return None
-    return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
+    with building():
+        unchecked = registry.load(form.read)(source, report, options)
+        if unchecked is None:
+            return None
+        return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
 
 
 def _detected(source: Source | Store) -> Format | None:
