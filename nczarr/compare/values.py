@@ -54,12 +54,15 @@ TEXT = 64
 def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None = None) -> Difference | None:
     """How the values of a variable of both datasets differ; None if they do not, or cannot be compared.
 
-    They can if shapes are equal and types are made alike: names of types, and of constants, do not matter here.
+    They can if shapes are equal and types are made alike: names of types, and of constants, do not matter here. What
+    was never given and is not filled either is undefined, and like anything.
     """
     shape, type_name = one.shapes[path], one.variables[path].type
     if shape != other.shapes[path] or not alike(one, other, path):
         return None
     if not one.parts.get(path) and not other.parts.get(path) and one.fills[path] == other.fills[path]:
+        return None
+    if any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other)):
         return None
     found = _Found(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
