@@ -34,6 +34,7 @@ class Options(NamedTuple):
     netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
+    `verify`: read the target again, and let it appear only if it holds every value.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     verbose: bool = False
     memory: int = DEFAULT_MEMORY
     workers: int | None = None
+    verify: bool = False
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""

@@ -7,6 +7,7 @@ all, reals are double, truth values ubyte; anything else is a char that holds th
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
@@ -20,7 +21,7 @@ from nczarr.data.conform import problem
 from nczarr.data.parts import NUMPY, Types
 from nczarr.extension.model import AttributeExtension
 from nczarr.hierarchy.documents import Documents, Json, pointer
-from nczarr.hierarchy.lenient import name_problem, spelled
+from nczarr.hierarchy.lenient import Real, name_problem, spelled
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names that a store keeps for itself, in every generation."""
@@ -51,25 +52,35 @@ def typed(dtype: Any, value: Any) -> Constant | None:
     values = value if isinstance(value, list) else [value]
     if _TEXT_TYPE.fullmatch(dtype):
         return Constant.strings([encoded(spelled(each)) for each in values])
-    number = _NUMBER_TYPE.fullmatch(dtype)
-    return None if number is None else numbers(_TYPES[number[1]], values)
+    name = _number_type(dtype)
+    return None if name is None else numbers(name, values)
+
+
+@functools.lru_cache(maxsize=256)
+def _number_type(dtype: str) -> str | None:
+    """The type of numbers that a dtype names; None if it names none."""
+    found = _NUMBER_TYPE.fullmatch(dtype)
+    return None if found is None else _TYPES[found[1]]
 
 
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
     """Numbers of a type; None if one is no number or does not fit."""
-    found: list[int | float] = []
-    for each in values:
+    atomic = ATOMIC[type_name]
+    kinds = set(map(type, values))
+    plainly = kinds <= {int, float, Real} if atomic.is_float else kinds <= {int}
+    found: list[int | float] = values if plainly else []
+    for each in () if plainly else values:
         item = _FLOAT_WORDS.get(each.lower(), each) if isinstance(each, str) else each
         if isinstance(item, str) or not isinstance(item, int | float):
             return None
-        if ATOMIC[type_name].is_float:
-            found.append(item)
+        if atomic.is_float:
+            found.append(float(item))
         elif isinstance(item, float) and not math.isfinite(item):
             return None
         else:
             found.append(int(item))
     try:
-        return Constant.numbers(type_name, [float(x) for x in found] if ATOMIC[type_name].is_float else found)
+        return Constant.numbers(type_name, found)
     except (struct.error, OverflowError):
         return None
 
@@ -96,13 +107,16 @@ class Attributes:
             types = {}
         said = self._extension((hidden or {}).get("nczarr", {}), key)
         found: list[Attribute] = []
+        span, head = self.documents.span(key), "/attributes" if key.endswith("zarr.json") else ""
+        taken: set[str] = set()
         for written, value in given.items():
             if written in SKIPPED:
                 continue
-            where = pointer(*(("attributes",) if key.endswith("zarr.json") else ()), written)
+            where = head + pointer(written)
             name = self.documents.name(written, key, where, "an attribute")
-            if name is None or any(each.name == name for each in found):
+            if name is None or name in taken:
                 continue
+            taken.add(name)
             constant = None
             if written in said:
                 constant = self._said(said[written], value, shown_fill if name == "_FillValue" else plain, key, where)
@@ -113,7 +127,7 @@ class Attributes:
                 if constant is None:
                     text = f"attribute `{name}` is no {types[written]!r}; it is read as what it looks like"
                     self.documents.warn("stale-extension", text, key, where)
-            found.append(Attribute(name=name, value=constant or untyped(value), span=self.documents.span(key)))
+            found.append(Attribute(name=name, value=constant or untyped(value), span=span))
         return self._inserted(found, said, given, key)
 
     def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:

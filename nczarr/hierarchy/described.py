@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from nczarr.ast import Codec, Storage
+from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.data.codecs import from_configs
 from nczarr.data.parts import NUMPY
@@ -13,8 +14,23 @@ from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
 from nczarr.data.stored import Encoding, StoredArray
 from nczarr.hierarchy.documents import Documents, Json
 
+Endian = Literal["little", "big"] | None
+
 LARGEST_LENGTH = 2**63 - 1
 """The largest length of a dimension."""
+
+
+@functools.lru_cache(maxsize=4096)
+def made_storage(
+    layout: Literal["contiguous", "compact", "chunked"] | None,
+    chunks: tuple[int, ...] | None,
+    codecs: tuple[Codec, ...],
+    endian: Endian,
+    no_fill: bool,
+    quantize: Quantize | None,
+) -> Storage:
+    """A storage; arrays of one store share few. Raises ValidationError."""
+    return Storage(layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize)
 
 
 class Described(NamedTuple):
@@ -55,12 +71,8 @@ class Described(NamedTuple):
         """The storage that the documents say."""
         dtype = self.encoding.dtype
         number = isinstance(dtype, str) and dtype[1] in "iuf"
-        return Storage(
-            chunks=self.chunks or None,
-            codecs=self.codecs or (),
-            endian="big" if number and str(dtype)[0] == ">" else None,
-            no_fill=number and self.fill is None,
-        )
+        endian: Endian = "big" if number and str(dtype)[0] == ">" else None
+        return made_storage(None, self.chunks or None, self.codecs or (), endian, number and self.fill is None, None)
 
     def scalar(self) -> Described:
         """The array as a scalar: that of one element is how the netCDF library writes it."""

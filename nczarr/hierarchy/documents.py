@@ -6,6 +6,7 @@ values, an error unless the run allows it (DESIGN §4): the rest of the dataset 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from nczarr import names
@@ -28,6 +29,7 @@ class Documents:
         self._options = options
         self._known: dict[str, Json | None] = {}
         self._present: set[str] = set()
+        self._spans: dict[str, Span] = {}
 
     def get(self, key: str) -> Json | None:
         """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
@@ -75,8 +77,11 @@ class Documents:
         return sorted(name for name in found if name and not name.startswith(".") and name != "zarr.json")
 
     def span(self, key: str) -> Span:
-        """A document as the place of what it describes."""
-        return Span(Source(self.store.path, b"", key=key), 0, 0)
+        """A document as the place of what it describes; the same for all that one describes."""
+        known = self._spans.get(key)
+        if known is None:
+            known = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
+        return known
 
     def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report something that cannot be read and is left out: an error, unless the run allows it."""
@@ -97,8 +102,7 @@ class Documents:
         if not isinstance(written, str):
             self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
             return None
-        found = names.normal(written)
-        problem = name_problem(found)
+        found, problem = _in_the_model(written)
         if problem is None:
             return found
         if what == "an attribute":
@@ -108,6 +112,14 @@ class Documents:
         return None
 
 
+@functools.lru_cache(maxsize=4096)
+def _in_the_model(written: str) -> tuple[str, str | None]:
+    """A name in the form of the model, and why nothing can have it; attributes of one store share few names."""
+    found = names.normal(written)
+    return found, name_problem(found)
+
+
+@functools.lru_cache(maxsize=4096)
 def pointer(*steps: str | int) -> str:
     """The JSON pointer of a place."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Dataset, Dimension, Group, Kind, UserType, Variable
-from nczarr.ast.walk import MAX_DEPTH
+from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.data.conform import sound_types
 from nczarr.extension.model import Superblock
 from nczarr.extension.types import type_from_json
@@ -47,6 +47,11 @@ class _Node(NamedTuple):
 
 def read(version: Version) -> Unchecked:
     """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    with building():
+        return _read(version)
+
+
+def _read(version: Version) -> Unchecked:
     reader = _Reader(version)
     superblock, key = version.hidden("", "superblock")
     said = reader.superblock(superblock or {}, key)

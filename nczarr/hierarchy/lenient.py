@@ -73,7 +73,7 @@ def parse(data: bytes) -> Parsed:
     rest = len(text[end:].strip(_BLANK))
     if rest:
         remarks.append(f"has {rest} characters behind its end, which are ignored")
-    if too_deep(value):
+    if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise NotJsonError(f"it nests more than {DEEPEST} deep")
     return Parsed(value, tuple(remarks))
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.plain import encoded
-from nczarr.ast.walk import MAX_DEPTH
+from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
@@ -32,6 +32,11 @@ T = TypeVar("T")
 
 def read(version: Version) -> Unchecked:
     """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    with building():
+        return _read(version)
+
+
+def _read(version: Version) -> Unchecked:
     reader = _Reader(version)
     name = stem(version.documents.store.path)
     if version.is_array(""):

@@ -6,6 +6,7 @@ have the lengths of the shape, storage must be one that the model takes.
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from nczarr.data.parts import descr, is_fixed, parts
 from nczarr.data.source import ArraySource, Parts
 from nczarr.extension.model import ArrayExtension
 from nczarr.hierarchy.attributes import Attributes
-from nczarr.hierarchy.described import LARGEST_LENGTH, Described, Version, lengths
+from nczarr.hierarchy.described import LARGEST_LENGTH, Described, Version, lengths, made_storage
 from nczarr.hierarchy.documents import Json, pointer
 from nczarr.hierarchy.plain import with_fill
 from nczarr.hierarchy.types import Inventor, holds
@@ -95,7 +96,7 @@ class Variables:
             if described.shape:
                 self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
             return None
-        return tuple(names.fqn(map(names.normal, each.removeprefix("/").split("/"))) for each in given)
+        return tuple(_reference(each) for each in given)
 
     def _type(
         self, extension: ArrayExtension, name: str, described: Described, inventor: Inventor, key: str
@@ -152,10 +153,7 @@ class Variables:
 
     def _resolved(self, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
         """References without escapes as FQNs."""
-        return tuple(
-            names.fqn(map(names.normal, each.removeprefix("/").split("/"))) if isinstance(each, str) else each
-            for each in given
-        )
+        return tuple(_reference(each) if isinstance(each, str) else each for each in given)
 
     def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
         """Whether dimensions have these lengths; an unlimited one may be longer than an array along it."""
@@ -267,20 +265,26 @@ class Variables:
         )
         made: Storage | None = None
         with suppress(ValidationError):
-            made = Storage(
-                layout=extension.layout,
-                chunks=plainly.chunks if extension.chunks is None else extension.chunks or None,
-                codecs=plainly.codecs
+            made = made_storage(
+                extension.layout,
+                plainly.chunks if extension.chunks is None else extension.chunks or None,
+                plainly.codecs
                 if filters is None
                 else tuple(Codec(id=each[0], parameters=each[1:]) for each in filters),
-                endian=plainly.endian if endian is None else None if endian == "native" else endian,
-                no_fill=plainly.no_fill if extension.fill_mode is None else extension.fill_mode == "nofill",
-                quantize=extension.quantize,
+                plainly.endian if endian is None else None if endian == "native" else endian,
+                plainly.no_fill if extension.fill_mode is None else extension.fill_mode == "nofill",
+                extension.quantize,
             )
         if made is None or not _sound(made, dimensions, type_name):
             self._stale("the storage that the extension names does not suit the array", key)
             return plainly
         return made
+
+
+@functools.lru_cache(maxsize=1024)
+def _reference(written: str) -> str:
+    """The FQN of a path of names without escapes."""
+    return names.fqn(map(names.normal, written.removeprefix("/").split("/")))
 
 
 def _is_run(run: tuple[Any, ...]) -> bool:

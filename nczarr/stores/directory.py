@@ -20,6 +20,17 @@ from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+def _whole(file: int) -> bytes:
+    """The bytes of an open file. Raises OSError."""
+    size = os.fstat(file).st_size
+    data = os.read(file, size + 1)
+    while more := os.read(file, max(1, size - len(data) + 1)):
+        data += more
+    return data
+
 
 class DirectoryStore:
     """The files of an existing folder by their relative paths. Read-only; symbolic links below it are not followed:
@@ -31,21 +42,34 @@ class DirectoryStore:
     def __init__(self, path: str) -> None:
         self.path = path
         self._real = os.path.realpath(path)
+        self._folders: dict[str, bool] = {"": True}
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if there is no such file. Raises OSError, UnsafeKeyError."""
-        path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
+        folder, _, name = safe_key(key).rpartition("/")
         try:
-            if os.path.realpath(path) != path:
+            if not self._is_inside(folder):
                 return None
-            with open(path, "rb") as file:
-                return file.read()
+            file = os.open(f"{self._real}{os.sep}{folder}{os.sep}{name}", _READ)
+            try:
+                return _whole(file)
+            finally:
+                os.close(file)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeEncodeError):
             return None
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP, errno.EMLINK):  # the last two: a link
                 return None
             raise
+
+    def _is_inside(self, folder: str) -> bool:
+        """Whether a folder below is reached without a link; looked up once."""
+        known = self._folders.get(folder)
+        if known is None:
+            above = folder.rpartition("/")[0]
+            known = self._is_inside(above) and not os.path.islink(f"{self._real}{os.sep}{folder}")
+            self._folders[folder] = known
+        return known
 
     def locate(self, key: str) -> Range | None:
         """The file of a key. Raises OSError, UnsafeKeyError."""
@@ -69,6 +93,9 @@ class DirectoryStore:
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Raises OSError: the store is read-only."""
         self.put(key, b"")
+
+    def seal(self) -> None:
+        """Nothing to seal."""
 
     def finish(self) -> None:
         """Nothing to finish."""

@@ -90,9 +90,9 @@ def unlike(ncdump: str, one: Path, other: Path, *, data: bool = True, most: int 
     variables of the first file do not count. Nothing differs where ncdump cannot read the first file to its end.
     """
     found = _unlike(ncdump, one, other, data=data, most=most)
-    if not found or subprocess.run([ncdump, str(one)], capture_output=True, check=False).returncode:
+    if not found or not _is_readable(ncdump, one, data=data):
         return []
-    if not data:
+    if not data or not _is_readable(ncdump, other, data=data):
         return found
     first, *again = (dumped(ncdump, one) for _ in range(4))
     undefined = {path for each in again for path in first.data if each.data[path] != first.data[path]}
@@ -100,6 +100,11 @@ def unlike(ncdump: str, one: Path, other: Path, *, data: bool = True, most: int 
         return found
     here, there = dumped(ncdump, one), dumped(ncdump, other)
     return differences(*(side._replace(data=_without(side.data, undefined)) for side in (here, there)))
+
+
+def _is_readable(ncdump: str, path: Path, *, data: bool) -> bool:
+    command = [ncdump, "-n", "x", "-s", "-p", "9,17", *([] if data else ["-h"]), str(path)]
+    return not subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
 
 
 def _without(data: dict[str, str], paths: set[str]) -> dict[str, str]:

@@ -1,0 +1,137 @@
+"""Row D1: open a consolidated store of 2,000 variables to a typed AST, against libnetcdf and xarray.
+
+The store is NCZarr with consolidated metadata, which all three open. Whole processes: each opens the store and writes
+what it found, every variable with its type, shape, dimensions and attributes, as JSON. xarray opens as it does by
+itself, but leaves the types of values as they are; libnetcdf is asked through netCDF4-python.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+
+from harness import ROOT, Side, main, measure, need
+
+GOALS = {"libnetcdf": 0.35, "xarray": 0.2}
+STORE = "many.zarr"
+
+
+def dataset(count: int):
+    """`count` variables along two dimensions, each with five attributes."""
+    from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
+
+    rng = random.Random(1)
+    types = ("byte", "short", "int", "int64", "float", "double", "uint")
+    storage = Storage(chunks=(5, 20), codecs=(Codec(id=2), Codec(id=1, parameters=(4,))))
+
+    def variable(number: int) -> Variable:
+        attributes = (
+            Attribute(name="units", value=Constant.text(rng.choice((b"K", b"m s-1", b"1", b"kg m-3")))),
+            Attribute(name="long_name", value=Constant.text(b"variable number %d" % number)),
+            Attribute(name="scale", value=Constant.numbers("double", [rng.random()])),
+            Attribute(name="range", value=Constant.numbers("float", [-rng.random(), rng.random()])),
+            Attribute(name="flags", value=Constant.numbers("short", [number % 7, 2, 3])),
+        )
+        return Variable(
+            name=f"v{number:05}",
+            type=types[number % len(types)],
+            dimensions=("/time", "/x"),
+            attributes=attributes,
+            storage=storage,
+        )
+
+    dimensions = (Dimension(name="time", size=10), Dimension(name="x", size=20))
+    variables = tuple(variable(number) for number in range(count))
+    title = Attribute(name="title", value=Constant.text(b"many"))
+    return Dataset(name="many", dimensions=dimensions, variables=variables, attributes=(title,))
+
+
+def make(path: Path, count: int) -> None:
+    """Write the store."""
+    sys.path.insert(0, str(ROOT))
+    from nczarr.diagnostics import Report
+    from nczarr.link import store
+    from nczarr.options import Options
+    from nczarr.passes import check
+    from nczarr.passes.checked import Unchecked
+    from nczarr.registry import named
+
+    checked = check(Unchecked(dataset(count)), Report())
+    form = named("nczarr")
+    assert checked is not None
+    assert form is not None
+    assert store(checked, str(path), form, Report(), Options(consolidated=True))
+
+
+OURS = """
+import json, sys
+from nczarr import pipeline
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.stores.opening import open_path
+report = Report()
+found = pipeline.read(open_path(sys.argv[1]), report, Options())
+assert found is not None and not report.sorted(), report.sorted()
+def value(constant):
+    if constant.type == "char":
+        return constant.data.decode()
+    return list(constant.as_numbers())
+names = {"byte": "int8", "short": "int16", "int": "int32", "uint": "uint32", "float": "float32", "double": "float64"}
+json.dump({each.name: [names.get(each.type, each.type), list(found.shapes[path]),
+                       [name.rpartition("/")[2] for name in each.dimensions],
+                       {item.name: value(item.value) for item in each.attributes}]
+           for path, each in found.variables.items()}, open(sys.argv[2], "w"))
+"""
+LIBNETCDF = """
+import json, sys
+import netCDF4
+import numpy as np
+def value(given):
+    return given if isinstance(given, str) else np.atleast_1d(given).tolist()
+with netCDF4.Dataset(f"file://{sys.argv[1]}#mode=nczarr,file") as file:
+    json.dump({name: [str(each.dtype), list(each.shape), list(each.dimensions),
+                      {item: value(each.getncattr(item)) for item in each.ncattrs()}]
+               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+"""
+XARRAY = """
+import json, sys
+import numpy as np
+import xarray
+def value(given):
+    return given if isinstance(given, str) else np.atleast_1d(given).tolist()
+with xarray.open_zarr(sys.argv[1], mask_and_scale=False) as file:
+    json.dump({name: [str(each.dtype), list(each.shape), list(each.dims),
+                      {item: value(given) for item, given in each.attrs.items() if item != "_FillValue"}]
+               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+"""
+
+
+def compare(folder: Path, peer: str) -> str:
+    """Every variable is equal in both listings."""
+    mine, theirs = (json.loads((folder / f"{name}.json").read_text()) for name in ("ours", peer))
+    assert mine == theirs
+    return f"{len(mine)} variables equal, with types, shapes, dimensions and attributes"
+
+
+def row(folder: Path, quick: bool) -> bool:
+    """Open many variables."""
+    need("netCDF4", "xarray", "zarr")
+    store = folder / STORE
+    make(store, 200 if quick else 2000)
+    scripts = {"ours": OURS, "libnetcdf": LIBNETCDF, "xarray": XARRAY}
+    sides = {}
+    for name, text in scripts.items():
+        (folder / f"open_{name}.py").write_text(text)
+        output = f"{name}.json"
+        sides[name] = Side([sys.executable, "-W", "ignore", f"open_{name}.py", str(store), output], [output])
+    met = [
+        measure(f"D1 {peer}", goal, sides[peer], sides["ours"], folder, lambda peer=peer: compare(folder, peer))
+        for peer, goal in GOALS.items()
+    ]
+    return all(met)
+
+
+if __name__ == "__main__":
+    main(row)
