@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-<<<<<<< HEAD
 from nczarr import names, registry, targets
-=======
-from nczarr import names, registry
 from nczarr.ast.walk import building
->>>>>>> g3
 from nczarr.capabilities import Format
 from nczarr.conversion import Conversion
 from nczarr.data.counts import Counts, Step, Watcher
