@@ -37,12 +37,13 @@ def checked_of(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
 @contextmanager
 def small_blocks(size: int) -> Iterator[None]:
     """Blocks of a few elements, so that small datasets have many."""
-    kept = comparing.BLOCK, comparing.LARGEST, comparing.CELLS
-    comparing.BLOCK, comparing.LARGEST, comparing.CELLS = size, size, max(1, size // 8)
+    kept = comparing.BLOCK, comparing.LARGEST, comparing.CELLS, comparing.ELEMENTS
+    comparing.BLOCK = comparing.LARGEST = size
+    comparing.CELLS = comparing.ELEMENTS = max(1, size // 8)
     try:
         yield
     finally:
-        comparing.BLOCK, comparing.LARGEST, comparing.CELLS = kept
+        comparing.BLOCK, comparing.LARGEST, comparing.CELLS, comparing.ELEMENTS = kept
 
 
 def same(one: Any, other: Any) -> bool:
