@@ -24,6 +24,7 @@ from nczarr.data.matching import matches, way
 from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.data.structs import struct
+from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fillvalues import restore
@@ -31,6 +32,7 @@ from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.options import Options
+from nczarr.passes.memory import check_chunk
 from nczarr.passes.planned import Planned
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
@@ -234,8 +236,26 @@ def will_move(path: str, planned: Planned) -> bool:
     return source is not None and layout is not None and matches(source.stored, layout)
 
 
-def steps(planned: Planned) -> Iterator[Step]:
-    """What is going to be done, part by part. Chunks that neither move nor can be made here are the library's."""
+def check_memory(planned: Planned, report: Report) -> bool:
+    """Whether every chunk that has to be decoded or encoded here fits the run's memory; the others are reported."""
+    before = report.errors
+    for path, parts in planned.checked.parts.items():
+        source, layout = parts.get(""), _layout(path, planned)
+        if source is not None and layout is not None and not matches(source.stored, layout):
+            cells = math.prod(layout.chunks)
+            if source.stored is not None and source.stored.codecs:
+                cells = max(cells, math.prod(source.stored.chunks))
+            check_chunk(planned, path, "", cells * itemsize(layout.dtype), report)
+    return report.errors == before
+
+
+def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
+    """What is going to be done, part by part; None (reported) if a chunk is too large for the run's memory."""
+    return _steps(planned) if check_memory(planned, report) else None
+
+
+def _steps(planned: Planned) -> Iterator[Step]:
+    """Chunks that neither move nor can be made here are the library's."""
     checked = planned.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]
