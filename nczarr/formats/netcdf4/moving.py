@@ -191,9 +191,8 @@ class ChunkWriter:
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
-            view = np.frombuffer(nothing, np.uint8)
-            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
-            del view
+            pages = np.frombuffer(nothing, np.uint8).ctypes.data  # no view of them is kept: they could not be closed
+            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, pages)
             mask, address, size = c_uint(), c_uint64(), c_uint64()
             h5.do("H5Dget_chunk_info_by_coord", into.dataset, start, byref(mask), byref(address), byref(size))
         target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))

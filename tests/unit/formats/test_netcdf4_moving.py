@@ -224,3 +224,24 @@ def test_a_fill_value_that_is_not_the_attribute(
             assert file["v"].attrs.get("_FillValue") == attribute
         names = [item.name for item in nczarr.open(tmp_path / name).dataset.variables[0].attributes]
         assert names == ["units", *(["_FillValue"] if attribute else []), "long_name"]
+
+
+@pytest.mark.parametrize("large", [8, 1 << 20])
+@pytest.mark.parametrize("codec", ["zlib:4", "none"])
+def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec: str) -> None:
+    """The system's own reason, exit status 3, no target."""
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("v", data=np.random.default_rng(1).random(40000), chunks=(10000,), compression=4)
+    script = (
+        "import resource, signal, sys\n"
+        "from nczarr.__main__ import main\n"
+        "from nczarr.formats.netcdf4 import moving\n"
+        f"moving.LARGE = {large}\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n"
+        f"sys.exit(main(['convert', 'a.nc', 'b.nc', '--codec', '{codec}']))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "File too large" in done.stderr) == (3, True), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
