@@ -131,9 +131,16 @@ def test_a_filter_without_plug_in_is_no_obstacle_to_a_move(
 
 
 @pytest.mark.parametrize("codec", ["none", "zlib:3", "shuffle+zlib:1", "fletcher32", "bz2", "zstd:1"])
+@pytest.mark.parametrize("small", [0, 1 << 16])
 def test_other_codecs_are_made_in_threads(
-    h5py: ModuleType, tmp_path: Path, library_writes: list[str], codec: str
+    h5py: ModuleType,
+    tmp_path: Path,
+    library_writes: list[str],
+    codec: str,
+    small: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(moving, "SMALL", small)
     with h5py.File(tmp_path / "a.nc", "w") as file:
         file.create_dataset("v", data=VALUES, chunks=(4, 5), compression=7)
     made = copied(tmp_path / "a.nc", tmp_path / "b.nc", codecs=codec)
@@ -194,7 +201,7 @@ def test_unlimited_dimensions_keep_their_lengths(
 
 def test_the_same_file_every_time(h5py: ModuleType, tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.nc", "w") as file:
-        file.create_dataset("v", data=np.arange(40000.0), chunks=(100,), compression=2)
+        file.create_dataset("v", data=np.arange(400000.0), chunks=(1000,), compression=2)
     for name in ("b.nc", "c.nc"):
         nczarr.write(nczarr.open(tmp_path / "a.nc"), tmp_path / name, codecs="zlib:5")
     assert (tmp_path / "b.nc").read_bytes() == (tmp_path / "c.nc").read_bytes()
