@@ -8,7 +8,6 @@ the grid, so that the file is the same whatever the number of threads.
 from __future__ import annotations
 
 import math
-import math
 import mmap
 import os
 from collections import deque
