@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
 
+SMALL = 1 << 16
+"""Elements of a variable below which a thread costs more than it gains."""
+
 COPIES = 3
 """How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
 
@@ -131,16 +134,6 @@ class ChunkWriter:
                 self._counts.add("copy" if copied else other, 1, length, into.size)
         return True
 
-    def extend(self, group: tuple[str, ...], name: str, shape: tuple[int, ...]) -> None:
-        """Let a chunked dataset reach as far as its dimensions."""
-        with LOCK:
-            dataset = find(self._h5, self._file, group, name)
-            if dataset >= 0:
-                with closing(self._h5, "H5Dclose", dataset):
-                    info = describe(self._h5, dataset)
-                    if info.layout == CHUNKED:
-                        self._extend(dataset, shape, info)
-
     def restore_fills(self, planned: Planned) -> None:
         """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
         restore(self._h5, self._file, planned)
@@ -156,11 +149,14 @@ class ChunkWriter:
         indices = source.occupied(layout.chunks) if into.skips else every_chunk(layout.shape, layout.chunks)
         waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int, bool]] = deque()
         most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
+        here = math.prod(layout.shape) <= SMALL
         for index in indices:
             chunk = _copied(source, index, into) if moved else None
             if chunk is None:
                 mask = 0 if into.known else (1 << len(layout.codecs)) - 1
-                waiting.append((index, self._begin(source, index, into), mask, False))
+                work = _encoded(source, index, into) if here else self._begin(source, index, into)
+                if work is not None:
+                    waiting.append((index, work, mask, False))
             else:
                 waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0, True))
             while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
@@ -193,9 +189,8 @@ class ChunkWriter:
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
-            view = np.frombuffer(nothing, np.uint8)
-            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
-            del view
+            pages = np.frombuffer(nothing, np.uint8).ctypes.data  # no view of them is kept: they could not be closed
+            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, pages)
             mask, address, size = c_uint(), c_uint64(), c_uint64()
             h5.do("H5Dget_chunk_info_by_coord", into.dataset, start, byref(mask), byref(address), byref(size))
         target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
