@@ -108,6 +108,16 @@ def test_nothing_is_left_where_nothing_was_made(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["bad.cdl", "file", "t.cdl"]
 
 
+def test_a_folder_goes_with_the_failure_that_it_was_made_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "out/t.zarr")
+
+    monkeypatch.setattr("nczarr.pipeline.write", full)
+    (folder / "u.cdl").write_text(TEXT)
+    assert "No space left" in convert("t.cdl", "u.cdl", "out", status=3)
+    assert not (folder / "out").exists()
+
+
 def test_clashing_names(folder: Path) -> None:
     convert("t.cdl", "t.nc")
     assert "both become `out/t.zarr`" in convert("t.cdl", "t.nc", "out", status=2)
