@@ -6,11 +6,14 @@ import itertools
 import re
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _GROUP = re.compile(r"\s*group: (.*) \{$")
 _END = re.compile(r"\s*\} // group ")
 _SECTION = re.compile(r"\s*(types|dimensions|variables|data):$|\s*// (?:global|group) attributes:$")
+
+PROVENANCE = ("_NCProperties", "_SuperblockVersion", "_IsNetcdf4")
+"""Virtual attributes that tell which library made a file, and nothing of what it holds."""
 
 
 class Dump(NamedTuple):
@@ -63,7 +66,7 @@ def parse(text: str) -> Dump:
             if re.match(r"\s*\}; // ", line) if types[-1].startswith("compound ") else line.endswith(" ;"):
                 types.append("")
             continue
-        if "_NCProperties" not in line and not blank:
+        if _is_content(line) and not blank:
             header.append("/".join(groups) + "|" + re.sub(r"\s+", " ", line.strip()))
     return Dump(header, {path: "\n".join(lines) for path, lines in data.items()})
 
@@ -77,10 +80,6 @@ def differences(theirs: Dump, ours: Dump) -> list[str]:
     if not found and theirs.header != ours.header:
         found = ["the order of the header"]
     return found
-
-
-PROVENANCE = (b"_NCProperties", b"_SuperblockVersion", b"_IsNetcdf4")
-"""Virtual attributes that tell which library made a file, and nothing of what it holds."""
 
 
 def unlike(ncdump: str, one: Path, other: Path, *, data: bool = True, most: int = 5) -> list[str]:
@@ -113,14 +112,15 @@ def _without(data: dict[str, str], paths: set[str]) -> dict[str, str]:
 
 def _unlike(ncdump: str, one: Path, other: Path, *, data: bool, most: int) -> list[str]:
     command = [ncdump, "-n", "x", "-s", "-p", "9,17", *([] if data else ["-h"])]
-    running = [subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    text: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape"}
+    running = [subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **text)
                for path in (one, other)]  # fmt: skip
     found: list[str] = []
     try:
         sides = (filter(_is_content, process.stdout or ()) for process in running)
-        for line, its in itertools.zip_longest(*sides, fillvalue=b""):
+        for line, its in itertools.zip_longest(*sides, fillvalue=""):
             if line != its:
-                found.append(" | ".join(side.strip().decode("utf-8", "replace")[:200] for side in (line, its)))
+                found.append(" | ".join(side.strip()[:200] for side in (line, its)))
             if len(found) >= most:
                 break
     finally:
@@ -130,5 +130,5 @@ def _unlike(ncdump: str, one: Path, other: Path, *, data: bool, most: int) -> li
     return found
 
 
-def _is_content(line: bytes) -> bool:
+def _is_content(line: str) -> bool:
     return not any(name in line for name in PROVENANCE)

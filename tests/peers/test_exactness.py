@@ -19,11 +19,7 @@ from .odd_files import FILES, UNLIKE
 pytestmark = pytest.mark.peer
 
 SHARED, REAL = shared_folder(), exactness.real_folder()
-AWAITED = pytest.mark.xfail(reason="an HDF5 fill value that no `_FillValue` tells", strict=False)
-REAL_FILES = [
-    pytest.param(subject, marks=AWAITED if subject.path.name.startswith("nemo_") else (), id=subject.name)
-    for subject in (exactness.real(REAL) if REAL is not None else ())
-]
+REAL_FILES = list(exactness.real(REAL)) if REAL is not None else []
 TEXTS = exactness.texts(SHARED, REAL) if SHARED is not None else []
 QUICK = [path for path in TEXTS if "big" not in path.name]
 """Without those of gigabytes."""
@@ -44,7 +40,7 @@ def assert_exact(subject: Subject, folder: Path, shared: Path, tool: Tool, route
 
 
 @pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
-@pytest.mark.parametrize("subject", REAL_FILES[::10])
+@pytest.mark.parametrize("subject", REAL_FILES[::10], ids=lambda subject: subject.name)
 def test_a_real_file_comes_back(subject: Subject, tmp_path: Path, shared: Path, tool: Tool) -> None:
     assert_exact(subject, tmp_path, shared, tool, ROUTES[2:])
 
@@ -70,7 +66,7 @@ def test_a_file_of_odd_shape_comes_back(
 
 @pytest.mark.slow
 @pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
-@pytest.mark.parametrize("subject", REAL_FILES)
+@pytest.mark.parametrize("subject", REAL_FILES, ids=lambda subject: subject.name)
 def test_every_real_file_comes_back(subject: Subject, tmp_path: Path, shared: Path, tool: Tool) -> None:
     assert_exact(subject, tmp_path, shared, tool, ROUTES)
 

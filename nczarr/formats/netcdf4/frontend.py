@@ -44,7 +44,8 @@ from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.sources import sources
 from nczarr.formats.netcdf4.survey import Refusal, Survey
-from nczarr.formats.netcdf4.unseen import look, unseen
+from nczarr.formats.netcdf4.unseen import look, strange, unseen
+from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.source import Source
@@ -65,6 +66,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
         return None
+    found: Survey | Refusal | None = None
     try:
         with LOCK, building():
             found = look(lib, source.name)
@@ -76,7 +78,9 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
             with datasets(lib, source.name) as known:
                 return reader.read(known, found)
     except (c.CallError, OSError) as error:
-        report.error("unreadable-file", f"`{source.name}`: {error}", helps=["the file is damaged, or no netCDF-4 file"])
+        why = strange(lib, source.name, found) if isinstance(found, Survey) else None
+        helps = [f"{why}; netCDF has no such thing" if why else "the file is damaged, or no netCDF-4 file"]
+        report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
 
 
@@ -93,6 +97,7 @@ class _Reader:
         self.dimensions: dict[int, tuple[str, int]] = {}
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
+        self.growing: set[int] = set()
         self.datasets: Datasets | None = None
 
     def read(self, known: Datasets | None, found: Survey | None) -> Unchecked:
@@ -116,8 +121,10 @@ class _Reader:
         for number, info in self.ask.types(group).items():
             self.type_names[number] = names.join(path, info.name)
             self.infos[number] = group, info
-        for number, (name, length, _) in self.ask.dimensions(group).items():
+        for number, (name, length, growing) in self.ask.dimensions(group).items():
             self.dimensions[number] = names.join(path, name), length
+            if growing:
+                self.growing.add(number)
         for child in self.ask.groups(group):
             self._collect(names.join(path, self.ask.group_name(child)), child)
 
@@ -170,8 +177,12 @@ class _Reader:
         )
 
     def _variable(self, path: str, group: int, number: int, info: VariableInfo) -> Variable | None:
-        """A variable; None where the library has no type or dimension for it, or another type than HDF5."""
+        """A variable; None where the library has no type or dimension for it, or another type than HDF5, and where no
+        variable can have its name.
+        """
         if info.type not in self.type_names or not all(each in self.dimensions for each in info.dimensions):
+            return None
+        if names.problem(info.name) is not None:
             return None
         type_name = self.type_names[info.type]
         dataset = self.datasets.of(names.split(path), info.name) if self.datasets is not None else None
@@ -214,10 +225,15 @@ class _Reader:
         """Filters in the order of the file, which the library does not tell."""
         found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
         codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
+        layout = LAYOUTS.get(found.layout)
+        if layout != "chunked" and self.growing.intersection(info.dimensions):
+            layout = (
+                None  # other programs store what is empty in one piece, and the library takes length 0 for unlimited
+            )
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         return Storage.model_validate(
             {
-                "layout": LAYOUTS.get(found.layout),
+                "layout": layout,
                 "chunks": found.chunks or None,
                 "codecs": codecs if dataset is None else dataset.filters,
                 "endian": "big" if wide and found.endian == BIG else None,
@@ -230,12 +246,14 @@ class _Reader:
         return tuple(attribute for attribute in found if attribute is not None)
 
     def _attribute(self, group: int, owner: int, place: int) -> Attribute | None:
-        """One attribute; None where the library has no type for it, or does not take its name back."""
+        """One attribute; None where the library has no type for it, or does not take its name back, and where none can
+        have its name.
+        """
         try:
             name, kind, length = self.ask.attribute(group, owner, place)
         except c.CallError:
             return None
-        if kind not in self.type_names:
+        if kind not in self.type_names or name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
             return None
         type_name = self.type_names[kind]
         if type_name == "char":

@@ -177,7 +177,7 @@ class ChunkWriter:
         """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
         first = [number * each for number, each in zip(index, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
-        if isinstance(chunk, Place) and chunk.length > LARGE:
+        if isinstance(chunk, Place) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
             self._move(into, start, chunk)
             return
         data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
@@ -189,7 +189,8 @@ class ChunkWriter:
         import numpy as np
 
         h5 = self._h5
-        with mmap.mmap(-1, chunk.length, prot=mmap.PROT_READ) as nothing, LOCK:
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
+        with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
             view = np.frombuffer(nothing, np.uint8)
             h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
             del view

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.formats.netcdf4.hdf5 import ON_ATTRIBUTE, ON_LINK, Hdf5, ObjectInfo, closing
-from nczarr.formats.netcdf4.objects import NON_COORDINATE, STRING
+from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING
 
 GROUP, DATASET, NAMED_TYPE = 0, 1, 2
 """H5O_type_t."""
@@ -35,6 +35,12 @@ RESERVED = frozenset(
     {"_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties", "DIMENSION_LIST", "REFERENCE_LIST"}
 )
 """Attributes that are the library's own notes, and no part of a dataset."""
+
+_NULL = 2
+"""H5S_NULL."""
+
+_TIME = 2
+"""H5T_TIME."""
 
 _SCALE = frozenset({"CLASS", "NAME"})
 """Of dimension scales these are notes too; the library hides them everywhere."""
@@ -136,6 +142,23 @@ def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str
             yield place, "type"
         elif kind not in (DATASET, NAMED_TYPE):
             yield place, "object"
+
+
+def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[str]:
+    """Objects because of which libnetcdf 4.10.1 does not open a file, in words. Raises OSError."""
+    for place, (kind, _) in found.objects.items():
+        if kind == DATASET:
+            with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
+                with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
+                    if h5.H5Sget_simple_extent_type(space) == _NULL:
+                        yield f"dataset `{place}` has no value, not even a single one"
+                with closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element:
+                    if h5.H5Tget_class(element) == _TIME:
+                        yield f"dataset `{place}` is of HDF5's type of times"
+        elif kind == NAMED_TYPE:
+            with closing(h5, "H5Tclose", h5.do("H5Topen2", file, place.encode(), 0)) as declared:
+                if h5.H5Tget_class(declared) in (INTEGER, FLOAT, STRING):
+                    yield f"`{place}` is an atomic type with a name"
 
 
 def fqn(place: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from nczarr.ast import Group
 from nczarr.ast.walk import groups
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, Datasets
 from nczarr.formats.netcdf4.survey import (
@@ -18,6 +19,7 @@ from nczarr.formats.netcdf4.survey import (
     fqn,
     hidden_attributes,
     hidden_objects,
+    strange_objects,
     survey,
 )
 
@@ -30,6 +32,17 @@ def look(lib: Library, path: str) -> Survey | Refusal | None:
         return None
     with closing(h5, "H5Fclose", file):
         return survey(h5, file)
+
+
+def strange(lib: Library, path: str, found: Survey) -> str | None:
+    """What in a file may be the reason that the library does not open it; None if nothing is known."""
+    h5 = hdf5(lib)
+    with LOCK, suppress(OSError):  # the library's own failure is the one to tell
+        file = open_file(h5, path)
+        if file >= 0:
+            with closing(h5, "H5Fclose", file):
+                return next(strange_objects(h5, file, found), None)
+    return None
 
 
 def unseen(root: Group, found: Survey, known: Datasets) -> Iterator[str]:
@@ -46,7 +59,7 @@ def unseen(root: Group, found: Survey, known: Datasets) -> Iterator[str]:
     hidden = set()
     for place, what in hidden_objects(found, shown):
         hidden.add(place)
-        yield f"{what} `{place}` is of a kind that netCDF has not, or the netCDF library does not show it"
+        yield f"{what} `{place}` has a type, scale or name that netCDF has not, or its library does not show"
     attributes = {
         (path, variable.name): frozenset(attribute.name for attribute in variable.attributes)
         for path, group in tree.items()
@@ -65,4 +78,4 @@ def unseen(root: Group, found: Survey, known: Datasets) -> Iterator[str]:
             own = frozenset()
         if count > len(own):
             for attribute in hidden_attributes(known.h5, known.file, place, own):
-                yield f"attribute `{attribute}` of `{place}` is of a type that the netCDF library does not show"
+                yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF has not, or keeps to itself"

@@ -50,6 +50,7 @@ HIDDEN: dict[str, Make] = {
     "bits": typed("STD_B16LE"),
     "array": lambda file, h5py: file.create_dataset("d", (2,), np.dtype(("f4", (3,)))),
     "text in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", "S3")]),
+    "blank at the end": lambda file, h5py: file.__setitem__("d ", 1),
     "record in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", [("c", "f4")])]),
 }
 
@@ -59,7 +60,7 @@ def test_datasets_of_other_types_are_announced(read: Read, make: Make) -> None:
     checked, found = read(make)
     assert checked is not None
     assert list(checked.variables) == ["/ok"]
-    assert [(code, "`/d`" in message) for code, message in found] == [("unseen-object", True)]
+    assert [(code, "`/d" in message) for code, message in found] == [("unseen-object", True)]
 
 
 ATTRIBUTES: dict[str, Make] = {
@@ -69,6 +70,8 @@ ATTRIBUTES: dict[str, Make] = {
     "half": lambda file, h5py: file["ok"].attrs.create("a", np.float16(1)),
     "two dimensions": lambda file, h5py: file.attrs.create("a", np.zeros((2, 2))),
     "long name": lambda file, h5py: file["ok"].attrs.create("a" * 300, 1),
+    "labels": lambda file, h5py: setattr(file["ok"].dims[0], "label", "x"),
+    "class of a group": lambda file, h5py: file.attrs.create("CLASS", np.bytes_("GROUP")),
     "class": lambda file, h5py: file["ok"].attrs.create("CLASS", np.bytes_("IMAGE")),
 }
 
@@ -107,6 +110,33 @@ def test_what_the_library_does_not_survive_is_refused(read: Read, make: Make, co
     assert checked is None
     assert [each for each, _ in found] == [code]
     assert text in found[0][1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda file, h5py: file.__setitem__("d", h5py.Empty("f4")),
+        typed("UNIX_D32LE"),
+        lambda file, h5py: file.__setitem__("d", np.dtype("i4")),
+    ],
+)
+def test_what_the_library_does_not_open_is_named(make: Make, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        make(file, h5py)
+    report = Report()
+    assert pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options()) is None
+    (found,) = report.sorted()
+    assert found.code == "unreadable-file"
+    assert "`/d`" in found.helps[0]
+
+
+def test_an_empty_dataset_in_one_piece(read: Read) -> None:
+    checked, found = read(lambda file, h5py: file.create_dataset("d", (0,), "f4"))
+    assert found == []
+    assert checked is not None
+    assert checked.shapes["/d"] == (0,)
 
 
 def test_links_that_meet_again_are_no_cycles(read: Read) -> None:

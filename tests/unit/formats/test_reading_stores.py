@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import names, pipeline, registry
-from nczarr.ast import Constant, Dataset, Group
+from nczarr import pipeline, registry
+from nczarr.ast import Constant, Dataset
 from nczarr.diagnostics import Diagnostic, Report
 from nczarr.link import content
 from nczarr.options import Options
@@ -28,7 +28,6 @@ from tests.peers import corpus
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []
-SAMPLES = sorted((SHARED / "data/nczarr-stores").glob("*/store")) if SHARED is not None else []
 FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3")
 WRITING = Options(allow_loss=frozenset({"all"}))
 READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
@@ -131,105 +130,6 @@ def test_folders_and_archives_read_back(path: Path, suffix: str, tmp_path: Path)
         seen, _ = opened(store)
         assert list(other_values(dataset, seen, "''" if form.startswith("zarr") else "None")) == []  # a loss there
         assert not form.startswith("nczarr") or seen.dataset == dataset.dataset
-
-
-# ---- stores of other programs --------------------------------------------------------------------------------------
-OURS = {
-    "py-attr-jsonlike": "texts that parse as JSON are recovered",
-    "ncgen490-groups-scalar": "upper-case keys, which the library does not know",
-    "ncgen490-nochar": "upper-case keys, which the library does not know",
-    "zp2-plain": "anonymous dimensions, NaN as the fill value, lists of texts, escapes",
-    "xr2": "scalars, NaN as the fill value, escapes",
-    "zp2-scalars": "scalars, which the library drops",
-    "zp2-layout": "anonymous dimensions; column-major order",
-    "zp2-codecs": "anonymous dimensions; codecs",
-    "zp2-dtypes-accepted": "anonymous dimensions; one byte of text is a char",
-    "py-noxarray": "anonymous dimensions",
-    "py-types-pure": "one byte of text is a char; lists of texts are strings",
-    "py-scalars-pure": "one byte of text is a char",
-    "ncgenHEAD-types-pure": "scalars, one byte of text is a char; lists of texts are strings",
-    "ncgenHEAD-types": "the text `123` is recovered",
-}
-"""Sample stores that are read otherwise than the library reads them, and why."""
-
-
-@pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize("store", SAMPLES, ids=[path.parent.name for path in SAMPLES])
-def test_samples_read_as_the_library_reads_them(store: Path) -> None:
-    model = store.parent / "model-nczarr.json"
-    handle = nczarr.open(store)
-    if model.exists() and store.parent.name not in OURS:
-        assert list(differences(json.loads(model.read_text()), handle.dataset, (), handle)) == []
-
-
-def differences(model: dict[str, Any], group: Group, path: tuple[str, ...], handle: Any) -> Iterator[str]:
-    where = names.fqn(path)
-    yield from attribute_differences(where, model["attributes"], group.attributes)
-    wanted = {name: (each["size"], each["unlimited"]) for name, each in model["dimensions"].items()}
-    if wanted != {each.name: (each.size, each.unlimited) for each in group.dimensions}:
-        yield f"{where}: dimensions"
-    if list(model["variables"]) != [each.name for each in group.variables]:
-        yield f"{where}: variables"
-    for variable in group.variables:
-        fqn, other = names.join(where, variable.name), model["variables"][variable.name]
-        if (variable.type, list(handle[fqn].shape)) != (other["type"], other["shape"]):
-            yield f"{fqn}: type or shape"
-        yield from attribute_differences(fqn, other["attributes"], variable.attributes)
-        if variable.name != "szip" and not plainly_equal(other["data"], handle[fqn][...], variable.type):
-            yield f"{fqn}: values"
-    for child in group.groups:
-        yield from differences(model["groups"][child.name], child, (*path, child.name), handle)
-
-
-def attribute_differences(where: str, model: dict[str, Any], attributes: Any) -> Iterator[str]:
-    found = {each.name: each.value for each in attributes}
-    for name in {**model, **found}:
-        if name not in model or name not in found or model[name]["type"] != found[name].type:
-            yield f"{where}: attribute {name}"
-        elif not equal(model[name]["value"], shown(found[name])):
-            yield f"{where}: value of attribute {name}"
-
-
-def shown(constant: Constant) -> Any:
-    if isinstance(constant.data, bytes):
-        return constant.data.decode("utf-8", "replace") if constant.type == "char" else list(constant.as_numbers())
-    return [None if each is None else each.decode("utf-8", "replace") for each in constant.data]  # type: ignore[union-attr]
-
-
-def plainly_equal(model: Any, values: Any, type_name: str) -> bool:
-    flat = np.asarray(values).reshape(-1).tolist()
-    if type_name == "char":
-        return bool(model == b"".join(each or b"\0" for each in flat).decode("latin-1"))
-    if type_name == "string":  # the library gives NIL for empty texts
-        return [each or "" for each in model] == [
-            each.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for each in flat
-        ]
-    return equal(model, flat)
-
-
-def equal(model: Any, found: Any) -> bool:
-    if isinstance(model, list) and isinstance(found, list):
-        return len(model) == len(found) and all(map(equal, model, found))
-    special = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
-    return bool(model == found or (isinstance(model, str) and special.get(model) == str(found)))
-
-
-def test_column_major_chunks_and_codecs_of_numcodecs(shared: Path) -> None:
-    stores = shared / "data" / "nczarr-stores"
-    with nczarr.open(stores / "zp2-layout" / "store") as layout:
-        assert layout["/forder"][...].tolist() == [[0, 1, 2], [3, 4, 5]]
-        assert layout["/zero"].shape == (0, 3)
-    with nczarr.open(stores / "zp2-codecs" / "store") as codecs:
-        assert all((codecs[path][...] == np.arange(200)).all() for path in codecs)
-
-
-def test_one_foreign_array_costs_itself_alone(shared: Path) -> None:
-    handle = nczarr.open(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store")
-    assert list(handle) == ["/O", "/V3", "/st"]
-    lost = [each.primary.key for each in handle.diagnostics if each.code == "unreadable-array"]
-    assert lost == [f"{name}/.zarray" for name in ("M8", "U4", "b1", "c8", "f2", "m8")]
-    assert handle["/V3"].type == "/opaque_3"
-    assert handle["/st"][...].dtype.names == ("a", "b")
 
 
 # ---- single rules --------------------------------------------------------------------------------------------------
