@@ -111,8 +111,8 @@ class Format(NamedTuple):
     `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
     `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
     `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file, from front to back;
-    `build`: of `(Planned, str, Report) -> Counts | None`, a single file at a path, made by a library: what was
-    moved, or None for an error. One of the three, or none.
+    `build`: of `(Planned, str, Report, Counts) -> bool`, a single file at a path, made by a library, which counts
+    what it moves; and `steps`: of `(Planned) -> Iterator[Step]`, what it is going to do. One of the three, or none.
     `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
     only chooses). `binary`: not to be shown on a terminal.
     `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
@@ -133,6 +133,7 @@ class Format(NamedTuple):
     emit: str | None = None
     write: str | None = None
     build: str | None = None
+    steps: str | None = None
     kinds: Mapping[Kind, str] = MappingProxyType({})
     binary: bool = False
     losses: str | None = None

@@ -125,6 +125,12 @@ class Report:
         """Whether a place begins inside one that was hushed."""
         return any(span.source is known.source and known.start <= span.start < known.end for known in self._hushed)
 
+    def annotate(self, note: str) -> None:
+        """Add a note to everything found so far that has no place."""
+        for key, found in self._kept.items():
+            if found.primary.span.source is None and found.primary.key is None and note not in found.notes:
+                self._kept[key] = found._replace(notes=(*found.notes, note))
+
     def consequence(self) -> None:
         """Count an error that is not said, because it follows from one that is."""
         self._errors += 1

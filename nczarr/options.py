@@ -31,9 +31,10 @@ class Options(NamedTuple):
     a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
     `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
-    netCDF library reads them.
+    netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
+    `verify`: read the target again, and let it appear only if it holds every value.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -46,6 +47,7 @@ class Options(NamedTuple):
     codecs: Mapping[str, str] = MappingProxyType({})
     consolidated: bool = False
     char_netcdf: bool = False
+    xarray: bool = True
     overwrite: bool = False
     allow_loss: frozenset[str] = frozenset()
     header_only: bool = False
@@ -58,6 +60,7 @@ class Options(NamedTuple):
     verbose: bool = False
     memory: int = DEFAULT_MEMORY
     workers: int | None = None
+    verify: bool = False
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""

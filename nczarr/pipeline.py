@@ -6,16 +6,13 @@ raises for bad input: findings go to the report, and what comes back is None. OS
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
-from nczarr import names, registry
+from nczarr import names, registry, targets
 from nczarr.ast.walk import building
 from nczarr.capabilities import Format
 from nczarr.conversion import Conversion
-from nczarr.data.counts import Counts
+from nczarr.data.counts import Counts, Step, Watcher
 from nczarr.diagnostics import Report
 from nczarr.options import Options, Subset
 from nczarr.passes import check
@@ -24,9 +21,6 @@ from nczarr.passes.planned import Planned
 from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.url import BadURLError, Location, location
-
-Written: TypeAlias = tuple[Planned, Counts]
-"""The plan of a finished target, and what was moved."""
 
 
 def read(
@@ -136,12 +130,12 @@ def _unmet_mode(place: Location, form: Format) -> str | None:
     """Which mode of a target's URL cannot be kept, and why; None if all can."""
     if place.modes and not form.emit:
         return f"modes are for stores, and format `{form.name}` is a file"
-    for mode, why in (
-        ("s3", "the mode `s3` is for buckets, and this is a path"),
-        ("noxarray", "the mode `noxarray` would lose the names of dimensions"),
-    ):
-        if mode in place.modes:
-            return why
+    if "s3" in place.modes:
+        return "the mode `s3` is for buckets, and this is a path"
+    if "noxarray" in place.modes and form.name != "nczarr":
+        return (
+            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
+        )
     archive = place.path.lower().endswith(".zip")
     if "zip" in place.modes and not archive:
         return "with the mode `zip` the name of an archive ends in `.zip`"
@@ -183,33 +177,79 @@ def rehearse(checked: Checked, report: Report, options: Options) -> None:
         plan(checked, *settled, report)
 
 
-def write(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
+def write(
+    checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
+) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all, and say what was done.
 
-    None: an error stands in the report, and no target.
+    With `options.verify` the finished target is read again, and appears only if it holds every value. `watch` is told
+    of bytes as they are written. None: an error stands in the report, and no target.
     Raises OSError where the file system refuses.
     """
+    ready = _ready(checked, path, form, report, options)
+    if ready is None:
+        return None
+    path, form, options = ready
+    counts = Counts(watch)
+
+    def done(planned: Planned) -> Conversion:
+        return conversion(path, form, planned, counts)
+
+    def inspect(planned: Planned, place: str) -> None:
+        from nczarr.compare.verify import verify
+
+        verify(checked, done(planned), place, options, report)
+
+    looking = inspect if options.verify else None
+    if form.emit:
+        from nczarr.link import store
+
+        planned = store(checked, path, form, report, options, counts, looking)
+    elif form.build:
+        planned = targets.build(checked, path, form, report, options, counts, looking)
+    else:
+        planned = targets.write_text(checked, path, form, report, options, looking)
+    return None if planned is None else done(planned)
+
+
+def _ready(
+    checked: Checked, path: str, form: Format, report: Report, options: Options
+) -> tuple[str, Format, Options] | None:
+    """The path, format and options of a target that can be made; None: an error stands in the report."""
     place = located(path, report)
     if place is None:
         return None
     path = place.path.rstrip("/") or place.path
-    if not _is_free(path, form, report, options):
+    if not targets.is_free(path, form, report, options):
         return None
-    settled = settle(
-        checked, form, report, options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
-    )
-    if settled is None:
-        return None
-    form, options = settled
-    if form.emit:
-        from nczarr.link import store
+    consolidated = options.consolidated or "consolidated" in place.modes
+    options = options._replace(consolidated=consolidated, xarray="noxarray" not in place.modes)
+    settled = settle(checked, form, report, options)
+    return None if settled is None else (path, *settled)
 
-        written = store(checked, path, form, report, options)
-    elif form.build:
-        written = _build(checked, path, form, report, options)
-    else:
-        written = _write_text(checked, path, form, report, options)
-    return None if written is None else conversion(path, form, *written)
+
+def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
+    """What `write` would do with the data, part by part, after all that it would report; None if an error stands in
+    the report. Nothing is written.
+    """
+    from nczarr.passes.plan import plan
+
+    ready = _ready(checked, path, form, report, options)
+    if ready is None:
+        return None
+    _, form, options = ready
+    if form.emit:
+        from nczarr import link
+
+        return link.steps(checked, form, report, options)
+    if not form.build:
+        planned = targets.planned_text(checked, form, report, options)
+        return None if planned is None else targets.encodings(planned)
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return None
+    found: Iterator[Step] = registry.load(form.steps)(planned) if form.steps else targets.encodings(planned)
+    return found
 
 
 def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Conversion:
@@ -228,68 +268,10 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
     )
 
 
-def _is_free(path: str, form: Format, report: Report, options: Options) -> bool:
-    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
-    from nczarr.stores.obstacle import obstacle
-
-    if os.path.lexists(path):
-        problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
-        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
-        if problem is not None:
-            report.error("target-exists", f"`{path}` {problem}", helps=helps)
-        return problem is None
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
-        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
-        raise OSError(error, os.strerror(error), folder)
-    return True
-
-
-def _build(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
-    from nczarr.passes.plan import plan
-    from nczarr.stores.single import beside
-
-    planned = plan(checked, form, options, report)
-    if planned is None or report.errors or form.build is None:
-        return None
-    with beside(path) as unfinished:
-        place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
-        counts: Counts | None = registry.load(form.build)(planned, place, report)
-        if counts is None:
-            unfinished.discard()
-    return None if counts is None else (planned, counts)
-
-
-def _write_text(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Written | None:
-    from nczarr.stores.single import replacing
-
-    planned = _planned_text(checked, form, report, options)
-    if planned is None:
-        return None
-    with replacing(path) as file:
-        for piece in _pieces(planned, report):
-            file.write(piece)
-    return planned, Counts()
-
-
-def _planned_text(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
-    from nczarr.passes.plan import plan
-
-    found = registry.load(form.losses)(checked, options) if form.losses else ()
-    planned = plan(checked, form, options, report, found)
-    return planned if not report.errors else None
-
-
-def _pieces(planned: Planned, report: Report) -> Iterator[bytes]:
-    assert planned.form.write is not None
-    pieces: Iterator[bytes] = registry.load(planned.form.write)(planned, report, planned.options)
-    return pieces
-
-
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
-    planned = _planned_text(checked, form, report, options)
-    return None if planned is None or form.write is None else _pieces(planned, report)
+    planned = targets.planned_text(checked, form, report, options)
+    return None if planned is None or form.write is None else targets.pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:

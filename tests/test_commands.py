@@ -1,4 +1,4 @@
-"""tests/commands/*.md and README.md: `% nczarr …` in fenced blocks, with the wanted output below it.
+"""tests/commands/*.md, docs/*.md and README.md: `% nczarr …` in fenced blocks, with the wanted output below it.
 
 In a block: `% COMMAND` (also `cat FILE`, `ls FOLDER`); lines up to `^D` after a line `<<` are its standard input;
 then the wanted standard output, `2>` before lines of standard error, and `=> N` for a status other than 0.
@@ -16,8 +16,12 @@ import pytest
 
 from tests.conftest import ROOT, Ran, run_command
 
-PAGES = [*sorted((Path(__file__).parent / "commands").glob("*.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [
+    *sorted((Path(__file__).parent / "commands").glob("*.md")),
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCK.search(page.read_text(encoding="utf-8"))),
+    ROOT / "README.md",
+]
 
 
 def perform(command: str, stdin: str) -> Ran:
@@ -39,6 +43,7 @@ def shown(command: str, stdin: str | None, ran: Ran) -> str:
     if stdin is not None:
         text += f"<<\n{stdin}^D\n"
     text += ran.out.decode("utf-8")
+    text += "" if text.endswith("\n") else "\n"  # of a file without one
     text += "".join(f"2> {line}".rstrip() + "\n" for line in ran.err.splitlines())
     return text + (f"=> {ran.status}\n" if ran.status else "")
 

@@ -40,6 +40,7 @@ LAYERS: dict[str, int] = {
     "nczarr.link": 3,
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,
+    "nczarr.targets": 4,
     "nczarr.builder": 4,
     "nczarr.compare": 4,
     "nczarr.conversions": 4,

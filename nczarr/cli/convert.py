@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input
 from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
+from nczarr.cli.progress import json_steps, progress, text_steps
 from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -19,7 +20,9 @@ from nczarr.cli.targets import add_target_options, options_of
 from nczarr.options import Options, Subset
 
 if TYPE_CHECKING:
+    from nczarr.capabilities import Format
     from nczarr.conversion import Conversion
+    from nczarr.passes.checked import Checked
 
 WAYS = ("copied", "gathered", "transcoded", "rechunked", "encoded")
 """What the summary counts of the chunks of stores."""
@@ -38,6 +41,11 @@ def parser() -> argparse.ArgumentParser:
     add_target_options(made, to="format of the target (default: by its suffix)")
     add_nccopy_options(made)
     add_subset_options(made)
+    made.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
+    made.add_argument("--dry-run", action="store_true", help="show what would be done with the data; write nothing")
+    made.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
+    )
     return made
 
 
@@ -50,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return misuse("convert", str(error))
     codecs = options.codecs if codec is None else {"": codec, **options.codecs}
-    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
+    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs, verify=arguments.verify)
     messages = Messages(arguments)
     work = _Work(arguments, options, messages)
     status = messages.guard(work.prepare, *work.conversions)
@@ -74,7 +82,15 @@ class _Work:
     @property
     def conversions(self) -> list[Callable[[], None]]:
         """One piece of work a source; none does anything if the preparation failed."""
-        return [partial(self.convert, path) for path in self.arguments.sources]
+        return [partial(self._one, path) for path in self.arguments.sources]
+
+    def _one(self, path: str) -> None:
+        """Convert one source, and say which it is where a message does not."""
+        try:
+            self.convert(path)
+        finally:
+            if self.number > 1:
+                self.messages.report.annotate(f"of `{path}`")
 
     def prepare(self) -> None:
         """Everything that can be wrong before a source is looked at."""
@@ -113,13 +129,30 @@ class _Work:
         if target == "-":
             write_product(pipeline.blocks(checked, form, report, options) or ())
             return
+        if self.arguments.dry_run:
+            self._rehearse(checked, target, form, options)
+            return
         made = self._make_folder()
-        conversion = pipeline.write(checked, target, form, report, options)
+        with progress(self.arguments, target, checked) as watch:
+            conversion = pipeline.write(checked, target, form, report, options, watch)
         if conversion is not None:
             self.done.append(conversion)
         elif made:
             with suppress(OSError):  # something else put a file there
                 os.rmdir(made)
+
+    def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
+        """Show what would be done. Of several targets the folder need not be there."""
+        from nczarr import pipeline
+
+        report = self.messages.report
+        if self.folder is not None and not os.path.lexists(self.folder):
+            target = os.path.basename(target)
+        steps = pipeline.steps(checked, target, form, report, options)
+        if steps is not None and not report.errors:
+            json = self.arguments.message_format == "json"
+            lines = json_steps(steps, target) if json else text_steps(steps, target)
+            write_product(line.encode("utf-8", "surrogateescape") for line in lines)
 
     def _make_folder(self) -> str | None:
         """Make the folder of several targets, as late as possible; its path if it was not there."""

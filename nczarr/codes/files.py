@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, Code
+from nczarr.codes.code import ERROR, WARNING, Code
 
 CODES = (
     Code(
@@ -18,6 +18,15 @@ CODES = (
         "A file of a format that a library reads cannot be read by it; the message has the library's reason.",
         "\udc89HDF\r\n\x1a\n and nothing more",
         "Fetch or write the file again.",
+    ),
+    Code(
+        "unseen-object",
+        WARNING,
+        "An HDF5 file has a dataset, type or attribute that does not come into the tree. netCDF has no name for its "
+        "type: references, bitfields, half and extended floats, records with texts in them; or the netCDF library "
+        "gives up on it: attributes of several dimensions, scales that only some dimensions have.",
+        "",
+        "Write the object with a type that netCDF has, or go on without it.",
     ),
     Code(
         "internal-error",

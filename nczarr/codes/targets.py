@@ -17,9 +17,9 @@ CODES = (
         "unequal-target",
         ERROR,
         "The finished target was read again, and does not hold the values that were to be written: the medium is "
-        "damaged, another program writes there, or nczarr has a fault. The target is left as it is.",
+        "damaged, another program writes there, or nczarr has a fault. There is no target.",
         "",
-        "Remove the target and convert again; if that ends alike, report it with the source.",
+        "Convert again; if that ends alike, report it with the source.",
     ),
     Code(
         "missing-library",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nczarr import names
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance
 from nczarr.compare.model import model
@@ -54,5 +55,6 @@ def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tupl
     for which, checked in enumerate((one, other)):
         paths = [fqn for found in variables for fqn in found[which]]
         tops = [fqn for found in groups for fqn in found[which]]
-        parts.append(restricted(checked, paths, tops))
+        homes = {names.parent(fqn) for found in variables for side in found for fqn in side}
+        parts.append(restricted(checked, paths, tops, homes & set(checked.groups)))
     return parts[0], parts[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
 from nczarr.ast.storage import Storage
 from nczarr.compare.difference import Difference, shown_constant
@@ -22,10 +23,11 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
     if storage and one.dataset.kind != other.dataset.kind:
         kinds = (KIND_NAMES[each.dataset.kind] if each.dataset.kind else "no kind" for each in (one, other))
         yield Difference("kind", "/", f"kind of file: {' | '.join(kinds)}")
-    yield from _missing("group", one.groups, other.groups)
-    yield from _missing("type", one.types, other.types)
-    yield from _missing("dimension", one.dimensions, other.dimensions)
-    yield from _missing("variable", one.variables, other.variables)
+    groups = set(one.groups) & set(other.groups)
+    yield from _missing("group", one.groups, other.groups, groups)
+    yield from _missing("type", one.types, other.types, groups)
+    yield from _missing("dimension", one.dimensions, other.dimensions, groups)
+    yield from _missing("variable", one.variables, other.variables, groups)
     for path in _common(one.groups, other.groups):
         yield from _attributes(path, one.groups[path].attributes, other.groups[path].attributes)
         if storage:
@@ -42,11 +44,11 @@ def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [path for path in one if path in other]
 
 
-def _missing(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Difference]:
-    """What only one has; of a group that only one has, the group alone."""
+def _missing(what: str, one: Mapping[str, Any], other: Mapping[str, Any], groups: set[str]) -> Iterator[Difference]:
+    """What only one has; of a group that only one has, the group alone. `groups`: those of both."""
     for here, there, which in ((one, other, "first"), (other, one, "second")):
         for path in here:
-            if path not in there:
+            if path not in there and names.parent(path) in groups:
                 yield Difference(f"missing-{what}", path, f"{what} only in the {which}")
 
 

@@ -44,8 +44,11 @@ MEMORY = 256 << 20
 LARGEST = 64 << 20
 """Bytes up to which a chunk is compared as a whole; larger ones are read in pieces."""
 
-CELLS = 1 << 16
-"""Ragged cells, and elements of their content, that are looked at in one go."""
+CELLS = 1 << 18
+"""Ragged cells that are looked at in one go."""
+
+ELEMENTS = 1 << 20
+"""Elements of their content that are; a library may have to read as many cells again for every piece."""
 
 TEXT = 64
 """Bytes that a string is taken for."""
@@ -54,12 +57,15 @@ TEXT = 64
 def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None = None) -> Difference | None:
     """How the values of a variable of both datasets differ; None if they do not, or cannot be compared.
 
-    They can if shapes are equal and types are made alike: names of types, and of constants, do not matter here.
+    They can if shapes are equal and types are made alike: names of types, and of constants, do not matter here. What
+    was never given and is not filled either is undefined, and like anything.
     """
     shape, type_name = one.shapes[path], one.variables[path].type
     if shape != other.shapes[path] or not alike(one, other, path):
         return None
     if not one.parts.get(path) and not other.parts.get(path) and one.fills[path] == other.fills[path]:
+        return None
+    if any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other)):
         return None
     found = _Found(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
@@ -353,8 +359,8 @@ class _Cells:
         edges = np.flatnonzero(np.diff(np.concatenate(([True], differ, [True]))))
         for low, high in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             total = int(begins[0][high] - begins[0][low])
-            for at in range(0, total, CELLS):
-                count = min(CELLS, total - at)
+            for at in range(0, total, ELEMENTS):
+                count = min(ELEMENTS, total - at)
                 first, second = int(begins[0][low]) + at, int(begins[1][low]) + at
                 regions = (slice(first, first + count),), (slice(second, second + count),)
                 found = self.unequal(base, inside + "content", _Stretch(*regions, (first, second), count))

@@ -12,8 +12,9 @@ UNREAD = frozenset({"bad-metadata", "unreadable-array"})
 """What of a target may be unreadable: it is found missing."""
 
 
-def verify(checked: Checked, done: Conversion, options: Options, report: Report) -> None:
-    """Report every variable of the source that the finished target has not, or with other values: unequal-target.
+def verify(checked: Checked, done: Conversion, place: str, options: Options, report: Report) -> None:
+    """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
+    finished, and stands at `place` until it is found right.
 
     Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
     that are rounded on their way (quantize). Raises OSError if the target cannot be read.
@@ -24,7 +25,7 @@ def verify(checked: Checked, done: Conversion, options: Options, report: Report)
     if form is None or form.read is None or not form.capabilities.data:
         return
     found = Report()
-    again = pipeline.read_path(done.target, found, Options(allow_loss=UNREAD), done.format)
+    again = pipeline.read_path(place, found, Options(allow_loss=UNREAD), done.format)
     if again is None or found.errors:
         first = next(iter(found.sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))

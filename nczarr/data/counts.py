@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
@@ -20,21 +20,36 @@ class Count(NamedTuple):
     size: int = 0
 
 
+class Step(NamedTuple):
+    """What is going to be done with one part of a variable: its way, and how many chunks there are, as far as a look
+    at the source tells. `size`: bytes of the values, 0 where only the data tell.
+    """
+
+    path: str
+    part: str
+    route: Route
+    chunks: int
+    shape: tuple[int, ...]
+    size: int
+
+
+Watcher = Callable[[int], None]
+"""Told of the bytes that chunks have decoded, as they are written."""
+
+
 class Counts:
     """A sum by route. Not for threads: one adds up what the others report."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watcher | None = None) -> None:
         self._counts: dict[Route, Count] = {}
+        self._watch = watch
 
-    def add(self, route: Route, chunks: int, size: int) -> None:
-        """Count chunks that were written."""
+    def add(self, route: Route, chunks: int, size: int, decoded: int = 0) -> None:
+        """Count chunks that were written: their bytes, and those that they have `decoded`."""
         known = self._counts.get(route, Count())
         self._counts[route] = Count(known.chunks + chunks, known.size + size)
-
-    def merge(self, other: Mapping[Route, Count]) -> None:
-        """Count what another has counted."""
-        for route, count in other.items():
-            self.add(route, *count)
+        if self._watch is not None:
+            self._watch(decoded)
 
     def __getitem__(self, route: Route) -> Count:
         return self._counts.get(route, Count())

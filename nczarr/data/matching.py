@@ -1,9 +1,10 @@
-"""Whether the chunks of a source are, byte for byte, those of a target: then they are moved, never decoded."""
+"""Which way data take: whether the chunks of a source are, byte for byte, those of a target, and what else is done."""
 
 from __future__ import annotations
 
 from nczarr.data.codecs import same_bytes
-from nczarr.data.source import Descr, Layout, Stored
+from nczarr.data.counts import Route
+from nczarr.data.source import ArraySource, Computed, Descr, Layout, Stored
 
 
 def matches(stored: Stored | None, layout: Layout) -> bool:
@@ -21,3 +22,20 @@ def plain(dtype: Descr) -> Descr:
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]
     return dtype
+
+
+def way(source: ArraySource, layout: Layout) -> Route:
+    """The way from a source to a target of this layout."""
+    stored = source.stored
+    if matches(stored, layout):
+        return "copy"
+    if stored is not None and not stored.codecs:
+        return "gather" if not layout.codecs and plain(stored.dtype) == plain(layout.dtype) else "transcode"
+    if isinstance(source, Computed):
+        return "encode"
+    return "transcode" if grid(source) == layout.chunks else "rechunk"
+
+
+def grid(source: ArraySource) -> tuple[int, ...]:
+    """The chunk lengths in which a source is decoded."""
+    return source.layout.chunks if source.stored is None else source.stored.chunks

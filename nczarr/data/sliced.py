@@ -105,21 +105,26 @@ class Sliced:
         return stepped
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that an occupied chunk of the source meets, in C order."""
+        """Chunks that an occupied part of the source meets, in C order.
+
+        The source is asked in blocks as long as what a chunk spans there, so that a few values in a vast array are few.
+        """
         counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
         if not all(counts):
             return iter(())
-        unit = tuple(max(1, length) for length in self.source.layout.chunks)
+        whole = zip(chunks, self.ranges, self.source.layout.shape, strict=True)
+        unit = tuple(min(chunk * indices.step, length) for chunk, indices, length in whole)
         met = [range(indices[0] // length, indices[-1] // length + 1) for indices, length in _pairs(self.ranges, unit)]
-        hits = [
-            index
-            for index in self.source.occupied(unit)
-            if all(number in span for number, span in zip(index, met, strict=True))
-        ]
-        if len(hits) == math.prod(map(len, met)):  # all of them: there is no need to keep a list
+
+        def hits() -> Iterator[Index]:
+            for index in self.source.occupied(unit):
+                if all(number in span for number, span in zip(index, met, strict=True)):
+                    yield index
+
+        if sum(1 for _ in hits()) == math.prod(map(len, met)):  # all of them: there is no need to keep a list
             return itertools.product(*counts)
         found: set[Index] = set()
-        for index in hits:
+        for index in hits():
             found.update(itertools.product(*self._met(index, unit, chunks)))
         return iter(sorted(found))
 

@@ -5,27 +5,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
-    from nczarr.data.counts import Counts
+    from nczarr.data.counts import Counts, Step
     from nczarr.diagnostics import Report
-    from nczarr.link.run import Watcher
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
     from nczarr.passes.planned import Planned
     from nczarr.stores.base import Store
 
+    Inspect = Callable[[Planned, str], None]
+
 
 def store(
-    checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
-) -> tuple[Planned, Counts] | None:
-    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all.
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    counts: Counts | None = None,
+    inspect: Inspect | None = None,
+) -> Planned | None:
+    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all; returns the plan.
 
-    Returns the plan and what was moved; None: an error stands in the report, and no target. `watch` is told of bytes as
-    they are written.
+    None: an error stands in the report, and no target. `inspect` may look at the target before anyone else sees it,
+    and report an error.
 
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
@@ -36,13 +43,24 @@ def store(
         return None
     target = _target(path, overwrite=options.overwrite)
     try:
-        counts = fill(planned, target, report, watch)
+        fill(planned, target, report, counts)
+        if inspect is not None and not report.errors:
+            target.seal()
+            inspect(planned, target.path)
         if report.errors:
             return None
         target.finish()
     finally:
         target.abort()
-    return planned, counts
+    return planned
+
+
+def steps(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
+    """What `store` would do, part by part; None if an error stands in the report."""
+    from nczarr.link import run
+
+    planned = _planned(checked, form, report, options)
+    return None if planned is None else run.steps(planned)
 
 
 def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:

@@ -8,19 +8,20 @@ what is under way, never by data; the store is the same whatever the number of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
-from nczarr.data.counts import Counts
-from nczarr.data.source import Index
+from nczarr.data.counts import Counts, Step
+from nczarr.data.matching import grid
+from nczarr.data.source import Index, itemsize
 from nczarr.diagnostics import Report
 from nczarr.link import regions
 from nczarr.link.crew import Crew, Task
 from nczarr.link.pieces import Made, chunks_of_shard, made, shard
-from nczarr.link.route import grid
 from nczarr.link.tasks import Array, arrays
+from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Range, Store
 
@@ -36,9 +37,6 @@ MOST = 64
 TIMES = 4
 """What decoding and encoding take in memory, in chunks: encoded and decoded of either side."""
 
-Watcher = Callable[[int], None]
-"""Told of bytes that were written."""
-
 
 class Result(NamedTuple):
     """Chunks that a task has made for a key, each with its way, None for one that need not be.
@@ -49,11 +47,14 @@ class Result(NamedTuple):
     key: str
     sharded: bool
     chunks: list[Made | None]
+    decoded: int
+    """Bytes of one chunk before it is encoded."""
 
 
-def fill(planned: Planned, store: Store, report: Report, watch: Watcher | None = None) -> Counts:
-    """Write everything the plan asks for. Raises OSError where the store fails."""
-    counts = link(planned, store, watch)
+def fill(planned: Planned, store: Store, report: Report, counts: Counts | None = None) -> Counts:
+    """Write everything the plan asks for, and count it. Raises OSError where the store fails."""
+    counts = Counts() if counts is None else counts
+    link(planned, store, counts)
     for key, document in emit(planned, report):
         store.put(key, document)
     return counts
@@ -73,24 +74,32 @@ def oversized(planned: Planned) -> Iterator[Array]:
     return (array for array in arrays(planned) if array.decoded > planned.options.memory)
 
 
-def link(planned: Planned, store: Store, watch: Watcher | None = None) -> Counts:
-    """Write all keys of data, and count them. Raises OSError where the store fails."""
-    counts = Counts()
+def steps(planned: Planned) -> Iterator[Step]:
+    """What is going to be done, part by part."""
+    for array in arrays(planned):
+        layout = array.target.layout
+        if array.target.sparse and array.source is not None:
+            chunks = sum(1 for _ in array.source.occupied(layout.chunks))
+        else:
+            chunks = grid_size(layout.shape, layout.chunks)
+        size = math.prod(layout.shape) * itemsize(layout.dtype)
+        yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
+
+
+def link(planned: Planned, store: Store, counts: Counts) -> None:
+    """Write all keys of data. Raises OSError where the store fails."""
     options = planned.options
     with Crew(options.workers, options.memory) as crew:
-        stream = crew.results(
-            task for array in arrays(planned) for task in _tasks(array, store, options.memory, crew.workers)
-        )
-        results = (each for each in stream if each is not None)
+        tasks = (task for array in arrays(planned) for task in _tasks(array, store, options.memory, crew.workers))
+        results = (each for each in crew.results(tasks) if each is not None)
         for _, group in groupby(results, lambda each: each.key):
-            _settle(group, store, counts, watch)
-    return counts
+            _settle(group, store, counts)
 
 
-def _settle(group: Iterator[Result], store: Store, counts: Counts, watch: Watcher | None) -> None:
+def _settle(group: Iterator[Result], store: Store, counts: Counts) -> None:
     """Count what was made for one key, and put what no thread has put."""
     first = next(group)
-    chunks = _counted(chain((first,), group), counts, watch)
+    chunks = _counted(chain((first,), group), counts)
     if first.sharded:
         _put(store, first.key, shard(chunks))
         return
@@ -99,13 +108,11 @@ def _settle(group: Iterator[Result], store: Store, counts: Counts, watch: Watche
             _put(store, first.key, iter((chunk.piece,)))
 
 
-def _counted(group: Iterator[Result], counts: Counts, watch: Watcher | None) -> Iterator[Made | None]:
+def _counted(group: Iterator[Result], counts: Counts) -> Iterator[Made | None]:
     for result in group:
         for chunk in result.chunks:
             if chunk is not None:
-                counts.add(chunk.route, 1, chunk.size)
-                if watch is not None:
-                    watch(chunk.size)
+                counts.add(chunk.route, 1, chunk.size, result.decoded)
             yield chunk
 
 
@@ -180,7 +187,8 @@ def _nothing() -> None:
 def _make(array: Array, key: Index, chunks: list[Index | None]) -> Result:
     """Make chunks of a key and hand them over."""
     sharded = array.target.layout.shards is not None
-    return Result(array.key(key), sharded, [None if index is None else made(array, index) for index in chunks])
+    found = [None if index is None else made(array, index) for index in chunks]
+    return Result(array.key(key), sharded, found, array.chunk_size * array.element)
 
 
 def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
@@ -195,4 +203,4 @@ def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
         else:
             store.put(array.key(index), chunk.piece)
         found.append(Made(Range("", 0, chunk.size), chunk.route))
-    return Result(array.key(indices[0]), sharded=False, chunks=found)
+    return Result(array.key(indices[0]), sharded=False, chunks=found, decoded=array.chunk_size * array.element)

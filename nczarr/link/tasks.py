@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from nczarr.data.blocks import region_of
 from nczarr.data.counts import Route
+from nczarr.data.matching import grid
 from nczarr.data.source import ArraySource, Index, Selection, itemsize
-from nczarr.link.route import grid, route
+from nczarr.link.route import route
 from nczarr.passes.planned import Planned, Target
 
 TEXT = 64

@@ -54,10 +54,18 @@ def fixed(checked: Checked) -> Checked:
         return _made(checked, _everything(checked), Cuts(changed))
 
 
-def restricted(checked: Checked, variables: Iterable[str], groups: list[str]) -> Checked:
-    """The part with these variables and groups, by FQN; attributes of other groups are left out."""
+def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
+    """The part with these variables and groups, by FQN; attributes of other groups are left out.
+
+    `homes`: groups that are kept even if nothing in them is, where they exist.
+    """
+    kept = _closed(variables, groups, checked)
+    for path in homes:
+        while path not in kept.groups:
+            kept.groups.add(path)
+            path = names.parent(path)
     with building():
-        made = _made(checked, _closed(variables, groups, checked), Cuts())
+        made = _made(checked, kept, Cuts())
         dataset = _bare("/", made.dataset, [names.split(path) for path in groups])
     return made._replace(dataset=dataset, groups=tables(dataset).groups)
 

@@ -49,6 +49,9 @@ class Store(Protocol):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
 
+    def seal(self) -> None:
+        """All is written: it may be read at `path`, before it is visible to others."""
+
     def finish(self) -> None:
         """All is written: make it visible, whole."""
 

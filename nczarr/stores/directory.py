@@ -94,6 +94,9 @@ class DirectoryStore:
         """Raises OSError: the store is read-only."""
         self.put(key, b"")
 
+    def seal(self) -> None:
+        """Nothing to seal."""
+
     def finish(self) -> None:
         """Nothing to finish."""
 

@@ -42,6 +42,9 @@ class MemoryStore:
         """The next segments of all keys that begin with `prefix`."""
         return next_segments(self.keys(prefix), prefix)
 
+    def seal(self) -> None:
+        """Nothing to seal."""
+
     def finish(self) -> None:
         """Note that all is written."""
         self.finished = True

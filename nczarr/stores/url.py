@@ -1,8 +1,7 @@
 """Where a source or target is: a path, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
 
 The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip` the kind of store,
-`consolidated` asks for all metadata in one key. `noxarray`, which keeps dimension names from other readers, and `s3`,
-which no path is, can be read past but not written.
+`consolidated` asks for all metadata in one key, `noxarray` for no `_ARRAY_DIMENSIONS`. `s3` is no path's.
 """
 
 from __future__ import annotations

@@ -124,6 +124,9 @@ class ZipStore:
         """Raises OSError: the store is read-only."""
         self.put(key, b"")
 
+    def seal(self) -> None:
+        """Nothing to seal."""
+
     def finish(self) -> None:
         """Nothing to finish."""
 
@@ -195,10 +198,14 @@ class ZipTarget:
         """The next segments of all keys that begin with `prefix`."""
         return next_segments(self.keys(prefix), prefix)
 
-    def finish(self) -> None:
-        """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""
+    def seal(self) -> None:
+        """Write the directory of entries. Raises OSError."""
         self._archive.close()
         self._file.close()
+
+    def finish(self) -> None:
+        """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""
+        self.seal()
         put_in_place(self.path, self.target, overwrite=self.overwrite)
         self._open = False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -181,7 +183,13 @@ def test_the_mode_zarr_reads_past_the_extension(folder: Path) -> None:
     assert not nczarr.open(f"file://{folder}/a.zarr#mode=zarr").checked.dimensions["/time"].unlimited
 
 
-@pytest.mark.parametrize("mode", ["s3", "zip", "noxarray", "nczar"])
+def test_noxarray_keeps_dimension_names_to_netcdf(folder: Path) -> None:
+    convert("t.cdl", f"file://{folder}/a.zarr#mode=nczarr,noxarray")
+    assert not any(b"_ARRAY_DIMENSIONS" in path.read_bytes() for path in (folder / "a.zarr").rglob(".zattrs"))
+    assert nczarr.diff("t.cdl", "a.zarr") == []
+
+
+@pytest.mark.parametrize("mode", ["s3", "zip", "zarr,noxarray", "nczar"])
 def test_modes_that_cannot_be_kept(folder: Path, mode: str) -> None:
     assert "error[bad-url]" in convert("t.cdl", f"file://{folder}/a.zarr#mode={mode}", status=2)
     assert not (folder / "a.zarr").exists()
@@ -219,16 +227,44 @@ def test_python_errors(folder: Path) -> None:
 
 def test_a_damaged_target_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program changes a chunk between writing and reading."""
-    from nczarr import pipeline
+    from nczarr.stores.directory import DirectoryTarget
 
-    write = pipeline.write
-
-    def damaging(*arguments: object) -> object:
-        done = write(*arguments)  # type: ignore[arg-type]
-        chunk = Path("t.zarr/lat/0")
+    def damaging(target: DirectoryTarget) -> None:
+        chunk = Path(target.path, "lat", "0")
         chunk.write_bytes(bytes(chunk.stat().st_size))
-        return done
 
-    monkeypatch.setattr(pipeline, "write", damaging)
+    monkeypatch.setattr(DirectoryTarget, "seal", damaging)
     with pytest.raises(nczarr.CompileError, match="unequal-target: `/lat` is not equal"):
         nczarr.convert("t.cdl", "t.zarr", verify=True)
+    assert os.listdir() == ["t.cdl"]
+
+
+@pytest.mark.parametrize("name", ["t.zip", "t.nc", "t.cdl2.cdl"])
+def test_targets_of_every_kind_are_verified(folder: Path, name: str) -> None:
+    status = run_command("convert", "t.cdl", name, "--verify")
+    assert (status.status, status.out) == (0, b"")
+    assert sorted(os.listdir()) == sorted(["t.cdl", name])
+
+
+def test_a_dry_run_shows_the_ways_and_writes_nothing(folder: Path) -> None:
+    nczarr.convert("t.cdl", "t.zarr")
+    shown = run_command("convert", "t.zarr", "t.nc", "--dry-run")
+    assert shown.status == 0
+    assert b"nothing was written" in shown.out
+    assert {line.split()[0] for line in shown.out.decode().splitlines()[:-1]} <= {
+        "copy",
+        "gather",
+        "transcode",
+        "encode",
+    }
+    lines = run_command("convert", "t.zarr", "u.zip", "--dry-run", "--message-format", "json").out.splitlines()
+    assert {json.loads(line)["route"] for line in lines} == {"copy"}
+    assert sorted(os.listdir()) == ["t.cdl", "t.zarr"]
+    assert run_command("convert", "t.zarr", "t.zarr", "--dry-run").status == 2
+
+
+def test_progress_is_shown_when_asked_for(folder: Path) -> None:
+    shown = run_command("convert", "t.cdl", "t.zarr", "--progress")
+    assert (shown.status, shown.out) == (0, b"")
+    quiet = run_command("convert", "t.cdl", "u.zarr", "--no-progress", "-q")
+    assert (quiet.status, quiet.out, quiet.err) == (0, b"", "")

@@ -104,6 +104,10 @@ def test_one_change_is_one_difference(folder: Path, old: str, new: str, said: st
     assert bool(found) == bool(said)
 
 
+def test_of_a_missing_group_the_group_is_said_alone(folder: Path) -> None:
+    assert against((TEXT[TEXT.index("group: g") :], "}\n")) == "/g group only in the first"
+
+
 def test_lengths_and_growth(folder: Path) -> None:
     assert against(("time = UNLIMITED", "time = 2")) == "/time dimension: unlimited | fixed"
     found = against(("time = 1, 2", "time = 1, 2, 3"), ("o = {1", "o = {1"))
@@ -198,6 +202,15 @@ def test_from_python(folder: Path) -> None:
         nczarr.diff("t.cdl", "other.cdl", tolerance=-1)
     with pytest.raises(nczarr.CompileError, match="unmatched-name"):
         nczarr.diff("t.cdl", "other.cdl", variables=["q"])
+
+
+def test_what_is_undefined_is_like_anything(folder: Path) -> None:
+    text = 'netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n  int v(x) ;\n    v:_NoFill = "true" ;\n}\n'
+    Path("a.cdl").write_text(text)
+    Path("b.cdl").write_text(text.replace("}", "data:\n  v = 1, 2, 3, 4 ;\n}"))
+    assert run_command("convert", "a.cdl", "a.nc", "--kind", "nc4").status == 0
+    assert run_command("diff", "a.cdl", "a.nc").status == 0
+    assert run_command("diff", "a.cdl", "b.cdl").status == 0
 
 
 def test_vast_declarations_cost_nothing(folder: Path) -> None:

@@ -84,7 +84,8 @@ class _NCZarr:
         shown, hidden = documents.attributes(variable.attributes)
         axes = self.planned.axes[path]
         if "" in self.planned.targets[path]:
-            shown["_ARRAY_DIMENSIONS"] = axes or SCALAR_AXES
+            if self.planned.options.xarray or not axes:  # of a scalar the library wants to see that it is one
+                shown["_ARRAY_DIMENSIONS"] = axes or SCALAR_AXES
             extension = self._array_extension(path, variable)
             shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
         else:

@@ -13,6 +13,7 @@ FORMAT = Format(
     detects=r"(?:.{512}|.{1024}|.{2048}|.{4096}|.{8192}|.{16384}|.{32768})?\x89HDF\r\n\x1a\n",  # behind a user block
     read="nczarr.formats.netcdf4.frontend:read",
     build="nczarr.formats.netcdf4.backend:build",
+    steps="nczarr.formats.netcdf4.moving:steps",
     kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
     binary=True,
 )

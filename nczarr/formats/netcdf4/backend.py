@@ -12,8 +12,8 @@ from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.passes.planned import Planned
 
 
-def build(planned: Planned, path: str, report: Report) -> Counts | None:
-    """Make the file. None: an error stands in the report, and the file is not to be kept.
+def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
+    """Make the file. False: an error stands in the report, and the file is not to be kept.
 
     Raises OSError if the file system or the HDF5 library cannot write it.
     """
@@ -22,14 +22,14 @@ def build(planned: Planned, path: str, report: Report) -> Counts | None:
     except MissingLibraryError:
         text = "netCDF-4 files are written by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`, or write a store"])
-        return None
+        return False
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
     from nczarr.formats.netcdf4.moving import chunk_writer
 
     if not provide(lib, planned, report):
-        return None
+        return False
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
     file = lib.make("nc_create", os.fsencode(path), mode)
@@ -38,15 +38,15 @@ def build(planned: Planned, path: str, report: Report) -> Counts | None:
         ids = define(lib, file, planned, report)
         if report.errors > before:
             lib.do("nc_abort", file)
-            return None
+            return False
         writing = True
         lib.do("nc_enddef", file)
-        with chunk_writer(lib, path, planned.options) as chunks:
-            write_data(lib, planned, ids, chunks)
+        with chunk_writer(lib, path, planned.options, counts) as chunks:
+            write_data(lib, planned, ids, chunks, counts)
         lib.do("nc_close", file)
     except BaseException:
         if not writing:  # what cannot be written cannot be closed either: to try again ends the process
             with suppress(OSError, c.CallError):  # the first failure is the one to tell
                 lib.do("nc_abort", file)
         raise
-    return Counts()
+    return True

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.counts import Counts
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.formats.netcdf4.chunked import ChunkedArray
@@ -31,16 +32,16 @@ SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""
 
 
-def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter) -> None:
+def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
     """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
 
-    `chunks`: takes variables whose chunks need not go through the library.
+    `chunks`: takes variables whose chunks need not go through the library. What goes through it is counted by blocks.
     """
     checked = planned.checked
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            writer = _Writer(lib, path, variable, planned, ids)
+            writer = _Writer(lib, path, variable, planned, ids, counts)
             if not writer.write_chunks(parts, chunks):
                 writer.write(parts)
     for path, dimension in checked.dimensions.items():
@@ -51,9 +52,10 @@ def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter) ->
 
 
 class _Writer:
-    def __init__(self, lib: Library, path: str, variable: Variable, planned: Planned, ids: Ids) -> None:
+    def __init__(self, lib: Library, path: str, variable: Variable, planned: Planned, ids: Ids, counts: Counts) -> None:
         checked = planned.checked
         self.lib = lib
+        self.counts = counts
         self.group = ids.groups[names.parent(path)]
         self.number = ids.variables[path]
         self.path = path
@@ -122,6 +124,7 @@ class _Writer:
         count = sizes([part.stop - part.start for part in region])
         with LOCK:
             self.lib.put_vara(self.group, self.number, start, count, values.address)
+        self.counts.add("encode", 1, values.array.nbytes, values.array.nbytes)
 
 
 def every_index(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
@@ -157,7 +160,7 @@ def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
             continue
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
-        writer = _Writer(lib, fqn, variable, planned, ids)
+        writer = _Writer(lib, fqn, variable, planned, ids, Counts())
         writer.put(region, _one(checked, fqn, region))
         return
 

@@ -35,6 +35,7 @@ from nczarr.data.parts import is_fixed
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4.agreement import agrees
 from nczarr.formats.netcdf4.arrays import StoredVariable, opened
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
@@ -42,6 +43,9 @@ from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.sources import sources
+from nczarr.formats.netcdf4.survey import Refusal, Survey
+from nczarr.formats.netcdf4.unseen import look, strange, unseen
+from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.source import Source
@@ -62,19 +66,28 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
         return None
+    found: Survey | Refusal | None = None
     try:
         with LOCK, building():
-            reader = _Reader(Inquiry(lib), source)  # the library opens the file first, and says how it is closed
+            found = look(lib, source.name)
+            if isinstance(found, Refusal):
+                helps = ["the netCDF library does not survive, or does not open, such a file"]
+                report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
+                return None
+            reader = _Reader(Inquiry(lib), source, report)  # the library opens the file first, as it wants it closed
             with datasets(lib, source.name) as known:
-                return reader.read(known)
+                return reader.read(known, found)
     except (c.CallError, OSError) as error:
-        report.error("unreadable-file", f"`{source.name}`: {error}", helps=["the file is damaged, or no netCDF-4 file"])
+        why = strange(lib, source.name, found) if isinstance(found, Survey) else None
+        helps = [f"{why}; netCDF has no such thing" if why else "the file is damaged, or no netCDF-4 file"]
+        report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
 
 
 class _Reader:
-    def __init__(self, ask: Inquiry, source: Source) -> None:
+    def __init__(self, ask: Inquiry, source: Source, report: Report) -> None:
         self.ask = ask
+        self.report = report
         self.path = source.name
         status = os.stat(source.name)
         self.bytes = FileBytes(os.path.abspath(source.name), status.st_size, modified=status.st_mtime_ns)
@@ -84,15 +97,19 @@ class _Reader:
         self.dimensions: dict[int, tuple[str, int]] = {}
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
+        self.growing: set[int] = set()
         self.datasets: Datasets | None = None
 
-    def read(self, known: Datasets | None) -> Unchecked:
-        """The whole file; `known` knows its variables as HDF5 has them."""
+    def read(self, known: Datasets | None, found: Survey | None) -> Unchecked:
+        """The whole file; `known` knows its variables as HDF5 has them, `found` what there is in it at all."""
         self.datasets = known
         self._collect("/", self.file)
-        for number, (group, info) in self.infos.items():
-            self.types[self.type_names[number]] = self._type(group, number, info)
+        for number, (group, info) in list(self.infos.items()):
+            self._declare(group, number, info)
         root = self._group("/", self.file)
+        if found is not None and known is not None:
+            for text in unseen(root, found, known):
+                self.report.warning("unseen-object", text, helps=["what is shown is read without it"])
         members = {name: getattr(root, name) for name in Group.model_fields}
         stem = os.path.splitext(os.path.basename(self.path))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
@@ -104,10 +121,19 @@ class _Reader:
         for number, info in self.ask.types(group).items():
             self.type_names[number] = names.join(path, info.name)
             self.infos[number] = group, info
-        for number, (name, length, _) in self.ask.dimensions(group).items():
+        for number, (name, length, growing) in self.ask.dimensions(group).items():
             self.dimensions[number] = names.join(path, name), length
+            if growing:
+                self.growing.add(number)
         for child in self.ask.groups(group):
             self._collect(names.join(path, self.ask.group_name(child)), child)
+
+    def _declare(self, group: int, number: int, info: TypeInfo) -> None:
+        """Note a type; one that is made of something netCDF has no name for is left out, and what is made of it."""
+        try:
+            self.types[self.type_names[number]] = self._type(group, number, info)
+        except KeyError:
+            del self.infos[number], self.type_names[number]
 
     def _type(self, group: int, number: int, info: TypeInfo) -> UserType:
         if info.kind == OPAQUE:
@@ -133,26 +159,36 @@ class _Reader:
             Dimension(name=name, size=length, unlimited=growing)
             for name, length, growing in self.ask.dimensions(group).values()
         )
-        variables = tuple(
-            self._variable(path, group, number, info) for number, info in self.ask.variables(group).items()
-        )
+        read = (self._variable(path, group, number, info) for number, info in self.ask.variables(group).items())
+        variables = tuple(variable for variable in read if variable is not None)
         attributes = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group))
         groups = tuple(
             self._group(names.join(path, self.ask.group_name(child)), child) for child in self.ask.groups(group)
         )
         return Group(
             name=names.last(path) if path != "/" else "_",
-            types=tuple(self.types[self.type_names[number]] for number in self.ask.types(group)),
+            types=tuple(
+                self.types[self.type_names[number]] for number in self.ask.types(group) if number in self.infos
+            ),
             dimensions=dimensions,
             variables=variables,
             attributes=attributes,
             groups=groups,
         )
 
-    def _variable(self, path: str, group: int, number: int, info: VariableInfo) -> Variable:
+    def _variable(self, path: str, group: int, number: int, info: VariableInfo) -> Variable | None:
+        """A variable; None where the library has no type or dimension for it, or another type than HDF5, and where no
+        variable can have its name.
+        """
+        if info.type not in self.type_names or not all(each in self.dimensions for each in info.dimensions):
+            return None
+        if names.problem(info.name) is not None:
+            return None
         type_name = self.type_names[info.type]
-        attributes = self._attributes(group, number, info.attributes)
         dataset = self.datasets.of(names.split(path), info.name) if self.datasets is not None else None
+        if dataset is not None and not agrees(type_name, self.types, dataset):
+            return None
+        attributes = self._attributes(group, number, info.attributes)
         variable = Variable(
             name=info.name,
             type=type_name,
@@ -189,10 +225,15 @@ class _Reader:
         """Filters in the order of the file, which the library does not tell."""
         found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
         codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
+        layout = LAYOUTS.get(found.layout)
+        if layout != "chunked" and self.growing.intersection(info.dimensions):
+            layout = (
+                None  # other programs store what is empty in one piece, and the library takes length 0 for unlimited
+            )
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         return Storage.model_validate(
             {
-                "layout": LAYOUTS.get(found.layout),
+                "layout": layout,
                 "chunks": found.chunks or None,
                 "codecs": codecs if dataset is None else dataset.filters,
                 "endian": "big" if wide and found.endian == BIG else None,
@@ -201,10 +242,19 @@ class _Reader:
         )
 
     def _attributes(self, group: int, owner: int, count: int) -> tuple[Attribute, ...]:
-        return tuple(self._attribute(group, owner, place) for place in range(count))
+        found = (self._attribute(group, owner, place) for place in range(count))
+        return tuple(attribute for attribute in found if attribute is not None)
 
-    def _attribute(self, group: int, owner: int, place: int) -> Attribute:
-        name, kind, length = self.ask.attribute(group, owner, place)
+    def _attribute(self, group: int, owner: int, place: int) -> Attribute | None:
+        """One attribute; None where the library has no type for it, or does not take its name back, and where none can
+        have its name.
+        """
+        try:
+            name, kind, length = self.ask.attribute(group, owner, place)
+        except c.CallError:
+            return None
+        if kind not in self.type_names or name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
+            return None
         type_name = self.type_names[kind]
         if type_name == "char":
             buffer = create_string_buffer(max(1, length))

@@ -27,12 +27,34 @@ _ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
 ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
 """H5D_chunk_iter_op_t: place of the chunk's first element, filter mask, address in the file, bytes."""
 
+ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
+"""H5L_iterate2_t: the group, the link's name, what it is."""
+
+ON_ATTRIBUTE = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
+"""H5A_operator2_t: the object, the attribute's name, what it is."""
+
+
+class ObjectInfo(ctypes.Structure):
+    """H5O_info2_t: what an object is, and where, so that two links to one can be told from two objects."""
+
+    _fields_ = (
+        ("file", ctypes.c_ulong),
+        ("token", ctypes.c_ubyte * 16),
+        ("type", c_int),
+        ("links", c_uint),
+        ("times", ctypes.c_int64 * 4),
+        ("attributes", c_uint64),
+    )
+
+
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
+    "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
+    "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
     "H5Dopen2": (_ID, _ID, c_char_p, _ID),
     "H5Dclose": (_HERR, _ID),
@@ -46,6 +68,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
     "H5Dget_chunk_info_by_coord": (_HERR, _ID, _LENGTHS, POINTER(c_uint), POINTER(c_uint64), POINTER(c_uint64)),
     "H5Sclose": (_HERR, _ID),
+    "H5Sget_simple_extent_type": (c_int, _ID),
     "H5Sget_simple_extent_ndims": (c_int, _ID),
     "H5Sget_simple_extent_dims": (c_int, _ID, _LENGTHS, _LENGTHS),
     "H5Pget_layout": (c_int, _ID),
@@ -65,6 +88,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Tget_sign": (c_int, _ID),
     "H5Tget_precision": (c_size_t, _ID),
     "H5Tget_super": (_ID, _ID),
+    "H5Tcopy": (_ID, _ID),
+    "H5Topen2": (_ID, _ID, c_char_p, _ID),
     "H5Tequal": (c_int, _ID, _ID),
     "H5Tget_nmembers": (c_int, _ID),
     "H5Tget_member_name": (c_void_p, _ID, c_uint),
@@ -76,7 +101,10 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Tclose": (_HERR, _ID),
     "H5free_memory": (_HERR, c_void_p),
     "H5Aopen": (_ID, _ID, c_char_p, _ID),
+    "H5Aexists": (c_int, _ID, c_char_p),
     "H5Aget_type": (_ID, _ID),
+    "H5Aread": (_HERR, _ID, _ID, c_void_p),
+    "H5Aiterate_by_name": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_ATTRIBUTE, c_void_p, _ID),
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),
     "H5Aclose": (_HERR, _ID),
     "H5Adelete": (_HERR, _ID, c_char_p),
@@ -89,6 +117,7 @@ class Hdf5:
     def __init__(self, lib: Library) -> None:
         self.lib = lib
         lib.dll.H5open()  # its types have numbers from then on
+        lib.dll.H5Eset_auto2(c_int64(0), None, None)  # or it prints what it cannot do
         self.floats = {
             (size, order): c_int64.in_dll(lib.dll, f"H5T_IEEE_F{8 * size}{word}_g").value
             for size in (4, 8)

@@ -132,20 +132,33 @@ class Inquiry:
         return found
 
     def variables(self, group: int) -> dict[int, VariableInfo]:
-        """A group's variables by number, in the order of definition."""
+        """A group's variables by number, in the order of definition.
+
+        Without those that the library gives up on: it does so where an attribute has more than one dimension.
+        """
         found = {}
         for number in self._ids("nc_inq_varids", group):
-            name, kind, rank, count = create_string_buffer(NAME), c_int(), c_int(), c_int()
+            name, kind, rank = create_string_buffer(NAME), c_int(), c_int()
             dimensions = (c_int * 1024)()
-            outs = (name, byref(kind), byref(rank), dimensions, byref(count))
-            self._do("nc_inq_var", c_int(group), c_int(number), *outs)
-            found[number] = VariableInfo(_text(name), kind.value, tuple(dimensions[: rank.value]), count.value)
+            try:
+                self._do("nc_inq_var", c_int(group), c_int(number), name, byref(kind), byref(rank), dimensions, None)
+            except OSError:
+                continue
+            count = self._count("nc_inq_varnatts", c_int(group), c_int(number))
+            found[number] = VariableInfo(_text(name), kind.value, tuple(dimensions[: rank.value]), count)
         return found
 
     def attribute_count(self, group: int) -> int:
         """How many attributes a group has."""
+        return self._count("nc_inq_natts", c_int(group))
+
+    def _count(self, name: str, *arguments: Any) -> int:
+        """How many attributes there are; none where the library gives up on one of them, and with it on all."""
         count = c_int()
-        self._do("nc_inq_natts", c_int(group), byref(count))
+        try:
+            self._do(name, *arguments, byref(count))
+        except OSError:
+            return 0
         return count.value
 
     def attribute(self, group: int, owner: int, place: int) -> tuple[str, int, int]:

@@ -7,6 +7,7 @@ the grid, so that the file is the same whatever the number of threads.
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from collections import deque
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data import codecs
 from nczarr.data.blocks import region_of
+from nczarr.data.counts import Counts, Route, Step
 from nczarr.data.grid import every_chunk
-from nczarr.data.matching import matches
+from nczarr.data.matching import matches, way
 from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.data.structs import struct
@@ -67,15 +69,25 @@ class Into(NamedTuple):
         return size
 
 
+class Ready(NamedTuple):
+    """A chunk to be written, with its filter mask; `copied`: as the source has it."""
+
+    place: Index
+    chunk: bytes | Place
+    mask: int
+    copied: bool
+
+
 class ChunkWriter:
     """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
 
-    def __init__(self, h5: Hdf5, file: int, path: str, options: Options) -> None:
+    def __init__(self, h5: Hdf5, file: int, path: str, options: Options, counts: Counts) -> None:
         self._h5 = h5
         self._file = file
         self._path = path
         self._workers = options.workers or min(8, os.cpu_count() or 1)
         self._memory = options.memory
+        self._counts = counts
         self._executor: ThreadPoolExecutor | None = None
 
     def close(self) -> None:
@@ -110,8 +122,11 @@ class ChunkWriter:
             if moved and isinstance(source, ChunkedArray):
                 into = into._replace(layout=into.layout._replace(shape=source.extent))
             self._extend(dataset, into.layout.shape, info)
-            for index, chunk, mask in self._chunks(source, into, moved=moved):
+            other = way(source, into.layout)
+            for index, chunk, mask, copied in self._chunks(source, into, moved=moved):
                 self._put(into, index, chunk, mask)
+                length = chunk.length if isinstance(chunk, Place) else len(chunk)
+                self._counts.add("copy" if copied else other, 1, length, into.size)
         return True
 
     def extend(self, group: tuple[str, ...], name: str, shape: tuple[int, ...]) -> None:
@@ -133,19 +148,19 @@ class ChunkWriter:
             with LOCK:
                 self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
 
-    def _chunks(self, source: ArraySource, into: Into, *, moved: bool) -> Iterator[tuple[Index, bytes | Place, int]]:
+    def _chunks(self, source: ArraySource, into: Into, *, moved: bool) -> Iterator[Ready]:
         """The chunks to write, in the order of the grid, with their filter masks."""
         layout = into.layout
         indices = source.occupied(layout.chunks) if into.skips else every_chunk(layout.shape, layout.chunks)
-        waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int]] = deque()
+        waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int, bool]] = deque()
         most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
         for index in indices:
             chunk = _copied(source, index, into) if moved else None
             if chunk is None:
                 mask = 0 if into.known else (1 << len(layout.codecs)) - 1
-                waiting.append((index, self._begin(source, index, into), mask))
+                waiting.append((index, self._begin(source, index, into), mask, False))
             else:
-                waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0))
+                waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0, True))
             while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
                 yield from _ready(*waiting.popleft())
         while waiting:
@@ -162,7 +177,7 @@ class ChunkWriter:
         """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
         first = [number * each for number, each in zip(index, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
-        if isinstance(chunk, Place) and chunk.length > LARGE:
+        if isinstance(chunk, Place) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
             self._move(into, start, chunk)
             return
         data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
@@ -174,7 +189,8 @@ class ChunkWriter:
         import numpy as np
 
         h5 = self._h5
-        with mmap.mmap(-1, chunk.length, prot=mmap.PROT_READ) as nothing, LOCK:
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
+        with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
             view = np.frombuffer(nothing, np.uint8)
             h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
             del view
@@ -189,14 +205,14 @@ class ChunkWriter:
 
 
 @contextmanager
-def chunk_writer(lib: Library, path: str, options: Options) -> Iterator[ChunkWriter]:
+def chunk_writer(lib: Library, path: str, options: Options, counts: Counts) -> Iterator[ChunkWriter]:
     """Chunks into a file that the library is writing. Raises OSError."""
     h5 = hdf5(lib)
     with LOCK:
         file = open_file(h5, path, writing=True)
         if file < 0:
             lib.fail_hdf5("H5Fopen")
-    writer = ChunkWriter(h5, file, path, options)
+    writer = ChunkWriter(h5, file, path, options, counts)
     try:
         yield writer
     finally:
@@ -205,29 +221,47 @@ def chunk_writer(lib: Library, path: str, options: Options) -> Iterator[ChunkWri
             h5.H5Fclose(file)
 
 
-def _ready(
-    index: Index, chunk: bytes | Place | Future[bytes | None], mask: int
-) -> Iterator[tuple[Index, bytes | Place, int]]:
+def _ready(index: Index, chunk: bytes | Place | Future[bytes | None], mask: int, copied: bool) -> Iterator[Ready]:
     """A chunk as soon as it is made; none if it need not exist."""
     made = chunk if isinstance(chunk, bytes | Place) else chunk.result()
     if made is not None:
-        yield index, made, mask
+        yield Ready(index, made, mask, copied)
 
 
 def will_move(path: str, planned: Planned) -> bool:
     """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
+    source, layout = planned.checked.parts.get(path, {}).get(""), _layout(path, planned)
+    return source is not None and layout is not None and matches(source.stored, layout)
+
+
+def steps(planned: Planned) -> Iterator[Step]:
+    """What is going to be done, part by part. Chunks that neither move nor can be made here are the library's."""
+    checked = planned.checked
+    for path, parts in checked.parts.items():
+        shape = checked.shapes[path]
+        layout = _layout(path, planned)
+        for part, source in parts.items():
+            route: Route = "encode" if layout is None else way(source, layout)
+            lengths = shape if layout is None else layout.chunks
+            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.occupied(lengths))
+            size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
+            if 0 not in shape:
+                yield Step(path, part, route, chunks, lengths, size)
+
+
+def _layout(path: str, planned: Planned) -> Layout | None:
+    """How the chunks of a variable will lie, if they are made without the library."""
     checked, storage = planned.checked, planned.storage[path]
-    variable, shape = checked.variables[path], checked.shapes[path]
-    source = checked.parts.get(path, {}).get("")
-    if source is None or storage.quantize is not None or not is_fixed(variable.type, checked.types):
-        return False
+    variable = checked.variables[path]
+    if storage.quantize is not None or not is_fixed(variable.type, checked.types):
+        return None
     lengths = chunk_lengths(path, variable, planned)
     dtype = descr(variable.type, checked.types)
     if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
-        return False
+        return None
     if storage.endian == "big" and isinstance(dtype, str):
         dtype = dtype.replace("<", ">")
-    return matches(source.stored, Layout(dtype, shape, lengths, storage.codecs))
+    return Layout(dtype, checked.shapes[path], lengths, storage.codecs)
 
 
 def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:

@@ -28,7 +28,7 @@ NON_COORDINATE = "_nc4_non_coord_"
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
 """Layouts (H5D_layout_t); others are virtual, or of the future."""
 
-_INTEGER, _FLOAT, _STRING, _OPAQUE, _COMPOUND, _ENUM, _ARRAY = 0, 1, 3, 5, 6, 8, 10
+INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN, _ARRAY = 0, 1, 3, 5, 6, 8, 9, 10
 """Classes of types (H5T_class_t)."""
 
 _LITTLE, _BIG = 0, 1
@@ -57,6 +57,17 @@ _BATCH = 1 << 15
 """Chunks whose places are kept as Python's numbers before they become columns."""
 
 
+class Outline(NamedTuple):
+    """A type without its bits: class (H5T_class_t), size, members by name (shape and type), the base of a list or
+    enum.
+    """
+
+    family: int
+    size: int
+    members: tuple[tuple[str, tuple[int, ...], Outline], ...] = ()
+    base: Outline | None = None
+
+
 class DatasetInfo(NamedTuple):
     """A dataset. `dtype`: None where no description of ours says how its elements lie. `layout`: H5D_layout_t.
 
@@ -76,6 +87,8 @@ class DatasetInfo(NamedTuple):
     unfiltered_edges: bool
     shuffled: int | None = None
     """The element size that shuffle works with; None if there is none."""
+    outline: Outline | None = None
+    """What the elements are, where `dtype` does not say it."""
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
@@ -91,16 +104,16 @@ class Datasets:
     """The datasets of one open HDF5 file, by the names that variables have."""
 
     def __init__(self, h5: Hdf5, file: int) -> None:
-        self._h5 = h5
-        self._file = file
+        self.h5 = h5
+        self.file = file
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
         """What HDF5 says of a variable's dataset; None if there is none."""
-        dataset = find(self._h5, self._file, group, name)
+        dataset = find(self.h5, self.file, group, name)
         if dataset < 0:
             return None
-        with closing(self._h5, "H5Dclose", dataset):
-            return describe(self._h5, dataset)
+        with closing(self.h5, "H5Dclose", dataset):
+            return describe(self.h5, dataset)
 
 
 @contextmanager
@@ -148,6 +161,7 @@ def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
             elsewhere,
             bool(options.value & _UNFILTERED_EDGES),
             shuffled,
+            outline(h5, kind) if dtype is None else None,
         )
 
 
@@ -209,15 +223,15 @@ def descr_of(h5: Hdf5, kind: int) -> Descr | None:
     of odd widths, records with gaps, texts of more than one byte, and classes that netCDF has not.
     """
     size, family = h5.H5Tget_size(kind), h5.H5Tget_class(kind)
-    if family in (_INTEGER, _FLOAT):
+    if family in (INTEGER, FLOAT):
         return _number(h5, kind, size, family)
-    if family == _STRING:
+    if family == STRING:
         return "|S1" if size == 1 and h5.H5Tis_variable_str(kind) == 0 else None
-    if family == _OPAQUE:
+    if family == OPAQUE:
         return f"|V{size}"
-    if family == _COMPOUND:
+    if family == COMPOUND:
         return _record(h5, kind, size)
-    if family == _ENUM:
+    if family == ENUM:
         with closing(h5, "H5Tclose", h5.H5Tget_super(kind)) as base:
             return descr_of(h5, base)
     return None
@@ -228,7 +242,7 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
     order = h5.H5Tget_order(kind)
     if order not in (_LITTLE, _BIG):
         return None
-    if family == _FLOAT:
+    if family == FLOAT:
         known = h5.floats.get((size, order))
         return f"{'<>'[order]}f{size}" if known is not None and h5.H5Tequal(kind, known) > 0 else None
     if size not in (1, 2, 4, 8) or h5.H5Tget_precision(kind) != 8 * size:
@@ -246,20 +260,45 @@ def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
             return None
         with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
             end += h5.H5Tget_size(member)
-            shape: tuple[int, ...] = ()
-            if h5.H5Tget_class(member) == _ARRAY:
-                rank = h5.H5Tget_array_ndims(member)
-                lengths = (c_uint64 * max(1, rank))()
-                h5.H5Tget_array_dims2(member, lengths)
-                shape = tuple(lengths[:rank])
-                with closing(h5, "H5Tclose", h5.H5Tget_super(member)) as base:
-                    field = descr_of(h5, base)
-            else:
-                field = descr_of(h5, member)
+            shape = array_shape(h5, member)
+            with closing(h5, "H5Tclose", _element(h5, member)) as element:
+                field = descr_of(h5, element)
         if field is None:
             return None
         members.append((_member_name(h5, kind, place), field, shape))
     return tuple(members) if end == size and members else None
+
+
+def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
+    """The lengths of an array type; `()` for any other."""
+    if h5.H5Tget_class(kind) != _ARRAY:
+        return ()
+    rank = h5.H5Tget_array_ndims(kind)
+    lengths = (c_uint64 * max(1, rank))()
+    h5.H5Tget_array_dims2(kind, lengths)
+    return tuple(lengths[:rank])
+
+
+def _element(h5: Hdf5, kind: int) -> int:
+    """The type of an array type's elements, else the type itself; to be closed."""
+    return h5.do("H5Tget_super" if h5.H5Tget_class(kind) == _ARRAY else "H5Tcopy", kind)
+
+
+def outline(h5: Hdf5, kind: int) -> Outline:
+    """The outline of a type."""
+    family, size = h5.H5Tget_class(kind), h5.H5Tget_size(kind)
+    if family in (VLEN, ENUM):
+        with closing(h5, "H5Tclose", h5.do("H5Tget_super", kind)) as base:
+            return Outline(family, size, base=outline(h5, base))
+    if family != COMPOUND:
+        return Outline(family, size)
+    members = []
+    for place in range(h5.H5Tget_nmembers(kind)):
+        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
+            shape = array_shape(h5, member)
+            with closing(h5, "H5Tclose", _element(h5, member)) as element:
+                members.append((_member_name(h5, kind, place), shape, outline(h5, element)))
+    return Outline(family, size, tuple(members))
 
 
 def _member_name(h5: Hdf5, kind: int, place: int) -> str:

@@ -1,0 +1,96 @@
+"""How far a conversion is, and what it is going to do: for people on a terminal, and as a plan before it begins."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nczarr.data.counts import Step, Watcher
+    from nczarr.passes.checked import Checked
+
+WORTH = 64 << 20
+"""Bytes of values below which nobody waits long enough to look."""
+
+
+@contextmanager
+def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> Iterator[Watcher | None]:
+    """What the writer is to tell of its bytes, shown on stderr as a bar while the block lasts; None: nobody looks.
+
+    Without a word in the options it is shown on a terminal, where it is worth it, and to people alone.
+    """
+    asked: bool | None = arguments.progress
+    total = values_size(checked)
+    quiet = arguments.quiet or arguments.message_format != "human"
+    if asked is None:
+        asked = not quiet and total >= WORTH and sys.stderr.isatty()
+    if not asked:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from nczarr.render import visible
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(visible(target), total=total)
+        yield lambda size: shown.advance(task, size)
+        shown.update(task, completed=total)
+
+
+def values_size(checked: Checked) -> int:
+    """Bytes of all values, as far as their types tell."""
+    import math
+
+    from nczarr.data.parts import is_fixed, size
+
+    return sum(
+        math.prod(checked.shapes[path]) * (size(variable.type, checked.types) if fixed else 16)
+        for path, variable in checked.variables.items()
+        if path in checked.parts
+        for fixed in (is_fixed(variable.type, checked.types),)
+    )
+
+
+def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
+    """A plan for people: one line a part, and a sum."""
+    from nczarr.render import visible
+    from nczarr.tree import bytes_text
+
+    rows, chunks, size = [], 0, 0
+    for step in steps:
+        grid = " × ".join(map(str, step.shape))
+        what = f"{step.chunks} chunk{'s' * (step.chunks != 1)}" + (f" of {grid}" if grid else "")
+        rows.append((step.route, visible(_name(step)), what, bytes_text(step.size) if step.size else "?"))
+        chunks += step.chunks
+        size += step.size
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield "  ".join((*cells, row[3])) + "\n"
+    counted = f"{chunks} chunk{'s' * (chunks != 1)}"
+    yield f"`{visible(target)}`: {counted}, {bytes_text(size)} of values; nothing was written\n"
+
+
+def json_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
+    """A plan for programs: one object a line."""
+    import json
+
+    for step in steps:
+        members = {"target": target, "path": step.path, "part": step.part, "route": step.route, "chunks": step.chunks,
+                   "shape": list(step.shape), "bytes": step.size}  # fmt: skip
+        yield json.dumps(members, ensure_ascii=False) + "\n"
+
+
+def _name(step: Step) -> str:
+    return f"{step.path}/{step.part}" if step.part else step.path

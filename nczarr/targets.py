@@ -1,0 +1,113 @@
+"""Targets in their places: whether there is room for one, and single files that appear whole or not at all.
+
+Stores are made by `link`; here are the files of libraries, and texts.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from nczarr import registry
+from nczarr.capabilities import Format
+from nczarr.data.counts import Counts, Step
+from nczarr.data.parts import is_fixed, size
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
+
+Inspect: TypeAlias = Callable[[Planned, str], None]
+"""Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
+
+
+def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
+    from nczarr.stores.obstacle import obstacle
+
+    if os.path.lexists(path):
+        problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
+        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
+        if problem is not None:
+            report.error("target-exists", f"`{path}` {problem}", helps=helps)
+        return problem is None
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
+        raise OSError(error, os.strerror(error), folder)
+    return True
+
+
+def build(
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    counts: Counts,
+    inspect: Inspect | None,
+) -> Planned | None:
+    """Make a file with a library; returns the plan, None if an error stands in the report. Raises OSError."""
+    from nczarr.passes.plan import plan
+    from nczarr.stores.single import beside
+
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors or form.build is None:
+        return None
+    with beside(path) as unfinished:
+        place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
+        done: bool = registry.load(form.build)(planned, place, report, counts)
+        if done and inspect is not None:
+            inspect(planned, place)
+        if not done or report.errors:
+            unfinished.discard()
+    return planned if done and not report.errors else None
+
+
+def write_text(
+    checked: Checked, path: str, form: Format, report: Report, options: Options, inspect: Inspect | None
+) -> Planned | None:
+    """Make a text, or a file from front to back; None if an error stands in the report. Raises OSError."""
+    from nczarr.stores.single import beside
+
+    planned = planned_text(checked, form, report, options)
+    if planned is None:
+        return None
+    with beside(path) as unfinished:
+        with open(unfinished.path, "xb") as file:
+            file.writelines(pieces(planned, report))
+        if inspect is not None:
+            inspect(planned, unfinished.path)
+        if report.errors:
+            unfinished.discard()
+    return None if report.errors else planned
+
+
+def planned_text(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
+    """The plan for a text or single file, its own losses found; None if an error stands in the report."""
+    from nczarr.passes.plan import plan
+
+    found = registry.load(form.losses)(checked, options) if form.losses else ()
+    planned = plan(checked, form, options, report, found)
+    return planned if not report.errors else None
+
+
+def pieces(planned: Planned, report: Report) -> Iterator[bytes]:
+    """The bytes of a text or single file, piece by piece."""
+    assert planned.form.write is not None
+    made: Iterator[bytes] = registry.load(planned.form.write)(planned, report, planned.options)
+    return made
+
+
+def encodings(planned: Planned) -> Iterator[Step]:
+    """The steps of a target whose values are all written anew."""
+    checked = planned.checked
+    for path, parts in checked.parts.items():
+        shape = checked.shapes[path]
+        fixed = is_fixed(checked.variables[path].type, checked.types)
+        width = size(checked.variables[path].type, checked.types) if fixed else 0
+        if parts and planned.form.capabilities.data:
+            yield Step(path, "", "encode", 1, shape, math.prod(shape) * width)

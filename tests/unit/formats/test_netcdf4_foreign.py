@@ -1,0 +1,183 @@
+"""HDF5 files that the netCDF library did not make: what it shows wrongly, hides, or does not survive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nczarr import pipeline
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes.checked import Checked
+from nczarr.stores.single import open_source
+
+Make = Callable[[Any, ModuleType], object]
+Read = Callable[[Make], tuple[Checked | None, list[tuple[str, str]]]]
+
+
+@pytest.fixture
+def read(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Read:
+    """What is read of a file that h5py makes, and the codes and messages that are reported."""
+    peer("netCDF4")
+    h5py = peer("h5py")
+
+    def work(make: Make) -> tuple[Checked | None, list[tuple[str, str]]]:
+        with h5py.File(tmp_path / "t.h5", "w") as file:
+            file["ok"] = np.arange(3, dtype="i4")
+            make(file, h5py)
+        report = Report()
+        checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
+        return checked, [(found.code, found.message) for found in report.sorted()]
+
+    return work
+
+
+def typed(number: str) -> Make:
+    return lambda file, h5py: h5py.h5d.create(
+        file.id, b"d", getattr(h5py.h5t, number).copy(), h5py.h5s.create_simple((2,))
+    )
+
+
+HIDDEN: dict[str, Make] = {
+    "reference": lambda file, h5py: file.create_dataset("d", (2,), h5py.ref_dtype),
+    "half": lambda file, h5py: file.create_dataset("d", data=np.array([1, 2.5], "f2")),
+    "extended": lambda file, h5py: file.create_dataset("d", data=np.array([1, 2.5], "g")),
+    "bits": typed("STD_B16LE"),
+    "array": lambda file, h5py: file.create_dataset("d", (2,), np.dtype(("f4", (3,)))),
+    "text in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", "S3")]),
+    "blank at the end": lambda file, h5py: file.__setitem__("d ", 1),
+    "record in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", [("c", "f4")])]),
+}
+
+
+@pytest.mark.parametrize("make", HIDDEN.values(), ids=HIDDEN)
+def test_datasets_of_other_types_are_announced(read: Read, make: Make) -> None:
+    checked, found = read(make)
+    assert checked is not None
+    assert list(checked.variables) == ["/ok"]
+    assert [(code, "`/d" in message) for code, message in found] == [("unseen-object", True)]
+
+
+ATTRIBUTES: dict[str, Make] = {
+    "reference": lambda file, h5py: file["ok"].attrs.create("a", file["ok"].ref),
+    "record": lambda file, h5py: file.attrs.create("a", np.zeros((), [("a", "i4")])),
+    "truth": lambda file, h5py: file.attrs.create("a", True),
+    "half": lambda file, h5py: file["ok"].attrs.create("a", np.float16(1)),
+    "two dimensions": lambda file, h5py: file.attrs.create("a", np.zeros((2, 2))),
+    "long name": lambda file, h5py: file["ok"].attrs.create("a" * 300, 1),
+    "labels": lambda file, h5py: setattr(file["ok"].dims[0], "label", "x"),
+    "class of a group": lambda file, h5py: file.attrs.create("CLASS", np.bytes_("GROUP")),
+    "class": lambda file, h5py: file["ok"].attrs.create("CLASS", np.bytes_("IMAGE")),
+}
+
+
+@pytest.mark.parametrize("make", ATTRIBUTES.values(), ids=ATTRIBUTES)
+def test_attributes_that_are_not_shown_are_announced(read: Read, make: Make) -> None:
+    checked, found = read(make)
+    assert checked is not None
+    assert [code for code, _ in found] == ["unseen-object"]
+    assert checked.parts["/ok"][""].read((slice(0, 3),)).tolist() == [0, 1, 2]
+
+
+def cycle(file: Any, h5py: ModuleType) -> None:
+    group = file.create_group("g")
+    group["me"] = group
+
+
+FATAL: dict[str, tuple[Make, str, str]] = {
+    "cycle": (cycle, "unreadable-file", "`/g/me`"),
+    "soft cycle": (
+        lambda file, h5py: file.create_group("g").__setitem__("up", h5py.SoftLink("/")),
+        "unreadable-file",
+        "`/g/up`",
+    ),
+    "dangling": (lambda file, h5py: file.__setitem__("d", h5py.SoftLink("/no")), "unreadable-file", "`/d`"),
+    "other file": (lambda file, h5py: file.__setitem__("d", h5py.ExternalLink("no.h5", "/x")), "unreadable-file", "/d"),
+    "long name": (lambda file, h5py: file.__setitem__("a" * 256, 1), "unreadable-file", "255"),
+    "no UTF-8": (lambda file, h5py: file.__setitem__(b"a\xff", 1), "unreadable-file", "UTF-8"),
+    "deep": (lambda file, h5py: file.create_group("/".join("g" * 900)), "too-deep-nesting", "64"),
+}
+
+
+@pytest.mark.parametrize(("make", "code", "text"), FATAL.values(), ids=FATAL)
+def test_what_the_library_does_not_survive_is_refused(read: Read, make: Make, code: str, text: str) -> None:
+    checked, found = read(make)
+    assert checked is None
+    assert [each for each, _ in found] == [code]
+    assert text in found[0][1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda file, h5py: file.__setitem__("d", h5py.Empty("f4")),
+        typed("UNIX_D32LE"),
+        lambda file, h5py: file.__setitem__("d", np.dtype("i4")),
+    ],
+)
+def test_what_the_library_does_not_open_is_named(make: Make, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        make(file, h5py)
+    report = Report()
+    assert pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options()) is None
+    (found,) = report.sorted()
+    assert found.code == "unreadable-file"
+    assert "`/d`" in found.helps[0]
+
+
+def test_an_empty_dataset_in_one_piece(read: Read) -> None:
+    checked, found = read(lambda file, h5py: file.create_dataset("d", (0,), "f4"))
+    assert found == []
+    assert checked is not None
+    assert checked.shapes["/d"] == (0,)
+
+
+def test_links_that_meet_again_are_no_cycles(read: Read) -> None:
+    def make(file: Any, h5py: ModuleType) -> None:
+        group = file.create_group("g")
+        group["x"] = 1
+        file["same"] = group
+        file["soft"] = h5py.SoftLink("/g/x")
+
+    checked, found = read(make)
+    assert found == []
+    assert checked is not None
+    assert set(checked.variables) == {"/ok", "/g/x", "/same/x", "/soft"}
+
+
+def test_groups_that_have_each_other_many_times_are_refused(read: Read) -> None:
+    """Two links at each of 40 levels lead along more paths than any walk could end."""
+
+    def make(file: Any, h5py: ModuleType) -> None:
+        group = file
+        for _ in range(40):
+            below = group.create_group("a")
+            group["b"] = below
+            group = below
+
+    checked, found = read(make)
+    assert checked is None
+    assert [code for code, _ in found] == ["unreadable-file"]
+
+
+def test_files_of_the_library_hide_nothing(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    netcdf = peer("netCDF4")
+    with netcdf.Dataset(tmp_path / "t.nc", "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 2)
+        group = file.createGroup("g")
+        group.createDimension("y", 3)
+        file.createVariable("t", "f8", ("t",)).units = "days"
+        file.createVariable("x", "i4", ("x", "t"))
+        group.createVariable("v", str, ("t", "x", "y"))
+        file.createEnumType("i1", "e", {"a": 1})
+    report = Report()
+    assert pipeline.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
+    assert report.sorted() == []
