@@ -38,7 +38,22 @@ def workers(peer: Callable[[str], object]) -> Iterator[dict[str, Worker]]:
 def assert_seen(subject: Subject, folder: Path, workers: dict[str, Worker]) -> None:
     checked, said = exactness.read(subject.path)
     assert checked is not None, said
-    assert survey(checked, folder, workers, stores=FOLDERS).differences == []
+    found = survey(checked, folder, workers, stores=FOLDERS).differences
+    if found and not xarray_loads(subject.path):
+        found = [text for text in found if " xarray: " not in text]
+    assert found == []
+
+
+def xarray_loads(path: Path) -> bool:
+    """Whether xarray takes the file itself: some have an `add_offset` that is a text."""
+    import xarray
+
+    try:
+        with xarray.open_dataset(path, engine="netcdf4", decode_times=False) as dataset:
+            dataset.load()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 @needs_files
