@@ -22,6 +22,12 @@ FILES = list(exactness.real(REAL)) if REAL is not None else []
 SMALL = [subject for subject in FILES if subject.path.stat().st_size < 200_000]
 FOLDERS = (("nczarr", ".zarr"), ("zarr2", ".zarr"), ("nczarr3", ".zarr"), ("zarr3", ".zarr"))
 
+TWO_FILLS = tuple(f"{form}.zarr: xarray: tos: _FillValue" for form in ("nczarr", "zarr2"))
+EXCUSED = {
+    f"nemo_1m_2015{months}_grid-T.nc": TWO_FILLS for months in ("0101-20150201", "0201-20150301", "0301-20150401")
+}
+"""Their HDF5 fill value is not their `_FillValue`; Zarr v2 has one member for both, and xarray reads no other."""
+
 needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
 
 
@@ -41,7 +47,7 @@ def assert_seen(subject: Subject, folder: Path, workers: dict[str, Worker]) -> N
     found = survey(checked, folder, workers, stores=FOLDERS).differences
     if found and not xarray_loads(subject.path):
         found = [text for text in found if " xarray: " not in text]
-    assert found == []
+    assert [text for text in found if not text.startswith(EXCUSED.get(subject.path.name, ()))] == []
 
 
 def xarray_loads(path: Path) -> bool:
