@@ -10,6 +10,7 @@ import numpy as np
 from nczarr import names
 from nczarr.ast import Attribute, EnumType
 from nczarr.data.fills import all_fill
+from nczarr.data.source import little
 from nczarr.passes.checked import Checked
 
 LARGEST = 1 << 20
@@ -57,7 +58,7 @@ def values(checked: Checked, fqn: str) -> dict[str, Any]:
     sources = checked.parts.get(fqn)
     if sources is None:
         sources = all_fill(fill, type_name, shape, checked.types)
-    return {part: np.asarray(source.read(whole(source.layout.shape))) for part, source in sources.items()}
+    return {part: little(np.asarray(source.read(whole(source.layout.shape)))) for part, source in sources.items()}
 
 
 def whole(shape: tuple[int, ...]) -> tuple[slice, ...]:

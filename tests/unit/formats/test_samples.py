@@ -315,3 +315,40 @@ def test_one_foreign_array_costs_itself_alone(shared: Path) -> None:
     assert lost == [f"{name}/.zarray" for name in ("M8", "U4", "b1", "c8", "f2", "m8")]
     assert handle["/V3"].type == "/opaque_3"
     assert handle["/st"][...].dtype.names == ("a", "b")
+
+
+ARCHIVES = {
+    "ref_oldformat.zip": "ref_oldformat.cdl",
+    "ref_oldkeys.file.zip": "ref_oldkeys.cdl",
+    "ref_byte.zarr.zip": "ref_byte.cdl",
+    "ref_byte_fill_value_null.zarr.zip": "ref_byte_fill_value_null.cdl",
+    "ref_quotes_orig.zip": "ref_quotes.cdl",
+    "ref_power_901_constants_orig.zip": "ref_power_901_constants.cdl",
+}
+"""Archives of the netCDF library's tests, and what ncdump is expected to print of them."""
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_archives_of_the_library_hold_what_it_prints(archive: str, shared: Path) -> None:
+    folder = shared / "data" / "netcdf-c" / "nczarr_test"
+    text = (folder / ARCHIVES[archive]).read_text().replace("ubyte byte(", "ubyte \\byte(")
+    wanted = nczarr.from_cdl(text.replace("\tbyte:", "\t\\byte:"))
+    with nczarr.open(folder / archive) as seen:
+        groups = [each.name for each in seen.dataset.groups]
+        top = f"/{groups[0]}" if groups and not wanted.dataset.groups else ""  # one folder holds all of this archive
+        for path in wanted:
+            mine, theirs = seen[top + path], wanted[path]
+            assert (mine.type, mine.shape) == (theirs.type, theirs.shape)
+            attributes = {each.name: each.value for each in seen.checked.variables[top + path].attributes}
+            own = wanted.checked.variables[path].attributes
+            assert {each.name: attributes.get(each.name) for each in own} == {each.name: each.value for each in own}
+            if path in wanted.checked.parts:
+                assert values_of(mine) == values_of(theirs)
+
+
+def test_what_is_broken_costs_itself_alone(shared: Path) -> None:
+    with nczarr.open(shared / "data" / "netcdf-c" / "nczarr_test" / "ref_noshape.file.zip") as scalar:
+        assert (scalar["/v"].shape, scalar.diagnostics) == ((), ())
+    with nczarr.open(shared / "data" / "nczarr-stores" / "py-bad-rewrite" / "store") as handle:
+        assert [(each.code, each.primary.key) for each in handle.diagnostics] == [("untidy-metadata", ".zattrs")]
+        assert handle.dataset.attributes == ()  # the one that is left is the library's own
