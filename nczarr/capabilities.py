@@ -112,7 +112,8 @@ class Format(NamedTuple):
     `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
     `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file, from front to back;
     `build`: of `(Planned, str, Report, Counts) -> bool`, a single file at a path, made by a library, which counts
-    what it moves; and `steps`: of `(Planned) -> Iterator[Step]`, what it is going to do. One of the three, or none.
+    what it moves; and `steps`: of `(Planned, Report) -> Iterator[Step] | None`, what it is going to do.
+    One of the three, or none.
     `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
     only chooses). `binary`: not to be shown on a terminal.
     `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names

@@ -248,7 +248,8 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
         return None
-    found: Iterator[Step] = registry.load(form.steps)(planned) if form.steps else targets.encodings(planned)
+    found: Iterator[Step] | None
+    found = registry.load(form.steps)(planned, report) if form.steps else targets.encodings(planned)
     return found
 
 

@@ -132,14 +132,16 @@ class _Work:
         if self.arguments.dry_run:
             self._rehearse(checked, target, form, options)
             return
-        made = self._make_folder()
-        with progress(self.arguments, target, checked) as watch:
-            conversion = pipeline.write(checked, target, form, report, options, watch)
-        if conversion is not None:
-            self.done.append(conversion)
-        elif made:
-            with suppress(OSError):  # something else put a file there
-                os.rmdir(made)
+        before, made = len(self.done), self._make_folder()
+        try:
+            with progress(self.arguments, target, checked) as watch:
+                conversion = pipeline.write(checked, target, form, report, options, watch)
+            if conversion is not None:
+                self.done.append(conversion)
+        finally:
+            if made and len(self.done) == before:
+                with suppress(OSError):  # something else put a file there
+                    os.rmdir(made)
 
     def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
         """Show what would be done. Of several targets the folder need not be there."""

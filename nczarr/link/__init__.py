@@ -65,17 +65,15 @@ def steps(checked: Checked, form: Format, report: Report, options: Options) -> I
 
 def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
     """The plan for a store; None if an error stands in the report. Reports oversized-chunk."""
-    from nczarr.link.run import oversized
+    from nczarr.link.tasks import arrays
+    from nczarr.passes.memory import check_chunk
     from nczarr.passes.plan import plan
 
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
         return None
-    for array in oversized(planned):
-        what = f"variable `{array.path}`" + (f", part `{array.part}`" if array.part else "")
-        text = f"{what}: a chunk of {array.decoded} bytes would have to be decoded, and the limit is {options.memory}"
-        helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
-        report.error("oversized-chunk", text, checked.variables[array.path].span, helps=helps)
+    for array in arrays(planned):
+        check_chunk(planned, array.path, array.part, array.decoded, report)
     return None if report.errors else planned
 
 

@@ -69,11 +69,6 @@ def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
     return entries
 
 
-def oversized(planned: Planned) -> Iterator[Array]:
-    """Arrays with a chunk that would have to be decoded and is larger than the run's memory."""
-    return (array for array in arrays(planned) if array.decoded > planned.options.memory)
-
-
 def steps(planned: Planned) -> Iterator[Step]:
     """What is going to be done, part by part."""
     for array in arrays(planned):

@@ -1,10 +1,9 @@
 """What sections of variables do to dimensions.
 
 A section gives its variable new lengths. A dimension is cut as a whole, and keeps its name, where all variables that
-use it agree: each has the same section there. Some variables have no opinion of their own, and are cut alike: the
-coordinate variable (of the dimension's name, in its group), its bounds (named by its attribute `bounds` or
-`climatology`) and what the attribute `coordinates` of a variable with a section names; unless they have a section
-themselves.
+use it agree: each has the same section there. Some variables have no opinion of their own, and are cut alike, unless
+they have a section themselves: the coordinate variable (of the dimension's name, in its group), and what it or the
+variable with the section names as belonging to it (`BELONGING`), and what that names in turn.
 
 Where the others do not agree, the dimension stays as it is, and each section of it gets a dimension of its own,
 `time_2`, which is not unlimited: a warning, split-dimension, because the coordinates stay with the old one.
@@ -23,6 +22,11 @@ from nczarr.options import Section
 from nczarr.passes.checked import Checked
 
 Ranges = tuple[range, ...]
+
+BELONGING = frozenset(
+    ("coordinates", "bounds", "climatology", "formula_terms", "cell_measures", "ancillary_variables"),
+)
+"""Attributes that name the variables which belong to a variable (CF conventions)."""
 
 
 class Cuts(NamedTuple):
@@ -115,24 +119,22 @@ def _ranges(fqn: str, sections: Mapping[str, Ranges], checked: Checked) -> Range
 
 def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[str, str]]:
     """Variables without an opinion on a dimension: (FQN of the variable, of the dimension)."""
+    pending = [(fqn, fqn) for fqn in checked.dimensions if fqn in checked.variables]
+    pending += [(fqn, str(reference)) for fqn in sections for reference in checked.variables[fqn].dimensions]
     found: set[tuple[str, str]] = set()
-    for fqn in checked.dimensions:
-        coordinate = checked.variables.get(fqn)
-        if coordinate is not None and fqn in coordinate.dimensions:
-            found.add((fqn, fqn))
-            found.update((path, fqn) for path in _mentioned(fqn, ("bounds", "climatology"), checked))
-    for fqn in sections:
-        for path in _mentioned(fqn, ("coordinates",), checked):
-            shared = set(checked.variables[path].dimensions).intersection(checked.variables[fqn].dimensions)
-            found.update((path, dimension) for dimension in shared if isinstance(dimension, str))
+    while pending:
+        fqn, dimension = pending.pop()
+        if (fqn, dimension) not in found and dimension in checked.variables[fqn].dimensions:
+            found.add((fqn, dimension))
+            pending += [(path, dimension) for path in _mentioned(fqn, checked)]
     return {(fqn, dimension) for fqn, dimension in found if fqn not in sections}
 
 
-def _mentioned(fqn: str, attributes: tuple[str, ...], checked: Checked) -> Iterator[str]:
-    """The variables that attributes of a variable name: in its group, else in the nearest around it."""
+def _mentioned(fqn: str, checked: Checked) -> Iterator[str]:
+    """The variables that a variable names as its own: in its group, else in the nearest around it."""
     for attribute in checked.variables[fqn].attributes:
         value = attribute.value
-        if attribute.name not in attributes or value.type not in ("char", "string"):
+        if attribute.name not in BELONGING or value.type not in ("char", "string"):
             continue
         texts = [value.data] if isinstance(value.data, bytes) else value.data
         for word in b" ".join(text for text in texts if isinstance(text, bytes)).replace(b"\0", b" ").split():

@@ -62,6 +62,39 @@ def test_a_section_cuts_coordinates_and_their_bounds(folder: Path) -> None:
     assert part.checked.dimensions["/time"].unlimited
 
 
+def test_what_belongs_to_a_variable_is_cut_with_it(folder: Path) -> None:
+    (folder / "c.cdl").write_text("""netcdf c {
+dimensions:
+  j = 3 ;
+  i = 4 ;
+  nv = 2 ;
+variables:
+  float lat(j, i) ;
+    lat:bounds = "lat_vertices" ;
+  float lat_vertices(j, i, nv) ;
+  float area(j, i) ;
+  float flag(j, i) ;
+  float temp(j, i) ;
+    temp:coordinates = "lat" ;
+    temp:cell_measures = "area: area" ;
+    temp:ancillary_variables = "flag" ;
+  float other(j) ;
+data:
+  lat = 0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23 ;
+}
+""")
+    assert "warning[split-dimension]: `/temp` has" in convert("c.cdl", "p.nc", "--section", "temp(1, 1:2)")
+    part = nczarr.open("p.nc")  # `other` keeps the dimension as it is, and with it the coordinates
+    assert (part["temp"].dimensions, part["temp"].shape) == (("/j_2", "/i"), (1, 2))
+    assert [part[name].shape for name in ("lat", "area", "flag", "other")] == [(3, 2), (3, 2), (3, 2), (3,)]
+    part = nczarr.open(nczarr.convert("c.cdl", "q.nc", sections=["temp(:, 1:2)"]).target)
+    assert [part[name].shape for name in ("temp", "lat", "area", "flag")] == [(3, 2)] * 4
+    assert part["lat_vertices"].shape == (3, 2, 2)
+    assert part["lat"][...].tolist() == [[1, 2], [11, 12], [21, 22]]
+    part = nczarr.open(nczarr.convert("c.cdl", "r.nc", sections=["temp(1, 1:2)", "other(1)"]).target)
+    assert part["lat"][...].tolist() == [[11, 12]]
+
+
 def test_an_index_alone_keeps_its_dimension(folder: Path) -> None:
     convert("t.cdl", "p.cdl", "--var", "temp", "--section", "temp(:, 3)")
     part = nczarr.open("p.cdl")
@@ -106,6 +139,16 @@ def test_nothing_is_left_where_nothing_was_made(folder: Path) -> None:
     (folder / "file").touch()
     assert "is no folder" in convert("t.cdl", "bad.cdl", "file", status=2)
     assert sorted(path.name for path in folder.iterdir()) == ["bad.cdl", "file", "t.cdl"]
+
+
+def test_a_folder_goes_with_the_failure_that_it_was_made_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "out/t.zarr")
+
+    monkeypatch.setattr("nczarr.pipeline.write", full)
+    (folder / "u.cdl").write_text(TEXT)
+    assert "No space left" in convert("t.cdl", "u.cdl", "out", status=3)
+    assert not (folder / "out").exists()
 
 
 def test_clashing_names(folder: Path) -> None:

@@ -26,9 +26,9 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
-    from nczarr.formats.netcdf4.moving import chunk_writer
+    from nczarr.formats.netcdf4.moving import check_memory, chunk_writer
 
-    if not provide(lib, planned, report):
+    if not (provide(lib, planned, report) and check_memory(planned, report)):
         return False
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)

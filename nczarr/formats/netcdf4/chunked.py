@@ -74,11 +74,10 @@ class ChunkedArray:
         """The allocated chunks whose bytes alone say what the array holds there. Raises OSError."""
         import numpy as np
 
-        table = self._table
-        whole = np.ones(len(table.chunk), bool)
+        rows = self._table
         if self._outgrown:
-            whole[:] = [not self._is_cut(index) for index in self._indices(table)]
-        rows = ChunkTable(table.chunk[whole], table.offset[whole], table.length[whole], table.mask[whole])
+            whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
+            rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
         source = np.zeros(len(rows.chunk), np.int64)
         return Columns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
 

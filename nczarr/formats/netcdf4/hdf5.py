@@ -127,7 +127,8 @@ class Hdf5:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """A function by its name, which may fail: what it gives is not looked at."""
         restype, *arguments = _PROTOTYPES[name]
-        function: Callable[..., Any] = ctypes.CFUNCTYPE(restype, *arguments)((name, self.lib.dll))
+        prototype = ctypes.CFUNCTYPE(restype, *arguments, use_errno=True)
+        function: Callable[..., Any] = prototype((name, self.lib.dll))
         setattr(self, name, function)
         return function
 

@@ -21,9 +21,11 @@ from nczarr.data.blocks import region_of
 from nczarr.data.counts import Counts, Route, Step
 from nczarr.data.grid import every_chunk
 from nczarr.data.matching import matches, way
+from nczarr.data.padding import is_all, padded
 from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.data.structs import struct
+from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fillvalues import restore
@@ -31,6 +33,7 @@ from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.options import Options
+from nczarr.passes.memory import check_chunk
 from nczarr.passes.planned import Planned
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
+
+SMALL = 1 << 16
+"""Elements of a variable below which a thread costs more than it gains."""
 
 COPIES = 3
 """How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
@@ -129,16 +135,6 @@ class ChunkWriter:
                 self._counts.add("copy" if copied else other, 1, length, into.size)
         return True
 
-    def extend(self, group: tuple[str, ...], name: str, shape: tuple[int, ...]) -> None:
-        """Let a chunked dataset reach as far as its dimensions."""
-        with LOCK:
-            dataset = find(self._h5, self._file, group, name)
-            if dataset >= 0:
-                with closing(self._h5, "H5Dclose", dataset):
-                    info = describe(self._h5, dataset)
-                    if info.layout == CHUNKED:
-                        self._extend(dataset, shape, info)
-
     def restore_fills(self, planned: Planned) -> None:
         """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
         restore(self._h5, self._file, planned)
@@ -154,11 +150,14 @@ class ChunkWriter:
         indices = source.occupied(layout.chunks) if into.skips else every_chunk(layout.shape, layout.chunks)
         waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int, bool]] = deque()
         most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
+        here = math.prod(layout.shape) <= SMALL
         for index in indices:
             chunk = _copied(source, index, into) if moved else None
             if chunk is None:
                 mask = 0 if into.known else (1 << len(layout.codecs)) - 1
-                waiting.append((index, self._begin(source, index, into), mask, False))
+                work = _encoded(source, index, into) if here else self._begin(source, index, into)
+                if work is not None:
+                    waiting.append((index, work, mask, False))
             else:
                 waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0, True))
             while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
@@ -191,9 +190,8 @@ class ChunkWriter:
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
-            view = np.frombuffer(nothing, np.uint8)
-            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, view.ctypes.data)
-            del view
+            pages = np.frombuffer(nothing, np.uint8).ctypes.data  # no view of them is kept: they could not be closed
+            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, pages)
             mask, address, size = c_uint(), c_uint64(), c_uint64()
             h5.do("H5Dget_chunk_info_by_coord", into.dataset, start, byref(mask), byref(address), byref(size))
         target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
@@ -234,8 +232,26 @@ def will_move(path: str, planned: Planned) -> bool:
     return source is not None and layout is not None and matches(source.stored, layout)
 
 
-def steps(planned: Planned) -> Iterator[Step]:
-    """What is going to be done, part by part. Chunks that neither move nor can be made here are the library's."""
+def check_memory(planned: Planned, report: Report) -> bool:
+    """Whether every chunk that has to be decoded or encoded here fits the run's memory; the others are reported."""
+    before = report.errors
+    for path, parts in planned.checked.parts.items():
+        source, layout = parts.get(""), _layout(path, planned)
+        if source is not None and layout is not None and not matches(source.stored, layout):
+            cells = math.prod(layout.chunks)
+            if source.stored is not None and source.stored.codecs:
+                cells = max(cells, math.prod(source.stored.chunks))
+            check_chunk(planned, path, "", cells * itemsize(layout.dtype), report)
+    return report.errors == before
+
+
+def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
+    """What is going to be done, part by part; None (reported) if a chunk is too large for the run's memory."""
+    return _steps(planned) if check_memory(planned, report) else None
+
+
+def _steps(planned: Planned) -> Iterator[Step]:
+    """Chunks that neither move nor can be made here are the library's."""
     checked = planned.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]
@@ -295,33 +311,14 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
     """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
-    data = _padded(values, layout, into.fill).tobytes()
-    if into.skips and _all_fill(data, into.fill):
+    full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
+    if into.skips and is_all(full, into.fill):
         return None
+    data = full.tobytes()
     return codecs.encode(layout.codecs, data, itemsize(layout.dtype)) if into.known else data
-
-
-def _padded(values: NDArray[Any], layout: Layout, fill: bytes) -> NDArray[Any]:
-    """The values as a whole chunk in the byte order of the target; fill lies beyond the edge."""
-    import numpy as np
-
-    dtype = numpy_dtype(layout.dtype)
-    if values.shape == layout.chunks:
-        return np.ascontiguousarray(_ordered(values, layout.dtype))
-    full = np.empty(layout.chunks, dtype)
-    full[...] = np.frombuffer(fill, dtype)[0]
-    full[tuple(map(slice, values.shape))] = _ordered(values, layout.dtype)
-    return full
 
 
 def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """The same elements in the byte order of a description."""
     wanted = numpy_dtype(dtype)
     return values.astype(wanted, copy=False)
-
-
-def _all_fill(data: bytes, fill: bytes) -> bool:
-    """Whether a chunk is the fill value over and over, bit by bit. The first element decides for most chunks."""
-    if not data.startswith(fill):
-        return False
-    return data.count(fill[:1]) == len(data) if len(fill) == 1 else data == fill * (len(data) // len(fill))

@@ -348,6 +348,11 @@ def chunk_table(
 
     h5.do("H5Dchunk_iter", dataset, 0, ON_CHUNK(note), None)
     flush()
-    found = [np.concatenate(pieces) for pieces in columns]
-    order = np.argsort(found[0], kind="stable")
-    return ChunkTable(*(column[order] for column in found))
+    found = []
+    for pieces in columns:
+        found.append(np.concatenate(pieces))
+        pieces.clear()
+    if (found[0][1:] <= found[0][:-1]).any():
+        order = np.argsort(found[0], kind="stable")
+        found = [column[order] for column in found]
+    return ChunkTable(*found)

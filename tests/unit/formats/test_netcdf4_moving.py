@@ -131,9 +131,16 @@ def test_a_filter_without_plug_in_is_no_obstacle_to_a_move(
 
 
 @pytest.mark.parametrize("codec", ["none", "zlib:3", "shuffle+zlib:1", "fletcher32", "bz2", "zstd:1"])
+@pytest.mark.parametrize("small", [0, 1 << 16])
 def test_other_codecs_are_made_in_threads(
-    h5py: ModuleType, tmp_path: Path, library_writes: list[str], codec: str
+    h5py: ModuleType,
+    tmp_path: Path,
+    library_writes: list[str],
+    codec: str,
+    small: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(moving, "SMALL", small)
     with h5py.File(tmp_path / "a.nc", "w") as file:
         file.create_dataset("v", data=VALUES, chunks=(4, 5), compression=7)
     made = copied(tmp_path / "a.nc", tmp_path / "b.nc", codecs=codec)
@@ -194,7 +201,7 @@ def test_unlimited_dimensions_keep_their_lengths(
 
 def test_the_same_file_every_time(h5py: ModuleType, tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.nc", "w") as file:
-        file.create_dataset("v", data=np.arange(40000.0), chunks=(100,), compression=2)
+        file.create_dataset("v", data=np.arange(400000.0), chunks=(1000,), compression=2)
     for name in ("b.nc", "c.nc"):
         nczarr.write(nczarr.open(tmp_path / "a.nc"), tmp_path / name, codecs="zlib:5")
     assert (tmp_path / "b.nc").read_bytes() == (tmp_path / "c.nc").read_bytes()
@@ -224,3 +231,24 @@ def test_a_fill_value_that_is_not_the_attribute(
             assert file["v"].attrs.get("_FillValue") == attribute
         names = [item.name for item in nczarr.open(tmp_path / name).dataset.variables[0].attributes]
         assert names == ["units", *(["_FillValue"] if attribute else []), "long_name"]
+
+
+@pytest.mark.parametrize("large", [8, 1 << 20])
+@pytest.mark.parametrize("codec", ["zlib:4", "none"])
+def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec: str) -> None:
+    """The system's own reason, exit status 3, no target."""
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("v", data=np.random.default_rng(1).random(40000), chunks=(10000,), compression=4)
+    script = (
+        "import resource, signal, sys\n"
+        "from nczarr.__main__ import main\n"
+        "from nczarr.formats.netcdf4 import moving\n"
+        f"moving.LARGE = {large}\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n"
+        f"sys.exit(main(['convert', 'a.nc', 'b.nc', '--codec', '{codec}']))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "File too large" in done.stderr) == (3, True), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
