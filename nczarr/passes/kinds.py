@@ -53,7 +53,7 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, sto
     if asked is not None:
         return asked if asked in kinds else None
     own = checked.dataset.kind
-    if own in kinds and (not stored or NETCDF_KINDS[own].storage):
+    if own is not None and own in kinds and (not stored or NETCDF_KINDS[own].storage):
         return own
     if own in kinds and "nc7" in kinds and holds("nc7", checked, hints=False):
         return "nc7"
