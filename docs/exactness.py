@@ -105,7 +105,8 @@ def page(found: list[tuple[Subject, dict[str, tuple[str, list[str]]]]]) -> str:
         others = {name: each for name, each in ways.items() if name not in ("nccopy", "xarray") and each[0] != "exact"}
         if others:
             word, said = next(iter(others.values()))
-            text += f"- `{subject.path.name}`: {word}; {said[0][:150] if said else ''}\n"
+            why = said[0].replace(f"{subject.path.parent}/", "")[:150] if said else ""
+            text += f"- `{subject.path.name}`: {word}; {why}\n"
     return text
 
 

@@ -155,7 +155,8 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     from nczarr.kinds import KIND_NAMES
     from nczarr.passes.kinds import choose
 
-    kind = choose(checked, form.kinds, options.kind, stored=bool(options.chunks or options.codecs))
+    stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
+    kind = choose(checked, form.kinds, options.kind, stored=stored)
     if kind is not None:
         settled = registry.named(form.kinds[kind])
         assert settled is not None

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import Any, Literal, NamedTuple, Protocol
 
-from nczarr.ast import Codec, Quantize, Storage
+from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.data.codecs import from_configs
 from nczarr.data.parts import NUMPY
@@ -15,6 +15,8 @@ from nczarr.data.stored import Encoding, StoredArray
 from nczarr.hierarchy.documents import Documents, Json
 
 Endian = Literal["little", "big"] | None
+
+Runs = tuple[tuple[int, int], ...]
 
 LARGEST_LENGTH = 2**63 - 1
 """The largest length of a dimension."""
@@ -80,10 +82,12 @@ class Described(NamedTuple):
         return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
 
     def source(
-        self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: tuple[tuple[int, int], ...] = ()
+        self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
     ) -> StoredArray:
-        """The values as elements of the model: `model` is the dtype that the variable's type has."""
-        fill = self.fill
+        """The values as elements of the model: `model` is the dtype that the variable's type has. `own`: what fills
+        where the documents have no fill value.
+        """
+        fill = self.fill if self.fill is not None else own
         dtype = self.encoding.dtype
         if model != "|O":
             size = itemsize(dtype)
@@ -101,6 +105,13 @@ class Described(NamedTuple):
         nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards)
         return StoredArray(layout, documents.store, self.prefix, self.encoding, nil)
+
+
+def own_char(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
+    """The `_FillValue` of chars, which have no fill value in the documents of Zarr v2; None for other types."""
+    own = [each.value for each in attributes if each.name == "_FillValue"]
+    known = type_name == "char" and own and own[0].type == "char" and own[0].count == 1
+    return own[0].data if known and isinstance(own[0].data, bytes) else None
 
 
 class Version(Protocol):

@@ -9,6 +9,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.data.codecs import encode
+from nczarr.data.padding import is_all, padded
 from nczarr.data.source import Index, numpy_dtype
 from nczarr.link.tasks import Array
 
@@ -24,8 +25,9 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     if values.dtype.hasobject:
         return _texts(array, values)
     order, pad = _order_and_pad(array)
-    full = _padded(array, values.astype(values.dtype.newbyteorder(order), copy=False), pad)
-    if array.target.sparse and _all_fill(full, pad):
+    values = values.astype(values.dtype.newbyteorder(order), copy=False)
+    full = padded(values, array.target.layout.chunks, pad)
+    if array.target.sparse and is_all(full, pad):
         return None
     return encode(array.target.layout.codecs, full.tobytes(), full.itemsize)
 
@@ -36,36 +38,6 @@ def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
     if isinstance(dtype, str) and dtype[0] == ">":
         return ">", pad[::-1]
     return "<", pad
-
-
-def _padded(array: Array, values: NDArray[Any], pad: bytes) -> NDArray[Any]:
-    """The values as a whole chunk in C order."""
-    import numpy as np
-
-    chunks = array.target.layout.chunks
-    if values.shape == chunks:
-        return values
-    full = np.empty(chunks, values.dtype)
-    if pad.strip(b"\0"):
-        full[...] = np.frombuffer(pad, values.dtype)[0]
-    else:
-        full.reshape(-1).view(np.uint8)[...] = 0
-    full[tuple(map(slice, values.shape))] = values
-    return full
-
-
-def _all_fill(values: NDArray[Any], pad: bytes) -> bool:
-    """Whether a chunk is the pad over and over, bit by bit. The first and last elements decide for most chunks."""
-    flat = values.reshape(-1) if values.flags.c_contiguous else values.reshape(-1).copy()
-    if not flat.size or flat[0].tobytes() != pad or flat[-1].tobytes() != pad:
-        return not flat.size
-    import numpy as np
-
-    width = len(pad)
-    if width in (1, 2, 4, 8):
-        wanted = np.frombuffer(pad, f"u{width}")[0]
-        return bool((flat.view(f"u{width}") == wanted).all())
-    return flat.tobytes() == pad * flat.size
 
 
 def fill_chunk(array: Array) -> bytes:

@@ -47,13 +47,16 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, sto
     """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
     that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
 
-    `stored`: the run asks for chunks or codecs, which classic files have not.
+    `stored`: the run asks for chunks or codecs, which classic files have not: a dataset of such a kind becomes one of
+    the classic model in HDF5 then, as with nccopy.
     """
     if asked is not None:
         return asked if asked in kinds else None
     own = checked.dataset.kind
-    if own in kinds:
+    if own in kinds and (not stored or NETCDF_KINDS[own].storage):
         return own
+    if own in kinds and "nc7" in kinds and holds("nc7", checked, hints=False):
+        return "nc7"
     allowed = [kind for kind in SIZES if kind in kinds]
     fitting = [kind for kind in allowed if holds(kind, checked, stored=stored)]
     fitting += [kind for kind in allowed if holds(kind, checked, hints=False)]  # storage is an annotation

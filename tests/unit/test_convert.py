@@ -311,3 +311,19 @@ def test_progress_is_shown_when_asked_for(folder: Path) -> None:
     assert (shown.status, shown.out) == (0, b"")
     quiet = run_command("convert", "t.cdl", "u.zarr", "--no-progress", "-q")
     assert (quiet.status, quiet.out, quiet.err) == (0, b"", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ([], "nc3"),
+        (["-d", "5"], "nc7"),
+        (["-c", "lat/2"], "nc7"),
+        (["-d", "0"], "nc3"),
+        (["-k", "nc4", "-d", "1"], "nc4"),
+    ],
+)
+def test_what_classic_files_have_not_makes_them_hdf5(folder: Path, options: list[str], kind: str) -> None:
+    convert("t.cdl", "t.nc", "-k", "nc3")
+    convert("t.nc", "u.nc", *options)
+    assert nczarr.open("u.nc").dataset.kind == kind

@@ -21,6 +21,7 @@ from nczarr.data.blocks import region_of
 from nczarr.data.counts import Counts, Route, Step
 from nczarr.data.grid import every_chunk
 from nczarr.data.matching import matches, way
+from nczarr.data.padding import is_all, padded
 from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.data.structs import struct
@@ -310,33 +311,14 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
     """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
-    data = _padded(values, layout, into.fill).tobytes()
-    if into.skips and _all_fill(data, into.fill):
+    full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
+    if into.skips and is_all(full, into.fill):
         return None
+    data = full.tobytes()
     return codecs.encode(layout.codecs, data, itemsize(layout.dtype)) if into.known else data
-
-
-def _padded(values: NDArray[Any], layout: Layout, fill: bytes) -> NDArray[Any]:
-    """The values as a whole chunk in the byte order of the target; fill lies beyond the edge."""
-    import numpy as np
-
-    dtype = numpy_dtype(layout.dtype)
-    if values.shape == layout.chunks:
-        return np.ascontiguousarray(_ordered(values, layout.dtype))
-    full = np.empty(layout.chunks, dtype)
-    full[...] = np.frombuffer(fill, dtype)[0]
-    full[tuple(map(slice, values.shape))] = _ordered(values, layout.dtype)
-    return full
 
 
 def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """The same elements in the byte order of a description."""
     wanted = numpy_dtype(dtype)
     return values.astype(wanted, copy=False)
-
-
-def _all_fill(data: bytes, fill: bytes) -> bool:
-    """Whether a chunk is the fill value over and over, bit by bit. The first element decides for most chunks."""
-    if not data.startswith(fill):
-        return False
-    return data.count(fill[:1]) == len(data) if len(fill) == 1 else data == fill * (len(data) // len(fill))
