@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import Dataset
+from nczarr.compare import ragged
 from nczarr.compare import values as comparing
 from nczarr.compare.diff import differences
 from nczarr.compare.difference import json_lines, text_lines
@@ -37,13 +38,13 @@ def checked_of(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
 @contextmanager
 def small_blocks(size: int) -> Iterator[None]:
     """Blocks of a few elements, so that small datasets have many."""
-    kept = comparing.BLOCK, comparing.LARGEST, comparing.CELLS, comparing.ELEMENTS
+    kept = comparing.BLOCK, comparing.LARGEST, ragged.CELLS, ragged.ELEMENTS
     comparing.BLOCK = comparing.LARGEST = size
-    comparing.CELLS = comparing.ELEMENTS = max(1, size // 8)
+    ragged.CELLS = ragged.ELEMENTS = max(1, size // 8)
     try:
         yield
     finally:
-        comparing.BLOCK, comparing.LARGEST, comparing.CELLS, comparing.ELEMENTS = kept
+        comparing.BLOCK, comparing.LARGEST, ragged.CELLS, ragged.ELEMENTS = kept
 
 
 def same(one: Any, other: Any) -> bool:

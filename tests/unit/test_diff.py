@@ -213,6 +213,15 @@ def test_what_is_undefined_is_like_anything(folder: Path) -> None:
     assert run_command("diff", "a.cdl", "b.cdl").status == 0
 
 
+def test_what_is_missing_of_a_target_is_no_undefined_value(folder: Path) -> None:
+    text = 'netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n  int v(x) ;\n    v:_NoFill = "true" ;\n'
+    Path("a.cdl").write_text(text + "    v:_ChunkSizes = 2 ;\ndata:\n  v = 1, 2, 3, 4 ;\n}\n")
+    run_command("convert", "a.cdl", "a.zarr", "--to", "nczarr3")
+    Path("b.cdl").write_text(text.replace('    v:_NoFill = "true" ;\n', "") + "data:\n  v = 1, 2 ;\n}\n")
+    assert "2 of 4 values differ, first at (2)" in run_command("diff", "a.cdl", "b.cdl").text
+    assert run_command("diff", "a.cdl", "a.zarr").status == 0
+
+
 def test_vast_declarations_cost_nothing(folder: Path) -> None:
     """Fill stands against fill wherever neither side has anything else."""
     text = (

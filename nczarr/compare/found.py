@@ -1,0 +1,85 @@
+"""What is found of the values of one variable, as it is found: how many differ, the first, the largest distance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nczarr.ast.types import ATOMIC
+from nczarr.compare.difference import Difference, Values, shown
+from nczarr.compare.elements import distances
+from nczarr.data.source import Index, little
+from nczarr.passes.checked import Checked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Found:
+    """What was found so far: how many elements differ, the first of them in C order, the largest distance."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.count = 0
+        self.first: int | None = None
+        self.largest: float | int | None = None
+
+    def add(self, count: int, first: int, largest: float | int | None = None) -> None:
+        """Some elements that differ, the first of which has this linear index, and the largest distance of them."""
+        self.count += count
+        self.first = first if self.first is None else min(self.first, first)
+        self.note(largest)
+
+    def note(self, largest: float | int | None) -> None:
+        """A distance of two numbers that differ."""
+        if largest is not None:
+            self.largest = largest if self.largest is None else max(self.largest, largest)
+
+    def difference(self, one: Checked, other: Checked, path: str) -> Difference | None:
+        """All of it as one difference; None if nothing was found."""
+        if self.first is None:
+            return None
+        from nczarr.reading import read
+
+        index, rest = [], self.first
+        for length in reversed(self.shape):
+            index.append(rest % length)
+            rest //= length
+        place = tuple(reversed(index))
+        first, second = read(one, path, place), read(other, path, place)
+        total = math.prod(self.shape)
+        text = f"{self.count} of {total} values differ" if total > 1 else "the value differs"
+        if place:
+            text += f", first at ({', '.join(map(str, place))})"
+        text += f": {shown(first)} | {shown(second)}"
+        if self.largest is not None and self.count > 1:
+            far = f"{self.largest:.6g}" if isinstance(self.largest, float) else str(self.largest)
+            text += f"; at most {far} apart"
+        return Difference("values", path, text, Values(self.count, total, place, first, second, self.largest))
+
+
+def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:
+    """The largest distance of two numbers at one place, both finite; None where there are none."""
+    import numpy as np
+
+    one, other = little(one), little(other)
+    if one.dtype.kind == "f":
+        some = np.isfinite(one) & np.isfinite(other)
+        one, other = one[some], other[some]
+    if not one.size:
+        return None
+    found: float | int = distances(one, other).max().item()
+    return found
+
+
+def is_number(type_name: str) -> bool:
+    """Whether values of a type have a distance."""
+    atomic = ATOMIC.get(type_name)
+    return atomic is not None and (atomic.is_integer or atomic.is_float)
+
+
+def each_once(indices: Iterator[Index]) -> Iterator[Index]:
+    """Ascending indices without repetition."""
+    return (index for index, _ in itertools.groupby(indices))

@@ -1,0 +1,159 @@
+"""Differences of ragged values, cell by cell: a cell differs if its sequence has another length or another element."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from heapq import merge
+from typing import TYPE_CHECKING, NamedTuple
+
+from nczarr.ast.types import CompoundType, VlenType
+from nczarr.compare.elements import Tolerance, unequal
+from nczarr.compare.found import Found, each_once, is_number, largest_distance
+from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.parts import Types, escape, is_fixed
+from nczarr.data.source import Index, Parts, Selection
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CELLS = 1 << 18
+"""Ragged cells that are looked at in one go."""
+
+ELEMENTS = 1 << 20
+"""Elements of their content that are; a library may have to read as many cells again for every piece."""
+
+
+class Stretch(NamedTuple):
+    """A run of cells in C order: where it lies on either side, the number of its first cell there, and its length."""
+
+    one: Selection
+    other: Selection
+    firsts: tuple[int, int]
+    length: int
+
+    def inner(self, shape: tuple[int, ...]) -> Stretch:
+        """The cells of an array field of these cells."""
+        if not shape:
+            return self
+        whole = tuple(slice(0, length) for length in shape)
+        each = math.prod(shape)
+        firsts = (self.firsts[0] * each, self.firsts[1] * each)
+        return Stretch((*self.one, *whole), (*self.other, *whole), firsts, self.length * each)
+
+
+class Cells:
+    """Two variables of a type without fixed size. Remembers where the content of the next cell begins."""
+
+    def __init__(self, sides: tuple[Parts, Parts], types: Types, tolerance: Tolerance | None) -> None:
+        self.sides = sides
+        self.types = types
+        self.tolerance = tolerance
+        self.ends: dict[tuple[int, str], tuple[int, int]] = {}
+        self.found = Found(())
+
+    def compare(self, type_name: str, found: Found) -> None:
+        """Go through all cells in stretches."""
+        import numpy as np
+
+        self.found = found
+        shape = found.shape
+        block = linear_block(shape, CELLS)
+        for index in self._blocks(type_name, shape, block):
+            region = region_of(index, block, shape)
+            first = first_of(region, shape)
+            count = math.prod(part.stop - part.start for part in region)
+            differ = self.unequal(type_name, "", Stretch(region, region, (first, first), count))
+            places = np.flatnonzero(differ)
+            if len(places):
+                found.add(len(places), first + int(places[0]))
+
+    def _blocks(self, type_name: str, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+        """Blocks in which either side may hold anything but fill, where fill is alike and has no content."""
+        grid = itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
+        leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
+        if self._fill_counts():
+            return grid
+        lengths = [(*block, *side.layout.shape[len(block) :]) for side in leading]
+        met = (side.occupied(each) for side, each in zip(leading, lengths, strict=True))
+        return each_once(merge(*((index[: len(block)] for index in indices) for indices in met)))
+
+    def _fill_counts(self) -> bool:
+        """Whether cells that neither side has given have content, or differ."""
+        for path, one in self.sides[0].items():
+            if "content" not in path.split("/"):
+                first, second = ((side.layout.fill or b"").rstrip(b"\0") for side in (one, self.sides[1][path]))
+                if first != second or (first and path.rpartition("/")[2] == "counts"):
+                    return True
+        return False
+
+    def unequal(self, type_name: str, path: str, stretch: Stretch) -> NDArray[np.bool_]:
+        """Which cells of a stretch differ."""
+        import numpy as np
+
+        declared = self.types.get(type_name)
+        inside = path + "/" if path else ""
+        if isinstance(declared, VlenType):
+            return self._sequences(declared.base, inside, stretch)
+        if isinstance(declared, CompoundType) and not is_fixed(type_name, self.types):
+            differ = np.zeros(stretch.length, np.bool_)
+            for field in declared.fields:
+                found = self.unequal(field.type, inside + escape(field.name), stretch.inner(field.shape))
+                differ |= found.reshape(stretch.length, -1).any(axis=1)
+            return differ
+        one = self.sides[0][path].read(stretch.one).reshape(-1)
+        other = self.sides[1][path].read(stretch.other).reshape(-1)
+        differ = unequal(one, other, type_name, self.types, self.tolerance)
+        if is_number(type_name) and path.rpartition("/")[2] == "content" and differ.any():
+            self.found.note(largest_distance(one[differ], other[differ]))
+        return differ
+
+    def _sequences(self, base: str, inside: str, stretch: Stretch) -> NDArray[np.bool_]:
+        """Which sequences differ. Runs of cells with equal lengths have contents that lie side by side."""
+        import numpy as np
+
+        one, other = (
+            side[inside + "counts"].read(region).reshape(-1).astype(np.int64)
+            for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)
+        )
+        starts = self._start(0, inside, stretch, one), self._start(1, inside, stretch, other)
+        begins = tuple(
+            start + np.concatenate(([0], np.cumsum(counts))) for start, counts in zip(starts, (one, other), strict=True)
+        )
+        differ: NDArray[np.bool_] = one != other
+        edges = np.flatnonzero(np.diff(np.concatenate(([True], differ, [True]))))
+        for low, high in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            total = int(begins[0][high] - begins[0][low])
+            for at in range(0, total, ELEMENTS):
+                count = min(ELEMENTS, total - at)
+                first, second = int(begins[0][low]) + at, int(begins[1][low]) + at
+                regions = (slice(first, first + count),), (slice(second, second + count),)
+                found = self.unequal(base, inside + "content", Stretch(*regions, (first, second), count))
+                hits = np.flatnonzero(found) + at + begins[0][low]
+                differ[np.searchsorted(begins[0], hits, side="right") - 1] = True
+        return differ
+
+    def _start(self, which: int, inside: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
+        """Where the content of a stretch begins. Stretches come in order; cells between two are looked at here, unless
+        they were left out because they are empty.
+        """
+        first = stretch.firsts[which]
+        cell, end = self.ends.get((which, inside), (0, 0))
+        if "content" in inside.split("/"):
+            end += self._between(which, inside, cell, first)
+        self.ends[which, inside] = (first + len(counts), end + int(counts.sum()))
+        return end
+
+    def _between(self, which: int, inside: str, cell: int, first: int) -> int:
+        """The sum of counts of ragged cells from one to another."""
+        source = self.sides[which][inside + "counts"]
+        shape = source.layout.shape
+        each = math.prod(shape[1:])
+        total = 0
+        for low in range(cell // max(1, each), first // max(1, each), CELLS):
+            high = min(low + CELLS, first // max(1, each))
+            region = (slice(low, high), *(slice(0, length) for length in shape[1:]))
+            total += int(source.read(region).sum())
+        return total
