@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.storage import CODEC_IDS
-from nczarr.data.parts import Types
+from nczarr.data.parts import Types, is_fixed
 from nczarr.data.structs import stored_size
 from nczarr.diagnostics import Report
 from nczarr.passes.checked import Checked
@@ -26,7 +26,8 @@ MESSAGE_BYTES = 65535
 """The longest message of an object's header: a type is one, and so is a fill value."""
 
 FILL_BYTES = MESSAGE_BYTES - 6
-"""The largest fill value. Variables of declared types always have one, but under `_NoFill`."""
+"""The largest fill value. Variables of declared types always have one, but under `_NoFill`; with
+strings and lists inside even there, until the file is done."""
 
 MAX_ATTRIBUTES = 65520
 """Attributes of one group or variable: 65,535, of which the library needs some for itself."""
@@ -88,7 +89,8 @@ def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Pr
             text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
             yield _Problem("rank-limit", text, variable.span, _STORE)
         size = stored_size(variable.type, checked.types)
-        if variable.type in checked.types and not storage[path].no_fill and size > FILL_BYTES:
+        filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
+        if variable.type in checked.types and filled and size > FILL_BYTES:
             text = f"the fill value of `{path}` has {size} bytes; HDF5 files take at most {FILL_BYTES}"
             helps = "`_NoFill` does without one; or use a smaller type, or write a store"
             yield _Problem("format-conflict", text, variable.span, helps)

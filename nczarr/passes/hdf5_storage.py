@@ -22,17 +22,13 @@ _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
 """What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
 
 
-def hdf5_storage(
-    wish: Storage, shape: tuple[int, ...], itemsize: int, *, fixed: bool, atomic: bool
-) -> tuple[Storage, list[str]]:
-    """The storage of a variable; `itemsize`: bytes of a value in the file; `fixed`: it holds no strings and lists;
-    `atomic`: its type is none of the dataset's own.
+def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
+    """The storage of a variable; `itemsize`: bytes of a value in the file; `atomic`: its type is none of the dataset's
+    own.
     """
     unmet = list(_unmet(wish, shape, itemsize))
     if wish.endian is not None and not atomic:
         unmet.append("the byte order of a declared type")
-    if wish.no_fill and not fixed:
-        unmet.append("_NoFill of values that are pointers")
     layout, chunks = wish.layout, wish.chunks
     if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         layout = None
@@ -43,7 +39,7 @@ def hdf5_storage(
         chunks=chunks if shape else None,
         codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
         endian=wish.endian if atomic else None,
-        no_fill=wish.no_fill and fixed,
+        no_fill=wish.no_fill,
         quantize=wish.quantize,
     )
     return (wish if made == wish else made), unmet

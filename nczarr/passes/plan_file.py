@@ -52,10 +52,9 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if NETCDF_KINDS[kind].storage:
         for path, wish in storage.items():
             variable = named.variables[path]
-            fixed = is_fixed(variable.type, named.types)
             itemsize = stored_size(variable.type, named.types)
             atomic = variable.type not in named.types
-            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, fixed=fixed, atomic=atomic)
+            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, atomic=atomic)
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
         check_limits(named, storage, report)

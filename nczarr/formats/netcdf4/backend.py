@@ -27,6 +27,7 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
     from nczarr.formats.netcdf4.moving import check_memory, chunk_writer
+    from nczarr.formats.netcdf4.unfilled import take_fills, unfilled
 
     if not (provide(lib, planned, report) and check_memory(planned, report)):
         return False
@@ -49,4 +50,5 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
             with suppress(OSError, c.CallError):  # the first failure is the one to tell
                 lib.do("nc_abort", file)
         raise
+    take_fills(lib, path, unfilled(planned))
     return True

@@ -24,6 +24,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.data.codecs import BLOSC, level_of
+from nczarr.data.parts import is_fixed
 from nczarr.data.structs import struct
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
@@ -161,7 +162,7 @@ def _define_storage(lib: Library, group: int, made: int, path: str, variable: Va
     _define_filters(lib, group, made, storage, struct(variable.type, planned.checked.types).size)
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
-    if storage.no_fill:
+    if storage.no_fill and is_fixed(variable.type, planned.checked.types):  # of others: unfilled.py
         lib.do("nc_def_var_fill", group, made, 1, None)
     if storage.quantize is not None:
         _define_quantize(lib, group, made, storage.quantize)
