@@ -147,6 +147,8 @@ class _Reader:
             )
             return EnumType.model_validate({"name": info.name, "base": base, "constants": constants})
         if info.kind == COMPOUND:
+            if not info.members:  # the library shows so one with a member that it has no type for
+                raise KeyError(info.name)
             fields = tuple(
                 Field(name=field.name, type=self.type_names[field.type], shape=field.shape)
                 for field in self.ask.fields(group, number, info.members)

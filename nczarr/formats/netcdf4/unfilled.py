@@ -1,10 +1,10 @@
 """No fill mode for strings and lists: what the netCDF library refuses to write, though it reads it.
 
 To the library a variable has no fill mode where HDF5's fill value is none that a user gave, as most other programs
-leave it. Of strings and lists it always gives one itself. HDF5 has no function that takes the fill value of a dataset away,
-so this is done in the finished, closed file: in the dataset's object header the message of the fill value is marked as
-one without a value, and the checksum of the block is made anew. Nothing moves, so nothing that refers to the dataset
-has to follow.
+leave it. Of strings and lists it always gives one itself. HDF5 has no function that takes the fill value of a dataset
+away, so this is done in the finished, closed file: in the dataset's object header the message of the fill value is
+marked as one without a value, and the checksum of the block is made anew. Nothing moves, so nothing that refers to the
+dataset has to follow.
 
 Source: HDF5 File Format Specification 3.0, IV.A.1.b (version 2 object headers), IV.A.2.f (fill value), IV.A.2.q
 (continuation). The library writes headers of this version, because it tracks the order of attributes.

@@ -51,6 +51,8 @@ HIDDEN: dict[str, Make] = {
     "array": lambda file, h5py: file.create_dataset("d", (2,), np.dtype(("f4", (3,)))),
     "text in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", "S3")]),
     "blank at the end": lambda file, h5py: file.__setitem__("d ", 1),
+    "truth in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", "?")]),
+    "truth alone in a record": lambda file, h5py: file.create_dataset("d", (2,), [("b", "?")]),
     "record in a record": lambda file, h5py: file.create_dataset("d", (2,), [("a", "i4"), ("b", [("c", "f4")])]),
 }
 
