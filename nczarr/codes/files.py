@@ -24,7 +24,8 @@ CODES = (
         WARNING,
         "An HDF5 file has a dataset, type or attribute that does not come into the tree. netCDF has no name for its "
         "type: references, bitfields, half and extended floats, records with texts in them; or the netCDF library "
-        "gives up on it: attributes of several dimensions, scales that only some dimensions have.",
+        "gives up on it: attributes of several dimensions, scales that only some dimensions have. "
+        "Or it is the layout of an empty array, whose dimension of length 0 the library takes for unlimited.",
         "",
         "Write the object with a type that netCDF has, or go on without it.",
     ),

@@ -509,7 +509,7 @@ UNLIKE = {
     "spaces": "the netCDF library does not open a file with a dataset of no dataspace",
     "odd_types": "what netCDF has no type for is left out, with a message",
     "compounds": "a compound with a member that the netCDF library does not know is left out, with a message",
-    "no_scales": "a dimension of length 0 without a scale is unlimited to the netCDF library, its array contiguous",
+    "no_scales": "a dimension of length 0 without a scale is unlimited to the library, which is said",
     "scales": "the netCDF library shows no array with an axis without a scale beside one with a scale",
     "scale_offset": "filters that HDF5 alone knows",
     "text_kinds": "ncdump 4.9.0 reads beyond the end of texts of fixed length",

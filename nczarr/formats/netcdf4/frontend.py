@@ -196,7 +196,7 @@ class _Reader:
             type=type_name,
             dimensions=tuple(self.dimensions[each][0] for each in info.dimensions),
             attributes=attributes,
-            storage=self._storage(group, number, info, type_name, dataset),
+            storage=self._storage(path, group, number, info, type_name, dataset),
         )
         shape = tuple(self.dimensions[each][1] for each in info.dimensions)
         extent = dataset.extent if dataset is not None else None
@@ -222,16 +222,17 @@ class _Reader:
         return data if c.BYTE_ORDER == "little" else data[::-1]
 
     def _storage(
-        self, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
+        self, path: str, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
     ) -> Storage:
         """Filters in the order of the file, which the library does not tell."""
         found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
         codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
         layout = LAYOUTS.get(found.layout)
         if layout != "chunked" and self.growing.intersection(info.dimensions):
-            layout = (
-                None  # other programs store what is empty in one piece, and the library takes length 0 for unlimited
-            )
+            # other programs store what is empty in one piece, and the library takes length 0 for unlimited
+            text = f"`{names.join(path, info.name)}` is {layout}, but to the netCDF library a dimension of it grows"
+            self.report.warning("unseen-object", text, helps=["it is read without a layout, and written in chunks"])
+            layout = None
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         return Storage.model_validate(
             {

@@ -136,9 +136,11 @@ def test_what_the_library_does_not_open_is_named(make: Make, tmp_path: Path, pee
 
 def test_an_empty_dataset_in_one_piece(read: Read) -> None:
     checked, found = read(lambda file, h5py: file.create_dataset("d", (0,), "f4"))
-    assert found == []
+    text = "`/d` is contiguous, but to the netCDF library a dimension of it grows"
+    assert found == [("unseen-object", text)]
     assert checked is not None
     assert checked.shapes["/d"] == (0,)
+    assert checked.variables["/d"].storage.layout is None
 
 
 def test_links_that_meet_again_are_no_cycles(read: Read) -> None:
