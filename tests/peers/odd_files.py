@@ -430,6 +430,8 @@ def unfilled_texts(path: Path) -> None:
         partly[2] = "some"
         partly.dims[0].attach_scale(file["station"])
         partly.attrs.update({f"a_{number}": number for number in range(7)})
+        empty = file.create_dataset("empty", data=["", "", ""], dtype=text, chunks=(1,))
+        empty.dims[0].attach_scale(file["station"])
         growing = file.create_dataset("growing", (4,), text, chunks=(2,), maxshape=(None,), compression="gzip")
         growing[:] = "word"
         growing.make_scale("growing")

@@ -102,6 +102,8 @@ class _Writer:
         HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
         """
         fill = fill_of(source)
+        if self.variable.storage.no_fill and self.type == "string":  # not written it is NIL in the end
+            return fill is None
         if self.variable.storage.no_fill:
             return fill is None or not isinstance(source, ChunkedArray | Unwritten)
         shown = own_fill(self.path, self.checked) or library_fill(self.variable, self.types)
