@@ -1,6 +1,7 @@
 """Row D1: open a consolidated store of 2,000 variables to a typed AST, against libnetcdf and xarray.
 
-The store is NCZarr with consolidated metadata, which all three open. Whole processes: each opens the store and writes
+Two stores with consolidated metadata, which all three open: NCZarr whose variables share two dimensions, and pure
+Zarr v2 whose variables have two dimensions of their own each. Whole processes: each opens the store and writes
 what it found, every variable with its type, shape, dimensions and attributes, as JSON. xarray opens as it does by
 itself, but leaves the types of values as they are; libnetcdf is asked through netCDF4-python.
 """
@@ -16,11 +17,12 @@ from pathlib import Path
 from harness import ROOT, Side, main, measure, need
 
 GOALS = {"libnetcdf": 0.35, "xarray": 0.2}
-STORE = "many.zarr"
+STORES = {"shared dimensions": ("nczarr", "shared.zarr"), "own dimensions": ("zarr2", "own.zarr")}
+"""The format and the name of each store."""
 
 
-def dataset(count: int):
-    """`count` variables along two dimensions, each with five attributes."""
+def dataset(count: int, *, own: bool = False):
+    """`count` variables along two dimensions, which all share or each has of its own; each with five attributes."""
     from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 
     rng = random.Random(1)
@@ -38,19 +40,22 @@ def dataset(count: int):
         return Variable(
             name=f"v{number:05}",
             type=types[number % len(types)],
-            dimensions=("/time", "/x"),
+            dimensions=(f"/a{number}", f"/b{number}") if own else ("/time", "/x"),
             attributes=attributes,
             storage=storage,
         )
 
-    dimensions = (Dimension(name="time", size=10), Dimension(name="x", size=20))
+    pairs = [(f"a{number}", f"b{number}") for number in range(count)] if own else [("time", "x")]
+    dimensions = tuple(
+        Dimension(name=name, size=size) for pair in pairs for name, size in zip(pair, (10, 20), strict=True)
+    )
     variables = tuple(variable(number) for number in range(count))
     title = Attribute(name="title", value=Constant.text(b"many"))
     return Dataset(name="many", dimensions=dimensions, variables=variables, attributes=(title,))
 
 
-def make(path: Path, count: int) -> None:
-    """Write the store."""
+def make(path: Path, count: int, form_name: str) -> None:
+    """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
     from nczarr.diagnostics import Report
     from nczarr.link import store
@@ -59,8 +64,8 @@ def make(path: Path, count: int) -> None:
     from nczarr.passes.checked import Unchecked
     from nczarr.registry import named
 
-    checked = check(Unchecked(dataset(count)), Report())
-    form = named("nczarr")
+    checked = check(Unchecked(dataset(count, own=form_name == "zarr2")), Report())
+    form = named(form_name)
     assert checked is not None
     assert form is not None
     assert store(checked, str(path), form, Report(), Options(consolidated=True))
@@ -91,9 +96,10 @@ import netCDF4
 import numpy as np
 def value(given):
     return given if isinstance(given, str) else np.atleast_1d(given).tolist()
-with netCDF4.Dataset(f"file://{sys.argv[1]}#mode=nczarr,file") as file:
+mode = "zarr" if sys.argv[1].endswith("own.zarr") else "nczarr"
+with netCDF4.Dataset(f"file://{sys.argv[1]}#mode={mode},file") as file:
     json.dump({name: [str(each.dtype), list(each.shape), list(each.dimensions),
-                      {item: value(each.getncattr(item)) for item in each.ncattrs()}]
+                      {item: value(each.getncattr(item)) for item in each.ncattrs() if item != "_FillValue"}]
                for name, each in file.variables.items()}, open(sys.argv[2], "w"))
 """
 XARRAY = """
@@ -128,18 +134,24 @@ def _rounded(found):
 def row(folder: Path, quick: bool) -> bool:
     """Open many variables."""
     need("netCDF4", "xarray", "zarr")
-    store = folder / STORE
-    make(store, 200 if quick else 2000)
     scripts = {"ours": OURS, "libnetcdf": LIBNETCDF, "xarray": XARRAY}
-    sides = {}
     for name, text in scripts.items():
         (folder / f"open_{name}.py").write_text(text)
-        output = f"{name}.json"
-        sides[name] = Side([sys.executable, "-W", "ignore", f"open_{name}.py", str(store), output], [output])
-    met = [
-        measure(f"D1 {peer}", goal, sides[peer], sides["ours"], folder, lambda peer=peer: compare(folder, peer))
-        for peer, goal in GOALS.items()
-    ]
+    met = []
+    for what, (form_name, store_name) in STORES.items():
+        store = folder / store_name
+        make(store, 200 if quick else 2000, form_name)
+        sides = {
+            name: Side(
+                [sys.executable, "-W", "ignore", f"open_{name}.py", str(store), f"{name}.json"], [f"{name}.json"]
+            )
+            for name in scripts
+        }
+        for peer, goal in GOALS.items():
+            title = f"D1, {what}: {peer}"
+            met.append(
+                measure(title, goal, sides[peer], sides["ours"], folder, lambda peer=peer: compare(folder, peer))
+            )
     return all(met)
 
 
