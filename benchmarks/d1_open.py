@@ -78,17 +78,18 @@ from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.stores.opening import open_path
 report = Report()
-found = pipeline.read(open_path(sys.argv[1]), report, Options())
-assert found is not None and not report.sorted(), report.sorted()
+dataset = pipeline.read(open_path(sys.argv[1]), report, Options())
+assert dataset is not None and not report.sorted(), report.sorted()
 def value(constant):
     if constant.type == "char":
         return constant.data.decode()
     return list(constant.as_numbers())
 names = {"byte": "int8", "short": "int16", "int": "int32", "uint": "uint32", "float": "float32", "double": "float64"}
-json.dump({each.name: [names.get(each.type, each.type), list(found.shapes[path]),
-                       [name.rpartition("/")[2] for name in each.dimensions],
-                       {item.name: value(item.value) for item in each.attributes}]
-           for path, each in found.variables.items()}, open(sys.argv[2], "w"))
+found = {each.name: [names.get(each.type, each.type), list(dataset.shapes[path]),
+               [name.rpartition("/")[2] for name in each.dimensions],
+               {item.name: value(item.value) for item in each.attributes}]
+         for path, each in dataset.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 LIBNETCDF = """
 import json, sys
@@ -98,9 +99,10 @@ def value(given):
     return given if isinstance(given, str) else np.atleast_1d(given).tolist()
 mode = "zarr" if sys.argv[1].endswith("own.zarr") else "nczarr"
 with netCDF4.Dataset(f"file://{sys.argv[1]}#mode={mode},file") as file:
-    json.dump({name: [str(each.dtype), list(each.shape), list(each.dimensions),
-                      {item: value(each.getncattr(item)) for item in each.ncattrs() if item != "_FillValue"}]
-               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+    found = {name: [str(each.dtype), list(each.shape), list(each.dimensions),
+              {item: value(each.getncattr(item)) for item in each.ncattrs() if item != "_FillValue"}]
+             for name, each in file.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 XARRAY = """
 import json, sys
@@ -109,9 +111,10 @@ import xarray
 def value(given):
     return given if isinstance(given, str) else np.atleast_1d(given).tolist()
 with xarray.open_zarr(sys.argv[1], mask_and_scale=False) as file:
-    json.dump({name: [str(each.dtype), list(each.shape), list(each.dims),
-                      {item: value(given) for item, given in each.attrs.items() if item != "_FillValue"}]
-               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+    found = {name: [str(each.dtype), list(each.shape), list(each.dims),
+              {item: value(given) for item, given in each.attrs.items() if item != "_FillValue"}]
+             for name, each in file.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 
 
