@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, Options
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
 from nczarr.source import Source
 
 if TYPE_CHECKING:
@@ -224,11 +224,13 @@ def write(
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
     max_size: int = DEFAULT_MAX_SIZE,
+    memory: int = DEFAULT_MEMORY,
+    workers: int | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `max_size`: bytes that a netCDF file may declare.
+    `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
@@ -245,7 +247,7 @@ def write(
         overwrite=overwrite,
         allow_loss=allow_loss,
         max_size=max_size,
-    )
+    )._replace(memory=memory, workers=workers)
     target = os.fspath(path)
     form = pipeline.target(target, format, report)
     if form is not None:

@@ -59,7 +59,12 @@ def build(
         return None
     with beside(path) as unfinished:
         place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
-        done: bool = registry.load(form.build)(planned, place, report, counts)
+        try:
+            done: bool = registry.load(form.build)(planned, place, report, counts)
+        except OSError as error:
+            if error.filename is None:  # libraries say why, not where
+                error.filename = path
+            raise
         if done and inspect is not None:
             inspect(planned, place)
         if not done or report.errors:
