@@ -1,6 +1,7 @@
 """Row D1: open a consolidated store of 2,000 variables to a typed AST, against libnetcdf and xarray.
 
-The store is NCZarr with consolidated metadata, which all three open. Whole processes: each opens the store and writes
+Two stores with consolidated metadata, which all three open: NCZarr whose variables share two dimensions, and pure
+Zarr v2 whose variables have two dimensions of their own each. Whole processes: each opens the store and writes
 what it found, every variable with its type, shape, dimensions and attributes, as JSON. xarray opens as it does by
 itself, but leaves the types of values as they are; libnetcdf is asked through netCDF4-python.
 """
@@ -16,11 +17,12 @@ from pathlib import Path
 from harness import ROOT, Side, main, measure, need
 
 GOALS = {"libnetcdf": 0.35, "xarray": 0.2}
-STORE = "many.zarr"
+STORES = {"shared dimensions": ("nczarr", "shared.zarr"), "own dimensions": ("zarr2", "own.zarr")}
+"""The format and the name of each store."""
 
 
-def dataset(count: int):
-    """`count` variables along two dimensions, each with five attributes."""
+def dataset(count: int, *, own: bool = False):
+    """`count` variables along two dimensions, which all share or each has of its own; each with five attributes."""
     from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 
     rng = random.Random(1)
@@ -38,19 +40,22 @@ def dataset(count: int):
         return Variable(
             name=f"v{number:05}",
             type=types[number % len(types)],
-            dimensions=("/time", "/x"),
+            dimensions=(f"/a{number}", f"/b{number}") if own else ("/time", "/x"),
             attributes=attributes,
             storage=storage,
         )
 
-    dimensions = (Dimension(name="time", size=10), Dimension(name="x", size=20))
+    pairs = [(f"a{number}", f"b{number}") for number in range(count)] if own else [("time", "x")]
+    dimensions = tuple(
+        Dimension(name=name, size=size) for pair in pairs for name, size in zip(pair, (10, 20), strict=True)
+    )
     variables = tuple(variable(number) for number in range(count))
     title = Attribute(name="title", value=Constant.text(b"many"))
     return Dataset(name="many", dimensions=dimensions, variables=variables, attributes=(title,))
 
 
-def make(path: Path, count: int) -> None:
-    """Write the store."""
+def make(path: Path, count: int, form_name: str) -> None:
+    """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
     from nczarr.diagnostics import Report
     from nczarr.link import store
@@ -59,8 +64,8 @@ def make(path: Path, count: int) -> None:
     from nczarr.passes.checked import Unchecked
     from nczarr.registry import named
 
-    checked = check(Unchecked(dataset(count)), Report())
-    form = named("nczarr")
+    checked = check(Unchecked(dataset(count, own=form_name == "zarr2")), Report())
+    form = named(form_name)
     assert checked is not None
     assert form is not None
     assert store(checked, str(path), form, Report(), Options(consolidated=True))
@@ -73,17 +78,18 @@ from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.stores.opening import open_path
 report = Report()
-found = pipeline.read(open_path(sys.argv[1]), report, Options())
-assert found is not None and not report.sorted(), report.sorted()
+dataset = pipeline.read(open_path(sys.argv[1]), report, Options())
+assert dataset is not None and not report.sorted(), report.sorted()
 def value(constant):
     if constant.type == "char":
         return constant.data.decode()
     return list(constant.as_numbers())
 names = {"byte": "int8", "short": "int16", "int": "int32", "uint": "uint32", "float": "float32", "double": "float64"}
-json.dump({each.name: [names.get(each.type, each.type), list(found.shapes[path]),
-                       [name.rpartition("/")[2] for name in each.dimensions],
-                       {item.name: value(item.value) for item in each.attributes}]
-           for path, each in found.variables.items()}, open(sys.argv[2], "w"))
+found = {each.name: [names.get(each.type, each.type), list(dataset.shapes[path]),
+               [name.rpartition("/")[2] for name in each.dimensions],
+               {item.name: value(item.value) for item in each.attributes}]
+         for path, each in dataset.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 LIBNETCDF = """
 import json, sys
@@ -91,10 +97,12 @@ import netCDF4
 import numpy as np
 def value(given):
     return given if isinstance(given, str) else np.atleast_1d(given).tolist()
-with netCDF4.Dataset(f"file://{sys.argv[1]}#mode=nczarr,file") as file:
-    json.dump({name: [str(each.dtype), list(each.shape), list(each.dimensions),
-                      {item: value(each.getncattr(item)) for item in each.ncattrs()}]
-               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+mode = "zarr" if sys.argv[1].endswith("own.zarr") else "nczarr"
+with netCDF4.Dataset(f"file://{sys.argv[1]}#mode={mode},file") as file:
+    found = {name: [str(each.dtype), list(each.shape), list(each.dimensions),
+              {item: value(each.getncattr(item)) for item in each.ncattrs() if item != "_FillValue"}]
+             for name, each in file.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 XARRAY = """
 import json, sys
@@ -103,9 +111,10 @@ import xarray
 def value(given):
     return given if isinstance(given, str) else np.atleast_1d(given).tolist()
 with xarray.open_zarr(sys.argv[1], mask_and_scale=False) as file:
-    json.dump({name: [str(each.dtype), list(each.shape), list(each.dims),
-                      {item: value(given) for item, given in each.attrs.items() if item != "_FillValue"}]
-               for name, each in file.variables.items()}, open(sys.argv[2], "w"))
+    found = {name: [str(each.dtype), list(each.shape), list(each.dims),
+              {item: value(given) for item, given in each.attrs.items() if item != "_FillValue"}]
+             for name, each in file.variables.items()}
+open(sys.argv[2], "w").write(json.dumps(found))
 """
 
 
@@ -128,18 +137,24 @@ def _rounded(found):
 def row(folder: Path, quick: bool) -> bool:
     """Open many variables."""
     need("netCDF4", "xarray", "zarr")
-    store = folder / STORE
-    make(store, 200 if quick else 2000)
     scripts = {"ours": OURS, "libnetcdf": LIBNETCDF, "xarray": XARRAY}
-    sides = {}
     for name, text in scripts.items():
         (folder / f"open_{name}.py").write_text(text)
-        output = f"{name}.json"
-        sides[name] = Side([sys.executable, "-W", "ignore", f"open_{name}.py", str(store), output], [output])
-    met = [
-        measure(f"D1 {peer}", goal, sides[peer], sides["ours"], folder, lambda peer=peer: compare(folder, peer))
-        for peer, goal in GOALS.items()
-    ]
+    met = []
+    for what, (form_name, store_name) in STORES.items():
+        store = folder / store_name
+        make(store, 200 if quick else 2000, form_name)
+        sides = {
+            name: Side(
+                [sys.executable, "-W", "ignore", f"open_{name}.py", str(store), f"{name}.json"], [f"{name}.json"]
+            )
+            for name in scripts
+        }
+        for peer, goal in GOALS.items():
+            title = f"D1, {what}: {peer}"
+            met.append(
+                measure(title, goal, sides[peer], sides["ours"], folder, lambda peer=peer: compare(folder, peer))
+            )
     return all(met)
 
 

@@ -40,7 +40,7 @@ def read(
             helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
         )
         return None
-    with building():
+    with building(lasting=not isinstance(source, Source)):
         unchecked = registry.load(form.read)(source, report, options)
         if unchecked is None:
             return None

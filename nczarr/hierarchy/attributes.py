@@ -30,11 +30,22 @@ _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
 _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
+_REALS, _INTEGERS = {float, Real}, {int}
+_SHORT = 64
+"""Attributes of so many bytes are kept for a while: those of a store repeat."""
 _TYPES = {known[1:]: name for name, known in NUMPY.items()}
 
 
 def untyped(value: Any) -> Constant:
     """The constant of a JSON value that nothing says the type of."""
+    if type(value) is str:
+        return chars(encoded(value))
+    values = value if type(value) is list else [value]
+    kinds = set(map(type, values))
+    if kinds and kinds <= _REALS:
+        return packed("double", values)
+    if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
+        return packed("int", values)
     found = guessed(value)
     if found is not None:
         return found
@@ -43,12 +54,31 @@ def untyped(value: Any) -> Constant:
     return Constant.text(encoded(spelled(value)))
 
 
+def chars(data: bytes) -> Constant:
+    """Char data; short ones that repeat are one object."""
+    return Constant.text(data) if len(data) > _SHORT else _constant("char", len(data), data)
+
+
+def packed(type_name: str, values: list[Any]) -> Constant:
+    """Numbers of a type; short ones that repeat are one object. Raises struct.error, OverflowError."""
+    data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
+    if len(data) > _SHORT:
+        return Constant(type=type_name, count=len(values), data=data)
+    return _constant(type_name, len(values), data)
+
+
+@functools.lru_cache(maxsize=1024)
+def _constant(type_name: str, count: int, data: bytes) -> Constant:
+    """A constant by its bytes, which tell -0.0 from 0.0."""
+    return Constant(type=type_name, count=count, data=data)
+
+
 def typed(dtype: Any, value: Any) -> Constant | None:
     """The constant of a JSON value of a type from the map of types; None if the two do not suit each other."""
     if not isinstance(dtype, str):
         return None
     if dtype in (">S1", "<U1"):
-        return Constant.text(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
+        return chars(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
     values = value if isinstance(value, list) else [value]
     if _TEXT_TYPE.fullmatch(dtype):
         return Constant.strings([encoded(spelled(each)) for each in values])
@@ -80,7 +110,7 @@ def numbers(type_name: str, values: list[Any]) -> Constant | None:
         else:
             found.append(int(item))
     try:
-        return Constant.numbers(type_name, found)
+        return packed(type_name, found)
     except (struct.error, OverflowError):
         return None
 

@@ -35,6 +35,18 @@ def made_storage(
     return Storage(layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize)
 
 
+@functools.lru_cache(maxsize=256)
+def _plain_type(dtype: str) -> str | None:
+    if dtype[1] == "V":
+        return None
+    if dtype[1] in "SO":
+        return "char" if dtype[1:] == "S1" else "string"
+    little = dtype.replace(">", "<")
+    return next(
+        name for name, known in NUMPY.items() if known == little or (known[0] == "|" and known[1:] == little[1:])
+    )
+
+
 class Described(NamedTuple):
     """One array, of its documents alone.
 
@@ -59,14 +71,7 @@ class Described(NamedTuple):
     def plain_type(self) -> str | None:
         """The atomic type that the dtype says: char for one byte of text; None for raw bytes and records."""
         dtype = self.encoding.dtype
-        if not isinstance(dtype, str) or dtype[1] == "V":
-            return None
-        if dtype[1] in "SO":
-            return "char" if dtype[1:] == "S1" else "string"
-        little = dtype.replace(">", "<")
-        return next(
-            name for name, known in NUMPY.items() if known == little or (known[0] == "|" and known[1:] == little[1:])
-        )
+        return _plain_type(dtype) if isinstance(dtype, str) else None
 
     @property
     def storage(self) -> Storage:

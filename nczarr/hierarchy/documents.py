@@ -30,6 +30,8 @@ class Documents:
         self._known: dict[str, Json | None] = {}
         self._present: set[str] = set()
         self._spans: dict[str, Span] = {}
+        self.said = 0
+        """How many findings there were so far."""
 
     def get(self, key: str) -> Json | None:
         """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
@@ -94,6 +96,7 @@ class Documents:
         self._add(code, Severity.WARNING, message, key, pointer, ())
 
     def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:
+        self.said += 1
         place = Label(self.span(key), key=key, pointer=pointer)
         self._report.add(Diagnostic(code, severity, message, place, helps=helps))
 

@@ -6,6 +6,7 @@ Accepted with a remark: bytes behind the document, a comma before a closing brac
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from typing import Any, NamedTuple
@@ -51,11 +52,25 @@ class Parsed(NamedTuple):
 _DECODER = json.JSONDecoder(parse_float=Real.of, strict=False)
 
 
+_SHORT = 1024
+"""Documents of so many bytes are kept for a while: the arrays of a store often have the same one."""
+
+
 def parse(data: bytes) -> Parsed:
     """The JSON value of a document. Raises NotJsonError, whose text says what is wrong.
 
-    Bytes that are no UTF-8 stand as surrogates; escapes of lone surrogates become U+FFFD.
+    Bytes that are no UTF-8 stand as surrogates; escapes of lone surrogates become U+FFFD. Equal documents may share one
+    value, which nobody changes.
     """
+    return _parsed(data) if len(data) > _SHORT else _known(data)
+
+
+@functools.lru_cache(maxsize=256)
+def _known(data: bytes) -> Parsed:
+    return _parsed(data)
+
+
+def _parsed(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     if "\\u" in text:
         text = _ESCAPE.sub(lambda match: "\\ufffd" if match[2] else match[0], text)

@@ -25,6 +25,9 @@ from nczarr.hierarchy.plain import with_fill
 from nczarr.hierarchy.types import Inventor, holds
 from nczarr.passes.kept import settled
 
+SILENT = ArrayExtension()
+"""The extension of a variable of which it says nothing."""
+
 
 class Frame(NamedTuple):
     """What variables may use, by FQN: types, dimensions, and those that only stand for sizes."""
@@ -67,7 +70,9 @@ class Variables:
         type_name = self._type(extension, name, described, inventor, key)
         if type_name is None:
             return None
-        types = {**self.frame.types, **{names.join(path, each): made for each, made in inventor.made.items()}}
+        types = self.frame.types
+        if inventor.made:
+            types = {**types, **{names.join(path, each): made for each, made in inventor.made.items()}}
         references = self._references(extension, plain, described, path, key)
         shape = tuple(ref if isinstance(ref, int) else self.frame.dimensions[ref].size for ref in references)
         attributes = self._attributes(described.attributes, described.prefix, type_name)
@@ -226,6 +231,8 @@ class Variables:
 
     def _extension(self, given: Any, key: str) -> ArrayExtension:
         """The extension of a variable, as far as its members are what they must be."""
+        if given == {}:
+            return SILENT
         try:
             found = ArrayExtension.from_json(given)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -264,6 +271,8 @@ class Variables:
         plainly = settled(
             said, tuple(each.size for each in dimensions), type_name, tuple(each.unlimited for each in dimensions)
         )
+        if extension is SILENT:
+            return plainly
         made: Storage | None = None
         with suppress(ValidationError):
             made = made_storage(

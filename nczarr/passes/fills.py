@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from typing import assert_never
@@ -24,6 +25,17 @@ DEFAULT: dict[str, int | float] = {
 """Default fill values of the numeric types (NC_FILL_*); char is NUL, string is empty."""
 
 
+def _packed(type_name: TypeName) -> bytes:
+    """The default fill value of a numeric type. Raises KeyError for any other."""
+    return struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
+
+
+@functools.cache
+def _number(type_name: TypeName) -> Constant:
+    """One default fill value of a numeric type: all variables of the type share it."""
+    return Constant(type=type_name, count=1, data=_packed(type_name))
+
+
 def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
     """`count` default fill values of a type; None if it has none (an enum without a constant of value 0).
 
@@ -36,9 +48,10 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
             return Constant.strings([b""] * count)
         case None if type_name == "char":
             return Constant.text(b"\0" * count)
+        case None if count == 1:
+            return _number(type_name)
         case None:
-            one = struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
-            return Constant(type=type_name, count=count, data=one * count)
+            return Constant(type=type_name, count=count, data=_packed(type_name) * count)
         case OpaqueType():
             return Constant(type=type_name, count=count, data=bytes(declared.size * count))
         case EnumType():

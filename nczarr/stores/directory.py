@@ -27,6 +27,8 @@ def _whole(file: int) -> bytes:
     """The bytes of an open file. Raises OSError."""
     size = os.fstat(file).st_size
     data = os.read(file, size + 1)
+    if len(data) == size > 0:  # a regular file gives less than asked for only at its end
+        return data
     while more := os.read(file, max(1, size - len(data) + 1)):
         data += more
     return data

@@ -32,6 +32,8 @@ class Version2:
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
         self.documents = documents
         self._netcdf = netcdf
+        self._described: dict[int, Described] = {}
+        """What a document says, by its identity: equal ones are mostly the same object, and `documents` keeps them."""
         if not (documents.has(".zgroup") or documents.has(".zarray")):
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")
@@ -81,6 +83,19 @@ class Version2:
         document = self.documents.get(key)
         if document is None:
             return None
+        found, before = self._described.get(id(document)), self.documents.said
+        if found is None:
+            found = self._array(document, key)
+            if found is None:
+                return None
+            if self.documents.said == before:  # else the next one has the same to say
+                self._described[id(document)] = found
+        attributes = self.attributes(prefix)
+        axes = _axes(attributes.get("_ARRAY_DIMENSIONS"))
+        return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes)
+
+    def _array(self, document: Json, key: str) -> Described | None:
+        """What the document says by itself."""
         if document.get("zarr_format", 2) != 2:
             self._bad("the document is not of Zarr format 2", key, "zarr_format")
             return None
@@ -104,18 +119,17 @@ class Version2:
             return None
         separator = "/" if document.get("dimension_separator") == "/" else "."
         permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
-        attributes = self.attributes(prefix)
         return Described(
             key,
-            prefix,
+            "",
             shape,
             chunks,
             Encoding(dtype, tuple(configs), permutation, separator),
             self._fill(dtype, document.get("fill_value"), key),
             chain(configs),
             None,
-            attributes,
-            _axes(attributes.get("_ARRAY_DIMENSIONS")),
+            {},
+            None,
         )
 
     def _bad(self, message: str, key: str, *steps: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -237,3 +238,55 @@ def test_dump_says_what_it_leaves_out(shared: Path) -> None:
     assert ran.err.count("warning[unreadable-array]") == 6
     ran = run_command("check", str(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store"))
     assert (ran.status, ran.err.count("error[unreadable-array]")) == (1, 6)
+
+
+def plain_store(arrays: Mapping[str, Mapping[str, Any]], **document: Any) -> dict[str, bytes]:
+    """A pure Zarr v2 store whose arrays have one `.zarray`, and these attributes."""
+    shared = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<f4", "compressor": None, "filters": None,
+              "order": "C", "fill_value": None, **document}  # fmt: skip
+    found = {".zgroup": b'{"zarr_format": 2}'}
+    for name, attributes in arrays.items():
+        found[f"{name}/.zarray"] = json.dumps(shared).encode()
+        found[f"{name}/.zattrs"] = json.dumps({"_ARRAY_DIMENSIONS": ["x"], **attributes}).encode()
+    return found
+
+
+def test_arrays_with_equal_documents_have_a_warning_each() -> None:
+    _, said = opened(MemoryStore(plain_store({"a": {}, "b": {}}, fill_value="none")))
+    assert [(each.code, each.primary.key) for each in said if each.primary is not None] == [
+        ("stale-extension", "a/.zarray"),
+        ("stale-extension", "b/.zarray"),
+    ]
+
+
+def test_equal_documents_do_not_share_attributes() -> None:
+    seen, _ = opened(MemoryStore(plain_store({"a": {"v": 0.0}, "b": {"v": -0.0}, "c": {"v": 0}, "d": {"v": [True]}})))
+    values = [variable.attributes[0].value for variable in seen.variables.values()]
+    assert [each.type for each in values] == ["double", "double", "int", "ubyte"]
+    assert [math.copysign(1, each.as_numbers()[0]) for each in values[:2]] == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name"),
+    [
+        (2**31 - 1, "int"),
+        (2**31, "uint"),
+        (-(2**31), "int"),
+        (-(2**31) - 1, "int64"),
+        ([1, 2.5], "double"),
+        ([], "char"),
+    ],
+)
+def test_untyped_numbers_take_the_first_type_that_holds_them(value: Any, type_name: str) -> None:
+    seen, _ = opened(MemoryStore(plain_store({"a": {"v": value}})))
+    assert seen.variables["/a"].attributes[0].value.type == type_name
+
+
+def test_stale_consolidated_metadata_hides_nothing() -> None:
+    found = plain_store({"a": {"units": "K"}, "b": {}})
+    old = plain_store({"a": {"units": "m"}})
+    metadata = {key: json.loads(value) for key, value in old.items()}
+    found[".zmetadata"] = json.dumps({"zarr_consolidated_format": 1, "metadata": metadata}).encode()
+    seen, _ = opened(MemoryStore(found))
+    assert list(seen.variables) == ["/a", "/b"]
+    assert seen.variables["/a"].attributes[0].value == Constant.text(b"K")

@@ -1,0 +1,38 @@
+"""Trees are built without the cyclic collector, which is left as it was found."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from nczarr.ast.walk import building
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_the_collector_runs_again_afterwards(lasting: bool) -> None:
+    with building(lasting=lasting):
+        assert not gc.isenabled()
+        with building(lasting=lasting):
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_what_lasts_counts_as_old() -> None:
+    with building(lasting=True):
+        made = [[number] for number in range(1000)]
+    old = {id(each) for each in gc.get_objects(generation=2)}
+    assert all(id(each) in old for each in made)
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_the_program_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with building(lasting=True):
+            pass
+        assert gc.get_freeze_count() >= frozen > 0
+    finally:
+        gc.unfreeze()
