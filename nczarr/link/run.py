@@ -150,6 +150,8 @@ def _by_keys(array: Array, indices: Iterator[Index], store: Store) -> Iterator[T
             else:
                 yield Task(partial(_make_and_put, array, batch, store), need, here)
         return
+    if array.route == "copy":  # where the chunks of a shard lie is soon found; one thread moves them in any case
+        here, count = True, MOST
     for index in indices:
         chunks = chunks_of_shard(array, index)
         while some := list(islice(chunks, count)):

@@ -10,7 +10,7 @@ import errno
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from threading import Lock
+from threading import Lock, local
 
 from nczarr.stores.base import Range
 
@@ -19,6 +19,15 @@ OPEN_FILES = 32
 
 PIECE = 8 << 20
 """Bytes that are held at once where the kernel cannot move them."""
+
+BLOCK = 4096
+"""Bytes that a file system keeps together."""
+
+BUFFER = 1 << 18
+"""Bytes of the buffer that a thread moves ranges through."""
+
+_own = local()
+"""What each thread has of its own."""
 
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
 """What `copy_file_range` says where it does not work between two files."""
@@ -97,10 +106,31 @@ def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
 
 
 def move(place: Range, target: int) -> None:
-    """Append a range to the open file `target`. Raises OSError."""
-    if place.length and not _moved_by_kernel(place, target):
-        for data in pieces(place):
-            write(target, data)
+    """Append a range to the open file `target`. Raises OSError.
+
+    Whole blocks are the kernel's, which may not even copy them; ranges across blocks it moves page by page, which takes
+    half as long again as through a buffer that stays in the processor's cache.
+    """
+    if place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
+        _moved_by_buffer(place, target)
+
+
+def _begins_blocks(place: Range, target: int) -> bool:
+    return place.offset % BLOCK == 0 and os.lseek(target, 0, os.SEEK_CUR) % BLOCK == 0
+
+
+def _moved_by_buffer(place: Range, target: int) -> None:
+    opened = _files.get(place.path)
+    if not hasattr(_own, "buffer"):
+        _own.buffer = memoryview(bytearray(BUFFER))
+    buffer: memoryview = _own.buffer
+    at, end = place.offset, place.offset + place.length
+    while at < end:
+        count = os.preadv(opened.number, [buffer[: min(BUFFER, end - at)]], at)
+        if not count:
+            raise _cut(place)
+        write(target, buffer[:count])
+        at += count
 
 
 def _moved_by_kernel(place: Range, target: int) -> bool:
