@@ -112,7 +112,8 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     atomic, declared = ATOMIC.get(value.type), checked.types.get(value.type)
     number = isinstance(declared, EnumType) or (atomic is not None and (atomic.is_integer or atomic.is_float))
     where = f"attribute `_FillValue` of `{fqn}`"
-    if number or (not needed and (plain(value).exact or value.data == b"\0")):  # an empty text means NUL there
+    empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
+    if number or (not needed and (plain(value).exact or empty)):
         alone = not needed and not is_finite(value)
     elif value == default_fill(value.type, checked.types):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)

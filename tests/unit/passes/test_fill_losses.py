@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import run_command
@@ -32,3 +34,12 @@ def test_own_fill_values(variable: str, fill: str, losers: set[str], code: str, 
     assert ran.status == int(form in losers), ran.err
     assert (f"error[{code}]" in ran.err) == (form in losers)
     assert "internal-error" not in ran.err
+
+
+def test_a_fill_value_of_zeros_in_a_record_is_not_lost_in_silence(tmp_path: Path) -> None:
+    """A record of one byte, zero: the bytes are those of an empty text, which a fill value alone can tell."""
+    text = b"netcdf t {\ntypes: compound a { byte b ; } ;\nvariables: a v ;\n a v:_FillValue = {0} ;\n}\n"
+    done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), "--to", "zarr2", stdin=text)
+    assert done.status == 1
+    assert "lost-attribute" in done.err
+    assert not (tmp_path / "t.zarr").exists()
