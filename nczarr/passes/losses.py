@@ -104,7 +104,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     """What a pure store loses of a `_FillValue` of the variable's own type: the array's fill value holds most of them.
 
     Where it alone does, because plain JSON or xarray takes no such attribute, a reader finds it before all others, and
-    takes zeros, empty texts and the default of the type for nothing said.
+    takes zeros, empty texts and the default of the type for nothing said; of raw bytes that is zeros.
     """
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
@@ -115,7 +115,9 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
     if number or (not needed and (plain(value).exact or empty)):
         alone = not needed and not is_finite(value)
-    elif value == default_fill(value.type, checked.types):
+    elif value == default_fill(value.type, checked.types) and not (
+        arrays and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
+    ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
