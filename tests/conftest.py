@@ -123,3 +123,25 @@ def nczarr_command() -> Callable[..., Ran]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`NCZARR_PROOF_PART=1/10`: of each slow test with many cases that part alone, and at least one case.
+
+    Tests with one case are there in every part; those that make their own cases take their part of them themselves.
+    """
+    part, parts = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
+    if parts == 1:
+        return
+    counts: dict[str, int] = {}
+    left: list[pytest.Item] = []
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            continue
+        name = item.nodeid.partition("[")[0]
+        place = counts[name] = counts.get(name, -1) + 1
+        if place and place % parts != part - 1:
+            left.append(item)
+    config.hook.pytest_deselected(items=left)
+    gone = set(map(id, left))
+    items[:] = [item for item in items if id(item) not in gone]
