@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from threading import Condition
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,13 +38,35 @@ class Crew:
         self.workers = workers or min(8, os.cpu_count() or 1)
         self._memory = memory
         self._executor: ThreadPoolExecutor | None = None
+        self._idle = Condition()
+        self._active = 0
+        self._stopped = False
 
     def __enter__(self) -> Crew:
         return self
 
     def __exit__(self, *failure: object) -> None:
+        """Wait for every thread. The executor does not know of one that it was starting when it was interrupted."""
+        with self._idle:
+            self._stopped = True
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
+        with self._idle:
+            while self._active:
+                self._idle.wait()
+
+    def _run(self, work: Callable[[], Any]) -> Any:
+        """Do a piece of work, unless the crew has stopped."""
+        with self._idle:
+            if self._stopped:
+                return None
+            self._active += 1
+        try:
+            return work()
+        finally:
+            with self._idle:
+                self._active -= 1
+                self._idle.notify_all()
 
     def results(self, tasks: Iterable[Task]) -> Iterator[Any]:
         """What the tasks give, in their order. A result counts as memory until the next one is asked for."""
@@ -72,4 +95,4 @@ class Crew:
             from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
 
             self._executor = ThreadPoolExecutor(self.workers)
-        return self._executor.submit(task.work)
+        return self._executor.submit(self._run, task.work)
