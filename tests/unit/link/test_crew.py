@@ -26,11 +26,15 @@ def test_nobody_works_any_more_after_an_interrupt() -> None:
         time.sleep(0.1)
         ended.append(True)
 
+    def interrupted(crew: Crew) -> None:
+        with crew:
+            threading.Thread(target=crew._run, args=(work,)).start()
+            begun.wait()
+            raise KeyboardInterrupt
+
     crew = Crew(1, 100)
-    with pytest.raises(KeyboardInterrupt), crew:
-        threading.Thread(target=crew._run, args=(work,)).start()
-        begun.wait()
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(crew)
     assert ended == [True]
     crew._run(work)
     assert ended == [True]
