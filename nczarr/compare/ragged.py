@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from heapq import merge
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, each_once, is_number, largest_distance
-from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.source import Index, Parts, Selection
 
@@ -72,7 +71,7 @@ class Cells:
 
     def _blocks(self, type_name: str, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
         """Blocks in which either side may hold anything but fill, where fill is alike and has no content."""
-        grid = itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
+        grid = every_block(shape, block)
         leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
         if self._fill_counts():
             return grid

@@ -19,7 +19,7 @@ from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, is_number, largest_distance
 from nczarr.compare.ragged import Cells
-from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.memory import fill_array, fill_source
 from nczarr.data.parts import Types, descr, is_fixed, parts
@@ -128,7 +128,7 @@ class _Dense(NamedTuple):
         if any(self.unfilled):  # chunk by chunk: what one block has is stored as a whole, or not at all
             chunks = (one if self.unfilled[0] else other).layout.chunks
             block = tuple(max(1, length) for length in chunks) if math.prod(chunks) * size <= LARGEST else block
-        grid = itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
+        grid = every_block(shape, block)
         visited, gap = 0, None
 
         def tasks() -> Iterator[Task]:

@@ -7,7 +7,6 @@ maps it again where it is read. Bytes that came from no file are held, and pickl
 
 from __future__ import annotations
 
-import itertools
 import math
 import mmap as mmap_module
 import os
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
+from nczarr.data.blocks import every_block
 from nczarr.data.source import Affine, Index, Layout, Manifest, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class AffineArray:
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""
         lengths = self._present() if self.sparse else self.layout.shape
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(lengths, chunks, strict=True)))
+        return every_block(lengths, chunks)
 
     def _present(self) -> tuple[int, ...]:
         """Lengths of the smallest box from the origin that has all elements of which the file holds any."""

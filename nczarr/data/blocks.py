@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from nczarr.data.source import Index, Selection
 
 
@@ -17,6 +20,11 @@ def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
             break
         room //= max(1, shape[axis])
     return tuple(lengths)
+
+
+def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+    """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
+    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
 
 
 def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:

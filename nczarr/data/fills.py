@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.ast.values import Constant
+from nczarr.data.blocks import every_block
 from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts, size
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
@@ -76,9 +77,8 @@ class Repeated(Computed):
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: the values are no single fill."""
-        import itertools
 
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
+        return every_block(self.layout.shape, chunks)
 
 
 def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:

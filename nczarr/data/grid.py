@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.data.blocks import region_of
@@ -167,11 +167,6 @@ def covering(
         ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))
         found.update(itertools.product(*ranges))
     return found
-
-
-def every_chunk(shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
-    """All chunks of a grid, in C order."""
-    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, chunks, strict=True)))
 
 
 def unreadable(path: str, reason: str, key: str | None = None) -> NoReturn:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nczarr.data.blocks import every_block
 from nczarr.data.source import Computed, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ArrayInMemory(Computed):
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
+        return every_block(self.layout.shape, chunks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

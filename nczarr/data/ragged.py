@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
@@ -99,9 +99,8 @@ class Ragged:
         start = kept = 0
         layout = self.counts.layout
         block = linear_block(layout.shape, BLOCK)
-        grid = (range(-(-length // each)) for length, each in zip(layout.shape, block, strict=True))
         empty = not (layout.fill or b"").strip(b"\0")
-        for index in self.counts.occupied(block) if empty else itertools.product(*grid):
+        for index in self.counts.occupied(block) if empty else every_block(layout.shape, block):
             region = region_of(index, block, layout.shape)
             cell = first_of(region, layout.shape)
             counts = self._lengths(region)
@@ -210,7 +209,7 @@ class Gathered(Computed):
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: content is what was given."""
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
+        return every_block(self.layout.shape, chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: runs that lie near each other are read in one go."""

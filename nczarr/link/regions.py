@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.data.blocks import region_of
+from nczarr.data.blocks import every_block, region_of
 from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection
 from nczarr.link.tasks import Array
 
@@ -49,7 +49,7 @@ class Window(Computed):
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
+        return every_block(self.layout.shape, chunks)
 
 
 def block_shape(

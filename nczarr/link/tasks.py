@@ -6,12 +6,11 @@ array's chunks come from the source's own `occupied`.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr.data.blocks import region_of
+from nczarr.data.blocks import every_block, region_of
 from nczarr.data.counts import Route
 from nczarr.data.matching import grid
 from nczarr.data.source import ArraySource, Index, Selection, itemsize
@@ -53,8 +52,7 @@ class Array(NamedTuple):
         layout = self.target.layout
         if self.target.sparse and self.source is not None:
             return self.source.occupied(self.unit)
-        counts = (range(-(-length // each)) for length, each in zip(layout.shape, self.unit, strict=True))
-        return itertools.product(*counts)
+        return every_block(layout.shape, self.unit)
 
     def region(self, index: Index) -> Selection:
         """The part of the array that a chunk covers; an edge chunk's is shorter than the chunk."""

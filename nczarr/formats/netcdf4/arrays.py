@@ -6,7 +6,6 @@ index of the variable, made in one pass when something first asks for their leng
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 from bisect import bisect_right
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from nczarr import names
 from nczarr.ast import UserType
 from nczarr.data.affine import FileBytes
-from nczarr.data.blocks import linear_block, region_of
+from nczarr.data.blocks import every_block, linear_block, region_of
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
@@ -148,12 +147,7 @@ class StoredVariable:
     def index(self) -> BlockIndex:
         """Where the ragged content of each stretch of the variable begins; reads the whole variable once."""
         block = linear_block(self.shape, max(1, SLAB // c_dtype(self.type, self.types).itemsize))
-        regions = [
-            region_of(place, block, self.shape)
-            for place in itertools.product(
-                *(range(-(-length // step)) for length, step in zip(self.shape, block, strict=True))
-            )
-        ]
+        regions = [region_of(place, block, self.shape) for place in every_block(self.shape, block)]
         starts: dict[str, list[int]] = {}
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
         for region in regions if 0 not in self.shape else []:
@@ -191,7 +185,7 @@ class StoredPart(Computed):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""
         shape = self.layout.shape
-        return itertools.product(*(range(-(-n // c)) for n, c in zip(shape, chunks, strict=True)))
+        return every_block(shape, chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region. Raises OSError if the file is out of reach, CallError if the library refuses."""

@@ -5,13 +5,12 @@ What is never written the library fills: with `_FillValue`, else the type's defa
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
 from nczarr.ast import Constant, Variable, VlenType
-from nczarr.data.blocks import first_of, linear_block, region_of
+from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.counts import Counts
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
@@ -91,7 +90,7 @@ class _Writer:
     def _by_chunks(self, source: ArraySource) -> None:
         """An array of one part: blocks of whole chunks, in any order."""
         block = blocks(self.shape, self.chunks, self.dtype.itemsize)
-        for index in source.occupied(block) if self._fills_alike(source) else every_index(self.shape, block):
+        for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
@@ -113,7 +112,7 @@ class _Writer:
         """An array of several parts: front to back. Where nothing is written the library has empty lists."""
         reader = Reader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
-        wanted: Iterable[Index] = every_index(self.shape, rows)
+        wanted: Iterable[Index] = every_block(self.shape, rows)
         if isinstance(self.types.get(self.type), VlenType):
             wanted = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
         for index in wanted:
@@ -127,11 +126,6 @@ class _Writer:
         with LOCK:
             self.lib.put_vara(self.group, self.number, start, count, values.address)
         self.counts.add("encode", 1, values.array.nbytes, values.array.nbytes)
-
-
-def every_index(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
-    """Every block of an array, in C order."""
-    return itertools.product(*(range(-(-length // step)) for length, step in zip(shape, block, strict=True)))
 
 
 def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:

@@ -17,9 +17,8 @@ from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data import codecs
-from nczarr.data.blocks import region_of
+from nczarr.data.blocks import every_block, region_of
 from nczarr.data.counts import Counts, Route, Step
-from nczarr.data.grid import every_chunk
 from nczarr.data.matching import matches, way
 from nczarr.data.padding import is_all, padded
 from nczarr.data.parts import descr, is_fixed
@@ -147,7 +146,7 @@ class ChunkWriter:
     def _chunks(self, source: ArraySource, into: Into, *, moved: bool) -> Iterator[Ready]:
         """The chunks to write, in the order of the grid, with their filter masks."""
         layout = into.layout
-        indices = source.occupied(layout.chunks) if into.skips else every_chunk(layout.shape, layout.chunks)
+        indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
         waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int, bool]] = deque()
         most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
         here = math.prod(layout.shape) <= SMALL
