@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
-from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
 from nczarr.source import Source
@@ -235,10 +235,12 @@ def write(
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
     """
-    from nczarr import pipeline
+    from nczarr.conversions import convert
 
-    report = Report()
-    options = options_from(
+    done = convert(
+        dataset,
+        path,
+        format,
         kind=kind,
         chunks=chunks,
         shards=shards,
@@ -247,17 +249,10 @@ def write(
         overwrite=overwrite,
         allow_loss=allow_loss,
         max_size=max_size,
-    )._replace(memory=memory, workers=workers)
-    target = os.fspath(path)
-    form = pipeline.target(target, format, report)
-    if form is not None:
-        pipeline.write(dataset.checked, target, form, report, options)
-    found = report.sorted()
-    if any(each.code == "target-exists" for each in found):
-        raise FileExistsError(target)
-    if any(each.severity is Severity.ERROR for each in found):
-        raise CompileError(found)
-    return tuple(found)
+        memory=memory,
+        workers=workers,
+    )
+    return done.diagnostics
 
 
 def options_from(

@@ -6,6 +6,8 @@ one rule of what a key may look like, and every store that touches files obeys i
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -57,6 +59,29 @@ class Store(Protocol):
 
     def abort(self) -> None:
         """Nothing will come of it: remove every trace. Does nothing after `finish`."""
+
+
+class ReadOnly:
+    """What stores share that are there already: nothing can be put into them, and nothing is to be finished."""
+
+    path: str
+
+    def put(self, key: str, data: bytes) -> None:
+        """Raises OSError: the store is read-only."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
+
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Raises OSError: the store is read-only."""
+        self.put(key, b"")
+
+    def seal(self) -> None:
+        """Nothing to seal."""
+
+    def finish(self) -> None:
+        """Nothing to finish."""
+
+    def abort(self) -> None:
+        """Nothing to remove."""
 
 
 class UnsafeKeyError(ValueError):

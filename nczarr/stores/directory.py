@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, safe_key
+from nczarr.stores.base import Range, ReadOnly, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -34,7 +34,7 @@ def _whole(file: int) -> bytes:
     return data
 
 
-class DirectoryStore:
+class DirectoryStore(ReadOnly):
     """The files of an existing folder by their relative paths. Read-only; symbolic links below it are not followed:
     they may lead out of it, or round in a circle.
     """
@@ -87,23 +87,6 @@ class DirectoryStore:
                 return None
             raise
         return Range(path, 0, status.st_size)
-
-    def put(self, key: str, data: bytes) -> None:
-        """Raises OSError: the store is read-only."""
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
-
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Raises OSError: the store is read-only."""
-        self.put(key, b"")
-
-    def seal(self) -> None:
-        """Nothing to seal."""
-
-    def finish(self) -> None:
-        """Nothing to finish."""
-
-    def abort(self) -> None:
-        """Nothing to remove."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, UnsafeKeyError, next_segments, safe_key
+from nczarr.stores.base import Range, ReadOnly, UnsafeKeyError, next_segments, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _DOCUMENTS = frozenset({".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr"
 """Documents of which the root of every store has one."""
 
 
-class ZipStore:
+class ZipStore(ReadOnly):
     """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
 
     sequential = True
@@ -115,23 +115,6 @@ class ZipStore:
             return None
         name, extra = struct.unpack_from("<HH", header, 26)
         return Range(os.path.abspath(self.path), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
-
-    def put(self, key: str, data: bytes) -> None:
-        """Raises OSError: the store is read-only."""
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
-
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Raises OSError: the store is read-only."""
-        self.put(key, b"")
-
-    def seal(self) -> None:
-        """Nothing to seal."""
-
-    def finish(self) -> None:
-        """Nothing to finish."""
-
-    def abort(self) -> None:
-        """Nothing to remove."""
 
 
 def _is_key(name: str) -> bool:
