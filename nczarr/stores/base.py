@@ -28,11 +28,20 @@ class Store(Protocol):
         """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
 
     @property
+    def distant(self) -> bool:
+        """Whether every call travels over a network, so that many should be under way at once."""
+
+    @property
     def path(self) -> str:
         """The name of the store for people."""
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key, None if it is absent; a negative offset counts from its end. Raises OSError if it ends
+        before they do.
+        """
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
@@ -51,6 +60,9 @@ class Store(Protocol):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
 
+    def is_done(self, key: str) -> bool:
+        """Whether a run that this one resumes has put this key of data, whole; then it need not be made again."""
+
     def seal(self) -> None:
         """All is written: it may be read at `path`, before it is visible to others."""
 
@@ -61,7 +73,26 @@ class Store(Protocol):
         """Nothing will come of it: remove every trace. Does nothing after `finish`."""
 
 
-class ReadOnly:
+class Near:
+    """What stores share that are in memory or in files of this machine: nothing travels, nothing was begun before."""
+
+    distant = False
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent."""
+        raise NotImplementedError
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
+        data = self.get(key)
+        return None if data is None else cut(data, key, offset, length)
+
+    def is_done(self, key: str) -> bool:
+        """False: the store is new."""
+        return False
+
+
+class ReadOnly(Near):
     """What stores share that are there already: nothing can be put into them, and nothing is to be finished."""
 
     path: str
@@ -82,6 +113,15 @@ class ReadOnly:
 
     def abort(self) -> None:
         """Nothing to remove."""
+
+
+def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
+    """Some bytes of a value; a negative offset counts from its end. Raises OSError if they are not there."""
+    begin = len(data) + offset if offset < 0 else offset
+    found = data[begin : begin + length] if begin >= 0 else b""
+    if len(found) != length:
+        raise OSError(errno.EIO, f"it has {len(data)} bytes, too few for {length} at {offset}", key)
+    return found
 
 
 class UnsafeKeyError(ValueError):

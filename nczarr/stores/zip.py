@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, ReadOnly, UnsafeKeyError, next_segments, safe_key
+from nczarr.stores.base import Near, Range, ReadOnly, UnsafeKeyError, next_segments, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _is_key(name: str) -> bool:
     return True
 
 
-class ZipTarget:
+class ZipTarget(Near):
     """An archive in the making. Raises FileExistsError if the target is there and may not be overwritten."""
 
     sequential = True
