@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from nczarr.data.decoding import DECODING_ERRORS, decoded
 from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
@@ -64,6 +64,15 @@ class StoredArray:
         for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), state, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_own", [])
+
+    @property
+    def distant(self) -> bool:
+        """As the store."""
+        return self.store.distant
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The array itself."""
+        return self
 
     @property
     def manifest(self) -> Manifest | None:

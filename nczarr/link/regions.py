@@ -39,8 +39,9 @@ class Window(Computed):
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:
         """Read regions that lie inside from the array itself."""
+        at_hand = source.fetched(selections)
         for selection in selections:
-            self.values[self._inside(selection)] = source.read(selection)
+            self.values[self._inside(selection)] = at_hand.read(selection)
 
     def _inside(self, selection: Selection) -> Selection:
         return tuple(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, groupby, islice, starmap
+from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
@@ -18,10 +18,12 @@ from nczarr.data.matching import grid
 from nczarr.data.source import Index, Selection, itemsize
 from nczarr.diagnostics import Report
 from nczarr.link import regions, work
-from nczarr.link.crew import Crew, Task
-from nczarr.link.pieces import Made, made
-from nczarr.link.schedule import TIMES, Measure, batches, tasks
-from nczarr.link.tasks import Array, Block, Keys, arrays
+from nczarr.link.crew import Crew
+from nczarr.link.crew import Task as Work
+from nczarr.link.metadata import put_metadata
+from nczarr.link.pieces import Made
+from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
+from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
@@ -29,11 +31,11 @@ from nczarr.stores.base import Store
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
 
+DISTANT_WORKERS = 16
+"""Threads of a run that reads or writes over a network, where requests wait most of the time."""
+
 BATCH = 1 << 20
 """Bytes of decoded chunks that make a task of several chunks worth its while."""
-
-MOST = 64
-"""Chunks of a task."""
 
 
 class Result(NamedTuple):
@@ -49,18 +51,8 @@ def fill(planned: Planned, store: Store, report: Report, counts: Counts | None =
     """Write everything the plan asks for, and count it. Raises OSError where the store fails."""
     counts = Counts() if counts is None else counts
     link(planned, store, counts)
-    for key, document in emit(planned, report):
-        store.put(key, document)
+    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
     return counts
-
-
-def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
-    """The metadata of the plan's format, by the format's own back end."""
-    from nczarr.registry import load
-
-    assert planned.form.emit is not None
-    entries: Iterator[tuple[str, bytes]] = load(planned.form.emit)(planned, report)
-    return entries
 
 
 def steps(planned: Planned) -> Iterator[Step]:
@@ -78,71 +70,98 @@ def steps(planned: Planned) -> Iterator[Step]:
 def link(planned: Planned, store: Store, counts: Counts) -> None:
     """Write all keys of data. Raises OSError where the store fails."""
     options = planned.options
-    with Crew(options.workers, options.memory) as crew:
-        run = _Run(store, Measure(MOST, BATCH, options.memory, crew.workers), counts)
-        results = crew.results(chain.from_iterable(starmap(run.tasks, enumerate(arrays(planned)))))
-        for key, group in groupby(results, _key):
-            run.settle(key, group)
+    far = any(is_far(array, store) for array in arrays(planned))
+    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+        run = Run(store, Measure(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
+        run.settle(crew.results(chain.from_iterable(starmap(run.works, enumerate(arrays(planned))))))
 
 
-class _Run(NamedTuple):
-    """The data of one plan on their way into a store."""
+def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
+    """Do one task by itself, within so many bytes of chunks under way. Raises OSError, CompileError."""
+    far = is_far(array, store)
+    with Crew(DISTANT_WORKERS if far else 1, memory) as crew:
+        run = Run(store, Measure(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
+        run.settle(crew.results(run.work(array, task)))
+    return run.counts
+
+
+class Run(NamedTuple):
+    """The data of one plan, or of a part of it, on their way into a store."""
 
     store: Store
     measure: Measure
     counts: Counts
 
-    def tasks(self, number: int, array: Array) -> Iterator[Task]:
-        """The work on one array."""
+    def works(self, number: int, array: Array) -> Iterator[Work]:
+        """All the work on one array."""
         for task in tasks(number, array, self.store, self.measure, self.counts):
-            match task:
-                case Keys(_, indices):
-                    yield from self._keys(array, indices)
-                case Block(_, region, indices):
-                    yield from self._block(array, region, indices)
-                case _:
-                    assert_never(task)
+            yield from self.work(array, task)
 
-    def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Task]:
-        layout, need = array.target.layout, array.decoded * TIMES
-        here = math.prod(layout.shape) <= SMALL
-        if layout.shards is None and not self.store.sequential:
-            yield Task(partial(work.put_keys, array, indices, self.store), need, here)
+    def work(self, array: Array, task: Task) -> Iterator[Work]:
+        """The work on a task."""
+        match task:
+            case Keys(_, indices):
+                return self._keys(array, indices)
+            case Block(_, region, indices):
+                return self._block(array, region, indices)
+            case _:
+                assert_never(task)
+
+    def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Work]:
+        layout, need, far = array.target.layout, self._need(array), is_far(array, self.store)
+        here = math.prod(layout.shape) <= SMALL and not far
+        if not self.store.sequential and (layout.shards is None or self.store.distant):
+            for batch in apart(array, indices) if far else (indices,):
+                yield Work(partial(work.put_keys, array, batch, self.store), need, here)
             return
-        count = max(1, min(MOST, BATCH // max(1, array.chunk_size * array.element)))
-        if array.route == "copy":  # where the chunks of a shard lie is soon found; one thread moves them in any case
+        count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
+        if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
             here, count = True, MOST
         for index in indices:
-            chunks = work.chunks_of(array, index)
-            while some := tuple(islice(chunks, count)):
-                yield Task(partial(_make, array, index, some), need, here)
+            for some in cut(work.chunks_of(array, index), count):
+                yield Work(partial(_make, array, index, some), need, here)
 
-    def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Task]:
+    def _need(self, array: Array) -> int:
+        """Memory that one piece of work takes; encoded chunks that travel are in memory, too."""
+        need = array.decoded * TIMES
+        if not is_far(array, self.store):
+            return need
+        size = array.chunk_size * array.element
+        return max(need, 2 * max(size, min(FETCHED, size * MOST)))
+
+    def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
         """Read a region, chunk by chunk of the source; then make the keys in it."""
-        assert array.source is not None
-        cells = math.prod(grid(array.source)) * array.element
-        yield Task(_nothing, here=True, after_all=True)  # the block before it is given back
+        source = array.source
+        assert source is not None
+        cells = math.prod(grid(source)) * array.element
+        yield Work(_nothing, here=True, after_all=True)  # the block before it is given back
         window = regions.room(array, region)
-        for selections in regions.readings(array, region):
-            yield Task(partial(window.fill, array.source, selections), cells * TIMES)
-        yield Task(_nothing, here=True, after_all=True)
+        most = regions.PIECE
+        if source.distant:
+            most = FETCHED if source.layout.shards is not None else 0
+        for selections in regions.readings(array, region, most):
+            yield Work(partial(window.fill, source, selections), cells * TIMES + (most if source.distant else 0))
+        yield Work(_nothing, here=True, after_all=True)
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=window), batch)
 
-    def settle(self, key: str | None, group: Iterator[Any]) -> None:
-        """Count what tasks have put; put what was made of a key, and count that."""
-        if key is None:
-            for counts in group:
-                if counts is not None:
-                    self.counts.update(counts)
-            return
+    def settle(self, results: Iterator[Result | Counts | None]) -> None:
+        """Count what was put; put what was made of a key by others, and count that."""
+        for key, group in groupby(results, lambda each: each.key if isinstance(each, Result) else None):
+            if key is None:
+                self._count(group)
+            else:
+                self._put(key, group)
+
+    def _count(self, group: Iterator[Any]) -> None:
+        for counts in group:
+            if counts is not None:
+                self.counts.update(counts)
+
+    def _put(self, key: str, group: Iterator[Any]) -> None:
         first = next(group)
         chunks = chain.from_iterable(each.chunks for each in chain((first,), group))
         work.put(self.store, key, work.pieces(first.array, work.counted(first.array, chunks, self.counts)))
-
-
-def _key(result: Result | Counts | None) -> str | None:
-    return result.key if isinstance(result, Result) else None
 
 
 def _nothing() -> None:
@@ -151,5 +170,4 @@ def _nothing() -> None:
 
 def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:
     """Make chunks of a key and hand them over."""
-    found = [None if index is None else made(array, index) for index in chunks]
-    return Result(array.key(key), array._replace(source=None), found)
+    return Result(array.key(key), array._replace(source=None), list(work.make(array, chunks)))

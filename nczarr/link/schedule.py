@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
+from itertools import groupby, islice
+from typing import NamedTuple, TypeVar
 
 from nczarr.data.counts import Counts
 from nczarr.data.matching import grid
@@ -17,8 +17,16 @@ from nczarr.link import regions
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 
+T = TypeVar("T")
+
 TIMES = 4
 """What decoding and encoding take in memory, in chunks: encoded and decoded of either side."""
+
+MOST = 64
+"""Chunks of a task."""
+
+FETCHED = 8 << 20
+"""Bytes of decoded chunks that are brought here from a distance at once, where they lie side by side."""
 
 
 class Measure(NamedTuple):
@@ -56,11 +64,41 @@ def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
 
 def batches(array: Array, indices: Iterable[Index], measure: Measure) -> Iterator[tuple[Index, ...]]:
     """Keys in groups that are worth a task."""
-    rest = iter(indices)
     size = math.prod(array.unit) * array.element
-    count = max(1, min(measure.keys, measure.size // max(1, size)))
-    while batch := tuple(islice(rest, count)):
-        yield batch
+    return cut(indices, min(measure.keys, measure.size // max(1, size)))
+
+
+def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
+    """Keys that travel: one by one, but for chunks that lie side by side in one shard of a distant source."""
+    source = array.source
+    shards = source.layout.shards if source is not None and source.distant else None
+    if shards is None or array.target.layout.shards is not None:
+        yield from cut(indices, 1)
+        return
+
+    def home(index: Index) -> Index:
+        lengths = zip(index, array.unit, shards, strict=True)
+        return tuple(number * own // shard for number, own, shard in lengths)
+
+    for _, group in groupby(indices, home):
+        yield from cut(group, fetched_at_once(array))
+
+
+def fetched_at_once(array: Array) -> int:
+    """Chunks that are brought here from a distance at once."""
+    return min(MOST, FETCHED // max(1, array.chunk_size * array.element))
+
+
+def is_far(array: Array, store: Store) -> bool:
+    """Whether what is read or put travels over a network."""
+    return store.distant or (array.source is not None and array.source.distant)
+
+
+def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
+    """Items in groups of so many, of one at least."""
+    rest = iter(items)
+    while group := tuple(islice(rest, max(1, count))):
+        yield group
 
 
 def block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:

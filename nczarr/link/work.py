@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from nczarr.data.counts import Counts
-from nczarr.data.source import Index, Selection
-from nczarr.link import regions
+from nczarr.data.source import Index
 from nczarr.link.pieces import Made, Piece, chunks_of_shard, made, shard
+from nczarr.link.schedule import cut, fetched_at_once
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Range, Store
 
 
-def put_keys(array: Array, indices: Iterable[Index], store: Store) -> Counts:
+def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
     """Make keys of an array and put them, a chunk at a time. Raises OSError; CompileError for unreadable chunks."""
     counts = Counts()
+    chunks = make(array, (chunk for index in indices for chunk in chunks_of(array, index)))
+    count = math.prod(array.unit) // max(1, array.chunk_size)
     for index in indices:
-        chunks = (None if each is None else made(array, each) for each in chunks_of(array, index))
-        put(store, array.key(index), pieces(array, counted(array, chunks, counts)))
+        put(store, array.key(index), pieces(array, counted(array, islice(chunks, count), counts)))
     return counts
+
+
+def make(array: Array, chunks: Iterable[Index | None]) -> Iterator[Made | None]:
+    """Make chunks, one when it is taken. What they are made of is brought here from a distant source for some megabytes
+    of them at once.
+    """
+    source = array.source
+    if source is None or not source.distant:
+        yield from (None if index is None else made(array, index) for index in chunks)
+        return
+    for group in cut(chunks, fetched_at_once(array)):
+        regions = [array.region(index) for index in group if index is not None]
+        at_hand = array._replace(source=source.fetched(regions))
+        yield from (None if index is None else made(at_hand, index) for index in group)
 
 
 def chunks_of(array: Array, index: Index) -> Iterator[Index | None]:
@@ -59,12 +75,3 @@ def put(store: Store, key: str, parts: Iterator[Piece]) -> None:
         store.put_pieces(key, (first,))
     else:
         store.put(key, first)
-
-
-def put_block(array: Array, region: Selection, indices: Iterable[Index], store: Store) -> Counts:
-    """Read a region of an array, chunk by chunk of the source, and make the keys in it. Raises what `put_keys` does."""
-    assert array.source is not None
-    window = regions.room(array, region)
-    for selections in regions.readings(array, region):
-        window.fill(array.source, selections)
-    return put_keys(array._replace(source=window), indices, store)

@@ -182,7 +182,8 @@ class Resumed(MemoryStore):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"shards": {"/v": (4, 8)}}, {"chunks": {"/v": (4, 3)}, "memory": 1 << 10}, {"codecs": {"": "zlib:9"}}]
+    "options",
+    [{}, {"shards": {"/v": (4, 8)}}, {"chunks": {"/v": (4, 3)}, "memory": 1 << 10}, {"codecs": {"": "zlib:9"}}],
 )
 def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[str, Any]) -> None:
     source = MemoryStore()
