@@ -11,6 +11,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+JOURNAL = ".nczarr-journal"
+"""The key that a store has in its root as long as it is not finished (`journal.py`)."""
+
+ROOT_KEYS = (".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL)
+"""Keys of which the root of every store has one."""
+
 
 class Range(NamedTuple):
     """Some bytes of a file."""
@@ -30,6 +36,10 @@ class Store(Protocol):
     @property
     def distant(self) -> bool:
         """Whether every call travels over a network, so that many should be under way at once."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether `children` and `keys` name everything that is there."""
 
     @property
     def path(self) -> str:
@@ -54,6 +64,9 @@ class Store(Protocol):
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """
 
+    def expect(self, keys: Iterable[str]) -> None:
+        """These documents will be asked for: a distant store fetches many at once."""
+
     def locate(self, key: str) -> Range | None:
         """Where the bytes of a key lie in a file; None if it is absent, or in none."""
 
@@ -69,6 +82,11 @@ class Store(Protocol):
     def finish(self) -> None:
         """All is written: make it visible, whole."""
 
+    def suspend(self) -> bool:
+        """The run ends before its end. Whether what is done was kept, for another run to go on with; then `abort` does
+        nothing.
+        """
+
     def abort(self) -> None:
         """Nothing will come of it: remove every trace. Does nothing after `finish`."""
 
@@ -77,6 +95,7 @@ class Near:
     """What stores share that are in memory or in files of this machine: nothing travels, nothing was begun before."""
 
     distant = False
+    listed = True
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
@@ -87,8 +106,15 @@ class Near:
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
 
+    def expect(self, keys: Iterable[str]) -> None:
+        """Nothing is gained by fetching early."""
+
     def is_done(self, key: str) -> bool:
         """False: the store is new."""
+        return False
+
+    def suspend(self) -> bool:
+        """False: nothing is kept."""
         return False
 
 
@@ -133,6 +159,15 @@ def safe_key(key: str) -> str:
     if "\0" in key or not all(segment not in ("", ".", "..") for segment in key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
+
+
+def is_safe(key: str) -> bool:
+    """Whether `safe_key` takes a key."""
+    try:
+        safe_key(key)
+    except UnsafeKeyError:
+        return False
+    return True
 
 
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
