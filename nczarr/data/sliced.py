@@ -51,6 +51,14 @@ class Sliced:
         """As the source."""
         return self.source.distant
 
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """What is left of the source's."""
+        lengths = self.source.together
+        if lengths is None:
+            return None
+        return tuple(max(1, length // indices.step) for indices, length in _pairs(self.ranges, lengths))
+
     def fetched(self, regions: Sequence[Selection]) -> Sliced:
         """The same part of the source with what the regions are made of at hand."""
         boxes = [box for region in regions for box in self._boxes_of(region)]

@@ -137,6 +137,10 @@ class ArraySource(Protocol):
         """Whether every read travels over a network, so that many should be under way at once."""
 
     @property
+    def together(self) -> tuple[int, ...] | None:
+        """Lengths of regions, about, of which `fetched` brings several chunks by one request; None: of none."""
+
+    @property
     def manifest(self) -> Manifest | None:
         """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
 
@@ -181,6 +185,11 @@ class Near:
     def distant(self) -> bool:
         """False."""
         return False
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """None: nothing is brought from anywhere."""
+        return None
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
         """The array itself."""

@@ -138,7 +138,7 @@ class Run(NamedTuple):
         window = regions.room(array, region)
         most = regions.PIECE
         if source.distant:
-            most = FETCHED if source.layout.shards is not None else 0
+            most = FETCHED if source.together is not None else 0
         for selections in regions.readings(array, region, most):
             yield Work(partial(window.fill, source, selections), cells * TIMES + (most if source.distant else 0))
         yield Work(_nothing, here=True, after_all=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from nczarr.data.counts import Counts
 from nczarr.data.matching import grid
 from nczarr.data.source import Index
-from nczarr.link import regions
+from nczarr.link.regions import block_shape, blocks
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 
@@ -44,11 +44,11 @@ class Measure(NamedTuple):
 def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Counts) -> Iterator[Task]:
     """The tasks of one array, the number of which is given, in C order."""
     indices = _missing(array, store, counts)
-    block = block_shape(array, measure)
+    block = _block_shape(array, measure)
     if block is None:
         yield from (Keys(number, batch) for batch in batches(array, indices, measure))
         return
-    for region, keys in regions.blocks(array, block, indices):
+    for region, keys in blocks(array, block, indices):
         yield Block(number, region, keys)
 
 
@@ -69,16 +69,15 @@ def batches(array: Array, indices: Iterable[Index], measure: Measure) -> Iterato
 
 
 def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
-    """Keys that travel: one by one, but for chunks that lie side by side in one shard of a distant source."""
-    source = array.source
-    shards = source.layout.shards if source is not None and source.distant else None
-    if shards is None or array.target.layout.shards is not None:
+    """Keys that travel: one by one, but for chunks that lie side by side, in one shard of a distant source."""
+    regions = array.source.together if array.source is not None else None
+    if regions is None or array.target.layout.shards is not None:
         yield from cut(indices, 1)
         return
 
     def home(index: Index) -> Index:
-        lengths = zip(index, array.unit, shards, strict=True)
-        return tuple(number * own // shard for number, own, shard in lengths)
+        lengths = zip(index, array.unit, regions, strict=True)
+        return tuple(number * own // region for number, own, region in lengths)
 
     for _, group in groupby(indices, home):
         yield from cut(group, fetched_at_once(array))
@@ -101,10 +100,10 @@ def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
         yield group
 
 
-def block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
+def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
     """Lengths of the blocks of an array that gets other chunks; None where keys are made one by one."""
     if array.route != "rechunk" or array.source is None:
         return None
     memory = measure.memory
     room = max(memory // 2, memory - max(memory // 16, measure.workers * array.decoded * TIMES)) // array.element
-    return regions.block_shape(array.target.layout.shape, array.unit, grid(array.source), room)
+    return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

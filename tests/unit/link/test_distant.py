@@ -13,12 +13,13 @@ import pytest
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Variable
 from nczarr.diagnostics import Report
 from nczarr.link.run import fill
-from nczarr.options import Options
+from nczarr.options import Extent, Options, Section, Subset
 from nczarr.passes.checked import Checked
 from nczarr.passes.plan import plan
-from nczarr.pipeline import read
+from nczarr.pipeline import read, select
 from nczarr.registry import named
-from nczarr.stores.base import Range
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, cut
 from nczarr.stores.memory import MemoryStore
 from tests.making import checked
 
@@ -49,6 +50,11 @@ class Distant(MemoryStore):
     def get(self, key: str) -> bytes | None:
         self._travel("get", key)
         return super().get(key)
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        self._travel("part", key)
+        data = self.content.get(key)
+        return None if data is None else cut(data, key, offset, length)
 
     def put(self, key: str, data: bytes) -> None:
         self._travel("put", key)
@@ -135,3 +141,47 @@ def test_a_failing_put_leaves_no_entrance() -> None:
     with pytest.raises(OSError, match="no space left"):
         write(dataset(8, 4), far)
     assert not any(key.rpartition("/")[2].startswith(".z") for key in far.content)
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, 9),  # the index and the chunks of a shard
+        ({"codecs": {"": "zlib:1"}}, 9),
+        ({"chunks": {"/v": (8, 2)}}, 9),
+        ({"shards": {"/v": (16, 16)}, "form": "nczarr3"}, 9),
+        ({"sections": True}, 9),
+    ],
+)
+def test_chunks_side_by_side_in_a_shard_are_one_request(options: dict[str, Any], most: int) -> None:
+    far, near = Distant(), MemoryStore()
+    for store in (far, near):
+        write(dataset(32, 2, ZLIB), store, "nczarr3", shards={"/v": (16, 16)})
+    cut_off = "sections" in options
+    outcome = []
+    for store in (far, near):
+        data = read(store, Report(), Options())
+        assert data is not None
+        wanted = Subset(variables=("/v",), sections=(Section(("v",), True, (Extent(3, 30), None)),) if cut_off else ())
+        part = select(data, wanted, Report())
+        assert part is not None
+        far.calls.clear()
+        target = MemoryStore()
+        write(part, target, **{name: options[name] for name in options if name != "sections"})
+        outcome.append(target.content)
+        if store is far:
+            asked = [key for what, key in far.calls if what == "part"]
+            assert 4 < len(asked) <= 4 * most  # of 256 chunks
+            assert not [key for what, key in far.calls if what == "get" and "/c/" in key]
+    assert outcome[0] == outcome[1]
+
+
+def test_places_near_one_another_are_asked_for_at_once() -> None:
+    places = [(0, 10, "a"), (10, 5, "b"), (ranges.GAP + 16, 4, "d"), (15, 1, "c"), (3 * ranges.GAP, 1, "e")]
+    groups = list(ranges.neighbours(places))
+    assert [(begin, end, [name for *_, name in group]) for begin, end, group in groups] == [
+        (0, ranges.GAP + 20, ["a", "b", "c", "d"]),
+        (3 * ranges.GAP, 3 * ranges.GAP + 1, ["e"]),
+    ]
+    large = list(ranges.neighbours([(0, ranges.REQUEST, "a"), (ranges.REQUEST, 1, "b")]))
+    assert [(begin, end) for begin, end, _ in large] == [(0, ranges.REQUEST), (ranges.REQUEST, ranges.REQUEST + 1)]
