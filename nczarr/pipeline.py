@@ -296,6 +296,7 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
         transcoded_chunks=counts["transcode"].chunks,
         rechunked_chunks=counts["rechunk"].chunks,
         encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        skipped_keys=counts.skipped,
         bytes=counts.total.size,
     )
 

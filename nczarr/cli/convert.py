@@ -198,6 +198,9 @@ def summary(done: list[Conversion]) -> str:
     if total:
         ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
+    skipped = sum(each.skipped_keys for each in done)
+    if skipped:
+        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} there already")
     size = sum(each.bytes or _size(each.target) for each in done)
     return ", ".join([*words, bytes_text(size)] if size else words)
 
