@@ -130,3 +130,31 @@ def test_halves_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     second.put("v/1", b"too")
     second.finish()
     assert files(tmp_path / "t") == {"v/0": b"whole", "v/1": b"too"}
+
+
+def test_what_is_finished_is_looked_at_and_left(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "t.zarr"
+    nczarr.convert(source, target)
+    before = files(target)
+    for flags, words in (([], "not compared"), (["--verify"], "already, equal")):
+        done = run_command("convert", str(source), str(target), "--resume", *flags)
+        assert done.status == 0, done.err
+        assert "finished-target" in done.err
+        assert words in done.err
+    nczarr.write(nczarr.from_cdl("netcdf o { variables: int w ; }"), target, overwrite=True)
+    other = files(target)
+    assert other != before
+    assert run_command("convert", str(source), str(target), "--resume").status == 1
+    assert files(target) == other
+
+
+def test_of_several_sources_only_the_rest_is_made(tmp_path: Path) -> None:
+    samples = [str(path) for path in sorted((ROOT / "samples").glob("0[1-4]*.cdl"))]
+    out = str(tmp_path / "out")
+    assert run_command("convert", *samples[:2], out).status == 0
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert run_command("convert", *samples, out).status == 2
+    done = run_command("convert", *samples, out, "--resume", "--verify")
+    assert done.status == 0, done.err
+    assert len(list((tmp_path / "out").iterdir())) == 4
+    assert {path: path.stat().st_mtime_ns for path in before} == before
