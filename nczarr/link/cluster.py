@@ -13,7 +13,7 @@ import pickle
 import pkgutil
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from types import TracebackType
@@ -54,29 +54,32 @@ FAR_BATCH = 8 * FETCHED
 
 
 class Cluster:
-    """The workers of a cluster, as long as a run needs them. Raises OSError where the scheduler is out of reach."""
+    """The workers of a cluster, as long as a run needs them.
+
+    Raises OSError where the scheduler is out of reach, or there are no workers that could do the work.
+    """
 
     def __init__(self, url: str) -> None:
         from distributed import Client
 
         self.url = url
-        try:
-            self._client = Client(url, timeout=CONNECTING, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise OSError(None, f"no scheduler of dask answers there: {error}", url) from None
         self._run = token_hex(8)
-
-    def __enter__(self) -> Cluster:
-        try:
+        with ExitStack() as opened:
+            opened.enter_context(_silence())
+            try:
+                self._client = Client(url, timeout=CONNECTING, set_as_default=False)
+            except (OSError, ValueError) as error:
+                self._fail(f"no scheduler of dask answers there: {error}")
+            opened.callback(self._client.close)
             self._wait_for_workers()
             self._compare_versions()
-        except BaseException:
-            self._client.close()
-            raise
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._client.close()
+        self._opened.close()
 
     def _wait_for_workers(self) -> None:
         end = time.monotonic() + PATIENCE
@@ -125,6 +128,22 @@ class Cluster:
             self._fail(str(error))
         finally:
             sending.settle()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing of what dask's client logs is said in the block: what it means is raised."""
+    import logging
+
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "comm", "core")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 class ClusterLostError(Exception):
