@@ -84,6 +84,8 @@ def read_path(
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
         return None
+    if options.survey and not isinstance(source, Source):
+        source.survey()
     asked = name or ("zarr2" if "zarr" in place.modes else None)
     form = source_format(source, asked, report) if asked else None
     if asked and form is None:

@@ -17,7 +17,7 @@ from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
-from nczarr.options import Options, Subset
+from nczarr.options import Options, Subset, part_in_words
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
@@ -130,19 +130,20 @@ class _Work:
         if target == "-" and form.binary:
             report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file"])
             return
-        checked = read_input(path, report, self.options._replace(kind=None), self.arguments.form)
+        checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
         if checked is None or report.errors:
             return
         checked = pipeline.select(checked, self.subset, report)
         if checked is None or report.errors:
             return
-        part = [*self.arguments.variables, *self.arguments.groups, *self.arguments.sections, self.arguments.fixed]
+        asked = self.arguments
+        part = part_in_words(asked.variables, asked.groups, asked.sections, fixed=asked.fixed)
         if self.arguments.fixed:
             from nczarr.passes.subset import fixed
 
             checked = fixed(checked)
         chunks = whole_lengths(self.options.chunks, checked)
-        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=repr(part))
+        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=part)
         if target == "-":
             write_product(pipeline.blocks(checked, form, report, options) or ())
             return

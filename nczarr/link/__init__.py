@@ -62,7 +62,12 @@ def _store(
     from nczarr.link.run import fill
     from nczarr.link.target import begun
 
-    target = begun(path, planned)
+    try:
+        target = begun(path, planned)
+    except FileExistsError as error:
+        helps = ["with the source and options of then, `--resume` goes on with it"] if planned.options.resume else []
+        report.error("target-exists", f"`{secrets.shown(path)}` {error.strerror or 'exists'}", helps=helps)
+        return None
     try:
         fill(planned, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
