@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -63,13 +64,17 @@ class StoredArray:
     """Encoded chunks that were brought here from far away."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """The description alone."""
-        return self.layout, self.store, self.prefix, self.encoding, self.nil
+        """The description, and a digest of the keys that there are: another process has to see the same.
+
+        Raises OSError.
+        """
+        return self.layout, self.store, self.prefix, self.encoding, self.nil, self._listing()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), state, strict=True):
+        *described, listing = state
+        for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), described, strict=True):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_own", [])
+        object.__setattr__(self, "_own", [_Identity(listing)])
         object.__setattr__(self, "_at_hand", {})
 
     @property
@@ -120,6 +125,7 @@ class StoredArray:
     def place(self, chunk: Index) -> Place | None:
         """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
         if self.layout.shards is None:
+            self._see_the_same()
             whole = self.store.locate(self.key(chunk))
             return None if whole is None else Place(*whole)
         found = self._in_shard(chunk)
@@ -162,7 +168,11 @@ class StoredArray:
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
         if self.layout.shards is None:
-            return self.store.get(self.key(chunk))
+            self._see_the_same()
+            data = self.store.get(self.key(chunk))
+            if data is None:
+                self._check_absent(chunk)
+            return data
         if chunk in self._at_hand:
             return self._at_hand[chunk]
         found = self._in_shard(chunk)
@@ -208,6 +218,7 @@ class StoredArray:
         known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
         if known is not None:
             return known
+        self._see_the_same()
         key = self.key(index)
         if self.store.distant:
             with self._identity.lock:  # others that want the same index wait for it
@@ -216,6 +227,7 @@ class StoredArray:
         place = self.store.locate(key)
         shard: bytes | Range | None = place if place is not None else self.store.get(key)
         if shard is None:
+            self._check_absent(index)
             return None
         length = shard.length if isinstance(shard, Range) else len(shard)
         size = self._index_size(count)
@@ -235,6 +247,7 @@ class StoredArray:
         size = self._index_size(count)
         table = self.store.part(key, 0 if self.encoding.index_first else -size, size)
         if table is None:
+            self._check_absent(index)
             return None
         found = None, self._table(table, key, count)
         kept.put((self._identity, "shard", index), found, 16 * count)
@@ -254,6 +267,36 @@ class StoredArray:
         except DECODING_ERRORS as error:
             self._unreadable(key, f"the index of the shard: {error}")
         return np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
+
+    def _check_absent(self, index: Index) -> None:
+        """Raise OSError if a key that is not there was there when the keys were listed."""
+        stored = self._identity.stored
+        if stored is not None:
+            place = bisect_left(stored, index)
+            if place < len(stored) and stored[place] == index:
+                raise OSError(errno.EIO, "it was listed, and is not there", f"{self.store.path}/{self.key(index)}")
+
+    def _listing(self) -> str | None:
+        """A digest of the indices of all keys; None where they cannot be listed. Raises OSError."""
+        if not self.store.listed:
+            return None
+        import hashlib
+
+        found = hashlib.sha256()
+        for index in self._stored(self.layout.shards or self.layout.chunks):
+            found.update(repr(index).encode())
+        return found.hexdigest()
+
+    def _see_the_same(self) -> None:
+        """Raise OSError unless this process sees the keys that the one saw which this description is of."""
+        identity = self._identity
+        if identity.listing is None:
+            return
+        with identity.lock:
+            if identity.listing is not None and self._listing() != identity.listing:
+                text = "other keys of it are seen here than where the run began"
+                raise OSError(errno.EIO, text, f"{self.store.path}/{self.prefix}".rstrip("/"))
+            identity.listing = None
 
     @property
     def _identity(self) -> _Identity:
@@ -338,8 +381,12 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class _Identity:
-    """One array in one process, and the indices of its keys once they are known."""
+    """One array in one process, and the indices of its keys once they are known.
 
-    def __init__(self) -> None:
+    `listing`: a digest of these as another process has seen them, until it was compared.
+    """
+
+    def __init__(self, listing: str | None = None) -> None:
         self.stored: list[Index] | None = None
+        self.listing = listing
         self.lock = Lock()
