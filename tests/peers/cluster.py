@@ -1,4 +1,7 @@
-"""A dask cluster of separate processes on the loopback address: a scheduler and workers, each ended by its own id."""
+"""A dask cluster of separate processes on the loopback address: a scheduler and workers, each ended by its own id.
+
+They know nothing of remote stores: what they need to reach one comes with a run.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ class Cluster:
 
     def _start(self, name: str, arguments: list[str], *, front: Path | None = None, largest: int | None = None) -> None:
         paths = [*([str(front)] if front else []), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        environment = {**kept, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
         kind, *rest = arguments
 
         def limit() -> None:
