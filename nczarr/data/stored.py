@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import errno
 import math
-import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from nczarr.data.blocks import every_block
 from nczarr.data.decoding import DECODING_ERRORS, decoded
 from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
+from nczarr.data.listing import Listing
 from nczarr.data.memory import chunks_of_run
 from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
@@ -59,7 +57,7 @@ class StoredArray:
     encoding: Encoding
     nil: tuple[tuple[int, int], ...] = ()
     _own: list[Any] = field(default_factory=list, repr=False)
-    """What this process knows of the array: the indices of its keys."""
+    """What this process knows of the array: its keys."""
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
     """Encoded chunks that were brought here from far away."""
 
@@ -68,13 +66,13 @@ class StoredArray:
 
         Raises OSError.
         """
-        return self.layout, self.store, self.prefix, self.encoding, self.nil, self._listing()
+        return self.layout, self.store, self.prefix, self.encoding, self.nil, self._listing.digest()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        *described, listing = state
+        *described, expected = state
         for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), described, strict=True):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_own", [_Identity(listing)])
+        object.__setattr__(self, "_own", [self._listed(expected)])
         object.__setattr__(self, "_at_hand", {})
 
     @property
@@ -125,7 +123,7 @@ class StoredArray:
     def place(self, chunk: Index) -> Place | None:
         """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
         if self.layout.shards is None:
-            self._see_the_same()
+            self._listing.check_seen()
             whole = self.store.locate(self.key(chunk))
             return None if whole is None else Place(*whole)
         found = self._in_shard(chunk)
@@ -138,10 +136,7 @@ class StoredArray:
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
-        encoding = self.encoding
-        numbers = map(str, index)
-        words = (encoding.lead, *numbers) if encoding.lead else numbers
-        return self.prefix + (encoding.separator.join(words) or "0")
+        return self._listing.key(index)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
@@ -168,10 +163,10 @@ class StoredArray:
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
         if self.layout.shards is None:
-            self._see_the_same()
+            self._listing.check_seen()
             data = self.store.get(self.key(chunk))
             if data is None:
-                self._check_absent(chunk)
+                self._listing.check_absent(chunk)
             return data
         if chunk in self._at_hand:
             return self._at_hand[chunk]
@@ -215,19 +210,19 @@ class StoredArray:
         """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
         for the shard: it is far away, and only parts of it are fetched.
         """
-        known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+        known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._listing, "shard", index))
         if known is not None:
             return known
-        self._see_the_same()
+        self._listing.check_seen()
         key = self.key(index)
         if self.store.distant:
-            with self._identity.lock:  # others that want the same index wait for it
-                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+            with self._listing.lock:  # others that want the same index wait for it
+                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._listing, "shard", index))
                 return again or self._distant_shard(index, key, count)
         place = self.store.locate(key)
         shard: bytes | Range | None = place if place is not None else self.store.get(key)
         if shard is None:
-            self._check_absent(index)
+            self._listing.check_absent(index)
             return None
         length = shard.length if isinstance(shard, Range) else len(shard)
         size = self._index_size(count)
@@ -239,7 +234,7 @@ class StoredArray:
         else:
             table = shard[begin : begin + size]
         found = shard, self._table(table, key, count)
-        kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+        kept.put((self._listing, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
         return found
 
     def _distant_shard(self, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
@@ -247,10 +242,10 @@ class StoredArray:
         size = self._index_size(count)
         table = self.store.part(key, 0 if self.encoding.index_first else -size, size)
         if table is None:
-            self._check_absent(index)
+            self._listing.check_absent(index)
             return None
         found = None, self._table(table, key, count)
-        kept.put((self._identity, "shard", index), found, 16 * count)
+        kept.put((self._listing, "shard", index), found, 16 * count)
         return found
 
     def _index_size(self, count: int) -> int:
@@ -268,47 +263,22 @@ class StoredArray:
             self._unreadable(key, f"the index of the shard: {error}")
         return np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
 
-    def _check_absent(self, index: Index) -> None:
-        """Raise OSError if a key that is not there was there when the keys were listed."""
-        stored = self._identity.stored
-        if stored is not None:
-            place = bisect_left(stored, index)
-            if place < len(stored) and stored[place] == index:
-                raise OSError(errno.EIO, "it was listed, and is not there", f"{self.store.path}/{self.key(index)}")
-
-    def _listing(self) -> str | None:
-        """A digest of the indices of all keys; None where they cannot be listed. Raises OSError."""
-        if not self.store.listed:
-            return None
-        import hashlib
-
-        found = hashlib.sha256()
-        for index in self._stored(self.layout.shards or self.layout.chunks):
-            found.update(repr(index).encode())
-        return found.hexdigest()
-
-    def _see_the_same(self) -> None:
-        """Raise OSError unless this process sees the keys that the one saw which this description is of."""
-        identity = self._identity
-        if identity.listing is None:
-            return
-        with identity.lock:
-            if identity.listing is not None and self._listing() != identity.listing:
-                text = "other keys of it are seen here than where the run began"
-                raise OSError(errno.EIO, text, f"{self.store.path}/{self.prefix}".rstrip("/"))
-            identity.listing = None
-
     @property
-    def _identity(self) -> _Identity:
-        """What tells this array from all others in the process."""
+    def _listing(self) -> Listing:
+        """The keys of the array in this process; made once, because it tells the array from all others, too."""
         if not self._own:
-            self._own.append(_Identity())
-        identity: _Identity = self._own[0]
-        return identity
+            self._own.append(self._listed(None))
+        listing: Listing = self._own[0]
+        return listing
+
+    def _listed(self, expected: str | None) -> Listing:
+        unit = self.layout.shards or self.layout.chunks
+        counts = tuple(-(-length // each) for length, each in zip(self.layout.shape, unit, strict=True))
+        return Listing(self.store, self.prefix, self.encoding.separator, self.encoding.lead, counts, expected)
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
         """A whole decoded chunk in the layout's dtype; None if it is not stored."""
-        known: NDArray[Any] | None = kept.get((self._identity, "chunk", index))
+        known: NDArray[Any] | None = kept.get((self._listing, "chunk", index))
         if known is not None:
             return known
         data = self.encoded(index)
@@ -319,7 +289,7 @@ class StoredArray:
             values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
         except DECODING_ERRORS as error:
             self._unreadable(self.key(self._home(index)), str(error) or type(error).__name__)
-        kept.put_chunk(self._identity, index, values)
+        kept.put_chunk(self._listing, index, values)
         return values
 
     def _home(self, index: Index) -> Index:
@@ -339,7 +309,7 @@ class StoredArray:
         unit = self.layout.shards or self.layout.chunks
         if not self.store.listed:
             return every_block(shape, chunks)
-        stored = self._stored(unit)
+        stored = self._listing.stored()
         if chunks == unit and not self.nil:
             return iter(stored)
         found: set[Index] = set()
@@ -348,45 +318,3 @@ class StoredArray:
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
-
-    def _stored(self, unit: tuple[int, ...]) -> list[Index]:
-        """The indices of the keys that exist, in C order; looked up once in a process."""
-        identity = self._identity
-        if identity.stored is None:
-            ends = [-(-length // each) for length, each in zip(self.layout.shape, unit, strict=True)]
-            found = (self._index_of(key) for key in self.store.keys(self.prefix))
-            identity.stored = sorted(
-                index
-                for index in found
-                if index is not None and all(number < end for number, end in zip(index, ends, strict=True))
-            )
-        return identity.stored
-
-    def _index_of(self, key: str) -> Index | None:
-        """The index of a chunk's key; None for any other key."""
-        rank = len(self.layout.shape)
-        words = key[len(self.prefix) :].split(self.encoding.separator)
-        if self.encoding.lead:
-            if words[0] != self.encoding.lead:
-                return None
-            words = words[1:]
-        elif rank == 0:
-            return () if words == ["0"] else None
-        if len(words) != rank or not all(_NUMBER.fullmatch(word) for word in words):
-            return None
-        return tuple(map(int, words))
-
-
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
-
-
-class _Identity:
-    """One array in one process, and the indices of its keys once they are known.
-
-    `listing`: a digest of these as another process has seen them, until it was compared.
-    """
-
-    def __init__(self, listing: str | None = None) -> None:
-        self.stored: list[Index] | None = None
-        self.listing = listing
-        self.lock = Lock()

@@ -27,7 +27,7 @@ from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
 from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
-from nczarr.stores.base import Store
+from nczarr.stores.base import HELD, Store
 
 if TYPE_CHECKING:
     from nczarr.link.cluster import Cluster
@@ -108,7 +108,8 @@ def needed(array: Array, store: Store) -> int:
     if not is_far(array, store):
         return need
     size = array.chunk_size * array.element
-    return max(need, 2 * max(size, min(FETCHED, size * MOST)))
+    held = min(HELD, math.prod(array.unit) * array.element) if store.distant else 0
+    return max(need, 2 * max(size, min(FETCHED, size * MOST))) + held
 
 
 class Run(NamedTuple):
