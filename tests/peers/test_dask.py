@@ -18,6 +18,7 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
+from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Report
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
@@ -31,6 +32,7 @@ CASES: dict[str, dict[str, Any]] = {
     "copy": {},
     "transcode": {"codecs": "zlib:3"},
     "rechunk": {"chunks": {"/v": (32, 16, 16)}, "memory": 1 << 21},
+    "part": {"sections": ["v(3:30:2, :, 5:60)"], "codecs": "zlib:3"},
     "shards": {"format": "nczarr3", "shards": {"/v": (8, 64, 64)}},
     "rechunked shards": {"format": "nczarr3", "shards": {"/v": (8, 32, 32)}, "chunks": {"/v": (4, 16, 16)}},
 }
@@ -178,17 +180,21 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
     assert "hunter22" not in cluster.logs
 
 
-def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = None, **options: Any) -> None:
+def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = None, **options: Any) -> Conversion:
     form = nczarr.registry.named("nczarr")
     assert form is not None
     report = Report()
-    pipeline.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
-    assert not report.errors
+    done = pipeline.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
+    assert done is not None, report.sorted()
+    return done
 
 
 @pytest.mark.peer
 @pytest.mark.slow
-def test_a_lost_worker_changes_nothing(own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path) -> None:
+def test_a_lost_worker_changes_nothing(
+    own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nczarr.link.cluster.BATCH", 1 << 14)
     checked, seen = checked_at(sources["a.nc"]), []
 
     def watch(size: int) -> None:
@@ -198,7 +204,7 @@ def test_a_lost_worker_changes_nothing(own_cluster: Cluster, sources: dict[str, 
 
     write(checked, tmp_path / "l.zarr")
     write(checked, tmp_path / "d.zarr", watch, dask=own_cluster.url)
-    assert len(seen) > 1
+    assert len(seen) > 10
     assert content(tmp_path / "d.zarr") == content(tmp_path / "l.zarr")
 
 
@@ -231,6 +237,36 @@ def test_without_any_worker_a_run_ends(
     assert ran.status == 3
     assert "no scheduler of dask answers there" in ran.err
     assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.peer
+@pytest.mark.slow
+def test_a_run_that_lost_its_workers_is_gone_on_with(
+    own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nczarr.link.cluster.BATCH", 1 << 14)
+    monkeypatch.setattr("nczarr.link.cluster.PATIENCE", 2.0)
+    killed: list[int] = []
+
+    def watch(size: int) -> None:
+        if not killed:
+            own_cluster.kill("worker0")
+            own_cluster.kill("worker1")
+        killed.append(size)
+
+    out = tmp_path / "out"
+    out.mkdir()
+    checked, options = checked_at(sources["a.nc"]), {"resume": True, "source": str(sources["a.nc"])}
+    with pytest.raises(OSError, match="lost all its workers") as failed:
+        write(checked, out / "t.zarr", watch, dask=own_cluster.url, **options)
+    assert "--resume" in failed.value.__notes__[0]
+    assert [path.name.partition(".partial-")[0] for path in out.iterdir()] == ["t.zarr"]
+    own_cluster.add("worker2")
+    done = write(checked, out / "t.zarr", dask=own_cluster.url, **options)
+    assert 0 < done.skipped_keys < 128
+    write(checked, tmp_path / "l.zarr")
+    assert [path.name for path in out.iterdir()] == ["t.zarr"]
+    assert content(out / "t.zarr") == content(tmp_path / "l.zarr")
 
 
 @pytest.mark.peer
