@@ -73,6 +73,13 @@ def read_path(
     return read(source, report, options, form, observe)
 
 
+def opened(path: str, report: Report) -> Source | Store | None:
+    """What lies at a path or `file://` URL; None, and an error, if that is no place. Raises OSError."""
+    from nczarr.stores.opening import open_path
+
+    return None if located(path, report) is None else open_path(path)
+
+
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
     """The format of a source that was named; None, and an error, if the source cannot be in it."""
     form = registry.named(name)
@@ -168,14 +175,15 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     return None
 
 
-def rehearse(checked: Checked, report: Report, options: Options) -> None:
-    """Report what a netCDF file of the kind in the options would lose or refuse, and make none."""
-    from nczarr.passes.plan import plan
-
-    form = registry.named("netcdf")
+def rehearse(checked: Checked, report: Report, options: Options, form: Format | None = None) -> None:
+    """Report what a target of a format would lose or refuse, and make none; without one, a netCDF file of the kind in
+    the options.
+    """
+    form = form or registry.named("netcdf")
     settled = settle(checked, form, report, options) if form is not None else None
     if settled is not None:
-        plan(checked, *settled, report)
+        form, options = settled
+        targets.planned_text(checked, form, report, options)
 
 
 def write(

@@ -1,0 +1,245 @@
+"""netCDF-C: what it does wrong with Zarr stores, as releases 4.9.3 to 4.10.1 were seen to do (nczarr-storage).
+
+4.10.1 was run, and so was the development head of August 2026, called 4.10.2 here. Older releases know other layouts
+and are not judged: 4.9.0 sees any store of today as pure Zarr.
+"""
+
+from __future__ import annotations
+
+from nczarr.peers.netcdf_c import arrays, attributes, dimensions, stores
+from nczarr.peers.netcdf_c.view import View
+from nczarr.peers.rule import Peer, Rule
+
+NOW = "4.10.1"
+BOTH = "4.10.1, 4.10.2"
+DATASET = "refuses the whole dataset (-137)"
+
+STORES = (
+    Rule(
+        "unread-format", "cannot open it (-51)", BOTH, "Zarr v2: `nczarr convert SRC DST --to nczarr`", stores.version_3
+    ),
+    Rule("mixed-versions", "reads v2, and from 4.10.2 on refuses the store", BOTH, "one version", stores.both_versions),
+    Rule(
+        "zipped-store",
+        "needs a build with zip archives, which most are not (-128)",
+        "4.9.0, 4.10.1",
+        "a folder",
+        stores.archive,
+    ),
+    Rule(
+        "broken-document",
+        DATASET,
+        BOTH,
+        "the document anew; releases leave the old tail of one that became shorter",
+        stores.broken,
+    ),
+    Rule("escaped-text", "drops the backslash", BOTH, "UTF-8 as it is, without `\\u`", stores.escaped),
+    Rule("doubled-attribute", "lists it twice, with the last value", BOTH, "each attribute once", stores.repeated),
+    Rule("odd-format-number", DATASET, NOW, '`"zarr_format": 2`', stores.format_number),
+    Rule("odd-superblock", DATASET, NOW, '`"_nczarr_superblock": {"version": "2.0.0"}`', stores.superblock),
+    Rule(
+        "odd-superblock",
+        "takes it for pure Zarr from 4.10.2 on",
+        "4.10.2",
+        '`{"version": "2.0.0"}`',
+        stores.empty_superblock,
+    ),
+    Rule(
+        "missing-superblock",
+        "takes the store for pure Zarr: texts are strings, nothing is unlimited, nothing hidden",
+        NOW,
+        'the root attribute `"_nczarr_superblock": {"version": "2.0.0"}`',
+        stores.no_superblock,
+    ),
+    Rule(
+        "missing-lists",
+        "hides all members",
+        NOW,
+        '`"_nczarr_group": {"dimensions": {…}, "arrays": […], "groups": […]}`',
+        stores.no_lists,
+    ),
+    Rule("missing-group", "crashes", NOW, 'a `.zgroup`: `{"zarr_format": 2}`', stores.no_group),
+    Rule(
+        "missing-array", "refuses the whole dataset (-36)", BOTH, "the array, or a list without its name", stores.listed
+    ),
+    Rule("hidden-member", "hides it", BOTH, "", stores.unlisted),
+    Rule("missing-description", DATASET, NOW, '`"_nczarr_array": {"dimension_references": […]}`', stores.undescribed),
+    Rule("illegal-name", "refuses the whole dataset (-59)", NOW, "a name that netCDF can have", stores.illegal_names),
+    Rule("root-array", "shows an empty dataset", NOW, "the array in a group", stores.root_array),
+    Rule(
+        "old-layout",
+        "takes the store for pure Zarr, from 4.9.3 on",
+        BOTH,
+        "the layout of today: `nczarr convert SRC DST`",
+        stores.capitals,
+    ),
+    Rule(
+        "read-only-layout",
+        "reads it, and refuses to change it (-37)",
+        NOW,
+        "the layout of today: `nczarr convert SRC DST`",
+        stores.read_only,
+    ),
+)
+
+ARRAYS = (
+    Rule(
+        "missing-member",
+        DATASET,
+        BOTH,
+        "all members: `zarr_format`, `shape`, `dtype`, `chunks`, `fill_value`, `order`",
+        arrays.missing,
+    ),
+    Rule("bad-shape", DATASET, NOW, "a list of lengths", arrays.shapes),
+    Rule("bad-chunks", DATASET, NOW, "one length above 0 for each axis", arrays.chunks),
+    Rule(
+        "column-order",
+        "reads the values in the wrong order",
+        BOTH,
+        '`"order": "C"`, and the values so',
+        arrays.column_order,
+    ),
+    Rule("empty-filters", "crashes", BOTH, '`"filters": null`', arrays.empty_filters),
+    Rule("nameless-codec", "refuses the whole dataset (-136)", NOW, "the codec's `id`", arrays.nameless_codecs),
+    Rule(
+        "unread-codec",
+        "lists the variable and cannot read its data (-136)",
+        BOTH,
+        "zlib, zstd, bz2, blosc, shuffle, fletcher32",
+        arrays.unknown_codecs,
+    ),
+    Rule(
+        "unknown-dtype",
+        DATASET,
+        BOTH,
+        "a type that it knows, or an array that `_nczarr_group` does not list",
+        arrays.dtypes,
+    ),
+    Rule(
+        "unmarked-dtype",
+        "reads the bytes of each value in reverse",
+        BOTH,
+        "`<` or `>` before the type",
+        arrays.unmarked,
+    ),
+    Rule(
+        "lettered-char",
+        "reads strings of one letter each",
+        NOW,
+        "`>S1` if nobody else reads it: `--char netcdf`",
+        arrays.letters,
+    ),
+    Rule(
+        "dropped-scalar",
+        "drops the variable without a word; 4.10.2 shows it",
+        BOTH,
+        'the shape `[1]` with `"dimension_references": []` and `"scalar": 1`',
+        arrays.dropped_scalars,
+    ),
+    Rule("bad-fill", "", NOW, 'a number of the type, `"NaN"`, `"Infinity"`, a text for `S`, or `null`', arrays.fills),
+    Rule("rounded-fill", "cuts it to an integer", NOW, "an integer", arrays.cut_fills),
+    Rule(
+        "unequal-fills",
+        "shows the one, and reads the other where chunks are missing",
+        NOW,
+        "the same value twice",
+        arrays.two_fills,
+    ),
+    Rule(
+        "odd-chunk",
+        "fills the rest with zeros, not with the fill value",
+        NOW,
+        "all bytes of the chunk",
+        arrays.short_chunks,
+    ),
+    Rule("odd-separator", "looks for keys with `.`", NOW, "`.` or `/`", arrays.separators),
+)
+
+DIMENSIONS = (
+    Rule(
+        "bad-dimension",
+        "refuses the whole dataset",
+        NOW,
+        '`"x": 3` or `"x": {"size": 3, "unlimited": 1}`',
+        dimensions.entries,
+    ),
+    Rule("boolean-unlimited", "takes it for a fixed dimension", NOW, '`"unlimited": 1`', dimensions.boolean_unlimited),
+    Rule("unmarked-scalar", "crashes", NOW, '`"scalar": 1` beside the references', dimensions.unmarked_scalars),
+    Rule("missing-references", "crashes", BOTH, "the name of a dimension for each axis", dimensions.missing_references),
+    Rule(
+        "surplus-references",
+        "refuses the whole dataset (-63)",
+        BOTH,
+        "the name of a dimension for each axis",
+        dimensions.surplus_references,
+    ),
+    Rule(
+        "unknown-reference",
+        "crashes",
+        BOTH,
+        "the path of a dimension: group and name, nothing escaped",
+        dimensions.unknown_references,
+    ),
+    Rule("sideways-reference", "", BOTH, "a dimension of a group around the array", dimensions.sideways_references),
+    Rule(
+        "unequal-lengths",
+        "refuses the whole dataset (-63)",
+        NOW,
+        "one length a dimension, in every shape",
+        dimensions.unequal_lengths,
+    ),
+    Rule(
+        "unnamed-dimension",
+        "makes one dimension of all axes of a length: `_Anonymous_Dim_3`",
+        NOW,
+        "`_ARRAY_DIMENSIONS`",
+        dimensions.unnamed,
+    ),
+    Rule("missing-names", "crashes", BOTH, "one name an axis in `_ARRAY_DIMENSIONS`", dimensions.missing_names),
+    Rule(
+        "surplus-names",
+        "makes dimensions that nothing has",
+        NOW,
+        "one name an axis in `_ARRAY_DIMENSIONS`",
+        dimensions.surplus_names,
+    ),
+    Rule("illegal-name", "", NOW, "a simple name", dimensions.illegal_names),
+)
+
+ATTRIBUTES = (
+    Rule(
+        "unknown-attribute-type",
+        "refuses the dataset (-137)",
+        BOTH,
+        "`<i4` and the like, `>S1` for char, `|Sn` for strings",
+        attributes.unknown_types,
+    ),
+    Rule(
+        "quoted-number",
+        "aborts",
+        BOTH,
+        'numbers as numbers; `"NaN"`, `"Infinity"`, `"-Infinity"`',
+        attributes.quoted_numbers,
+    ),
+    Rule("large-number", "refuses the dataset (-60)", BOTH, "a wider type", attributes.large_numbers),
+    Rule("bare-text", "", BOTH, "every text in quotes, whatever it looks like", attributes.bare_texts),
+    Rule(
+        "empty-list",
+        "refuses the dataset (-45)",
+        BOTH,
+        "a type in `_nczarr_attr`, or no attribute",
+        attributes.empty_lists,
+    ),
+    Rule("mixed-list", "", BOTH, "numbers of one type, or a type in `_nczarr_attr`", attributes.mixed_lists),
+    Rule(
+        "structured-attribute",
+        "shows the text of its JSON",
+        BOTH,
+        "texts and numbers; lists of texts with a type in `_nczarr_attr`",
+        attributes.structured,
+    ),
+    Rule("hidden-attribute", "hides it", NOW, "another name", attributes.hidden_names),
+    Rule("odd-provenance", DATASET, NOW, "a text, or none", attributes.provenance),
+)
+
+PEER = Peer("netcdf-c", "netCDF-C", "4.9.3 to 4.10.1", (*STORES, *ARRAYS, *DIMENSIONS, *ATTRIBUTES), View)

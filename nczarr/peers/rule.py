@@ -1,0 +1,47 @@
+"""What is known of readers: rules, the places where they find something, and the peers that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Place(NamedTuple):
+    """One spot of a store where a rule found something.
+
+    `what`: what is there, in words. `does` and `instead`: in this case, where they differ from the rule's.
+    """
+
+    key: str
+    pointer: str
+    what: str
+    does: str = ""
+    instead: str = ""
+
+
+class Rule(NamedTuple):
+    """One known fault of a reader.
+
+    `code`: of the diagnostics; its page says what the fault is. `does`: what the reader does, behind its name.
+    `seen`: the versions that did so. `instead`: what to write. `find`: of the peer's view of a store.
+    """
+
+    code: str
+    does: str
+    seen: str
+    instead: str
+    find: Callable[[Any], Iterator[Place]]
+
+
+class Peer(NamedTuple):
+    """One reader. `view`: of a store and its findings, what the rules look at; `files`: rules for netCDF files.
+
+    `stores`: the function that makes the view of a `Documents`; None if the reader cannot read stores.
+    """
+
+    name: str
+    title: str
+    versions: str
+    stores: tuple[Rule, ...]
+    view: Callable[[Any], Any]
+    files: tuple[Rule, ...] | None = None
