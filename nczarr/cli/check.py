@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import FAULTY
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, kind
+from nczarr.cli.shared import Messages, command, kind, storage_of
 from nczarr.options import Options
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def _check(path: str, arguments: argparse.Namespace, report: Report) -> int:
     from nczarr import peers, pipeline
     from nczarr.peers.rule import Peer
 
-    options = Options(kind=arguments.kind)
+    options = Options(kind=arguments.kind, storage=storage_of(arguments))
     asked = [each for each in arguments.readers if isinstance(each, Peer)]
     forms = [each for each in arguments.readers if not isinstance(each, Peer)]
     found = 0
     text = standard_input() if path == "-" else None
     if asked:
-        source = text or pipeline.opened(path, report)
+        source = text or pipeline.opened(path, report, options)
         found = 0 if source is None else sum(peers.check(peer, source, report) for peer in asked)
         if not forms and options.kind is None:
             return found

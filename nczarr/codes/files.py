@@ -44,6 +44,13 @@ CODES = (
         "Write a path, or `file:///path#mode=…` with the modes of the netCDF library.",
     ),
     Code(
+        "unfinished-store",
+        ERROR,
+        "A store has a journal: a run that makes it is at work, or ended before its end. What is there is not all.",
+        "",
+        "Run the same command again with `--resume`, which goes on with it; or with `--overwrite`, which begins anew.",
+    ),
+    Code(
         "clashing-targets",
         ERROR,
         "Several sources of one command would become targets of one name. Nothing was written. Exit status 2.",

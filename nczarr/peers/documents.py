@@ -154,12 +154,24 @@ class Documents:
         return made
 
     def _children(self, prefix: str, *, known: bool) -> list[str]:
-        names = self.store.children(prefix)
+        names = self.store.children(prefix) if self.store.listed else self._told(prefix)
         return [
             name
             for name in names
             if not name.startswith(".") and name != "zarr.json" and (known or not _CHUNK.fullmatch(name))
         ]
+
+    def _told(self, prefix: str) -> list[str]:
+        """Names that the documents tell, where the store cannot list its keys."""
+        found = self.get(".zmetadata")
+        keys = found.members.get("metadata") if found else None
+        names = {key[len(prefix) :].split("/", 1)[0] for key in keys or () if key.startswith(prefix)}
+        attributes = self._attributes(prefix, 2)
+        lists = attributes.members.get("_nczarr_group") if attributes else None
+        for member in ("arrays", "groups"):
+            listed = lists.get(member) if isinstance(lists, dict) else None
+            names.update(name for name in listed or () if isinstance(name, str) and "/" not in name)
+        return sorted(names - {""})
 
     def _attributes(self, prefix: str, version: int) -> Document | None:
         return self.get(prefix + ".zattrs") if version == 2 else None
@@ -176,7 +188,9 @@ class Documents:
         return None
 
     def chunks(self, node: Node) -> Iterator[tuple[str, int]]:
-        """The keys of chunks of an array with their lengths. Raises OSError."""
+        """The keys of chunks of an array with their lengths; none of a distant store. Raises OSError."""
+        if self.store.distant:
+            return
         for key in self.store.keys(node.prefix):
             inside = key[len(node.prefix) :]
             if inside.rpartition("/")[2].startswith(".z") or inside == "zarr.json":

@@ -199,7 +199,9 @@ def two_fills(view: View) -> Iterator[Place]:
 def _misses_chunks(view: View, array: Node) -> bool:
     """Whether not all chunks of an array are stored."""
     shape, lengths = integers(array.meta.get("shape")), integers(array.meta.get("chunks"))
-    if shape is None or lengths is None or len(lengths) < len(shape) or min(lengths, default=1) <= 0:
+    if view.documents.store.distant or shape is None or lengths is None:
+        return False
+    if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
         return False
     wanted = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
     return sum(1 for _ in view.documents.chunks(array)) < wanted
