@@ -68,7 +68,33 @@ def pure(
         "v/.zarray": array(**(members or {})),
         "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], **(attributes or {})},
     }
-    return store(peer, {**made, **(documents or {})})
+    made |= documents or {}
+    if peer == "xarray":
+        told = {key: value for key, value in made.items() if key.rpartition("/")[2].startswith(".z")}
+        made[".zmetadata"] = {"zarr_consolidated_format": 1, "metadata": told}
+    return store(peer, made)
 
 
 ANEW = "`nczarr convert SRC DST` writes the store anew."
+
+
+def version_3(peer: str, members: dict[str, Any]) -> str:
+    """A Zarr v3 store of one array, with one fault."""
+    made = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [2],
+        "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "dimension_names": ["x"],
+    }
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+    return store(peer, {"zarr.json": group, "v/zarr.json": {**made, **members}})
+
+
+def file(peer: str, text: str) -> str:
+    """A netCDF file with one fault."""
+    return f"$ nczarr compile - -o t.nc\n$ nczarr check t.nc --for {peer}\nnetcdf t {{\n{text}}}\n"

@@ -18,6 +18,8 @@ from nczarr.stores.base import Store
 
 ROWS: dict[str, str] = {
     "netcdf-c": "nczarr.peers.netcdf_c:PEER",
+    "zarr-python": "nczarr.peers.zarr_python:PEER",
+    "xarray": "nczarr.peers.xarray:PEER",
 }
 """The readers by name, in the order of documentation."""
 
@@ -71,17 +73,21 @@ def _found(peer: Peer, rules: tuple[Rule, ...], view: Any, path: str, report: Re
 
 def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
     does = place.does or rule.does
-    instead = place.instead or (f"write {rule.instead}" if rule.instead else "")
+    instead = place.instead or rule.instead
     return Diagnostic(
         rule.code,
         CODES[rule.code].severity,
         f"{place.what}: {peer.title} {does}",
-        Label(Span(Source(path, b"", key=place.key), 0, 0), key=place.key, pointer=place.pointer)
-        if place.key
-        else Label(),
+        _label(place, path),
         notes=(f"seen with {peer.title} {rule.seen}",),
         helps=(instead,) if instead else (),
     )
+
+
+def _label(place: Place, path: str) -> Label:
+    if not place.key:
+        return Label(place.span)
+    return Label(Span(Source(path, b"", key=place.key), 0, 0), key=place.key, pointer=place.pointer)
 
 
 def _unread(peer: Peer, path: str, report: Report) -> int:

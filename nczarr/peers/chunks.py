@@ -18,6 +18,9 @@ def odd_lengths(documents: Documents, array: Node, itemsize: int) -> Iterator[tu
         return
     if not isinstance(chunks, list) or not all(type(length) is int and length > 0 for length in chunks):
         return
+    shape = array.meta.get("shape")
+    if not isinstance(shape, list) or len(shape) != len(chunks):
+        return
     wanted = itemsize * math.prod(chunks)
     for key, length in documents.chunks(array):
         if length != wanted:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from nczarr.source import NOWHERE, Span
+
 
 class Place(NamedTuple):
-    """One spot of a store where a rule found something.
+    """One spot where a rule found something: a document of a store with a JSON pointer, or a place in a file.
 
     `what`: what is there, in words. `does` and `instead`: in this case, where they differ from the rule's.
     """
@@ -17,13 +19,14 @@ class Place(NamedTuple):
     what: str
     does: str = ""
     instead: str = ""
+    span: Span = NOWHERE
 
 
 class Rule(NamedTuple):
     """One known fault of a reader.
 
     `code`: of the diagnostics; its page says what the fault is. `does`: what the reader does, behind its name.
-    `seen`: the versions that did so. `instead`: what to write. `find`: of the peer's view of a store.
+    `seen`: the versions that did so. `instead`: what is to be done about it. `find`: of the peer's view of a store.
     """
 
     code: str

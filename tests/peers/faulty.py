@@ -101,7 +101,7 @@ def edit(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Store:
         for step in steps:
             inside = inside[step] if isinstance(inside, dict) else inside[int(step)]
         if value is GONE:
-            del inside[last]
+            inside.pop(last, None)
         else:
             inside[last] = value
     return made

@@ -81,7 +81,12 @@ def through_xarray(path: str) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         dataset = xarray.open_dataset(path, **engine)  # type: ignore[arg-type]
-        found: dict[str, Any] = {"/": {"attributes": dict(dataset.attrs), "dimensions": dict(dataset.sizes)}}
+        found: dict[str, Any] = {
+            "/": {
+                "attributes": dict(dataset.attrs),
+                "dimensions": dict(sorted(dataset.sizes.items(), key=lambda item: str(item[0]))),
+            }
+        }
         for name in dataset.variables:
             variable = dataset[name]
             found[f"/{name}"] = {
