@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Report, Severity
 from nczarr.handle import DatasetHandle, options_from
-from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset, part_in_words
 from nczarr.secrets import StorageOptions
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def convert(
         resume=resume,
         storage=StorageOptions(storage_options),
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
-        part=repr((sorted(variables), sorted(groups), list(sections), fixed)),
+        part=part_in_words(variables, groups, sections, fixed=fixed),
     )
     wanted = Subset(variables, groups, _sections(sections, report))
     path = os.fspath(target)
@@ -115,4 +115,4 @@ def _checked(
         return source.checked
     from nczarr import pipeline
 
-    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None), form)
+    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)

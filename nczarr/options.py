@@ -6,7 +6,7 @@ no option is named. Contract: DESIGN §4 (options) and §5 (`write`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     `verify`: read the target again, and let it appear only if it holds every value. `resume`: go on with a target that
     the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
     with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
-    `part`: what of it is converted, in any words.
+    `part`: what of it is converted, in any words. `survey`: all of the source is going to be read.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -70,6 +70,7 @@ class Options(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
     source: str | None = None
     part: str = ""
+    survey: bool = False
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""
@@ -98,6 +99,11 @@ class Section(NamedTuple):
     absolute: bool = False
     extents: tuple[Extent | None, ...] | None = None
     span: Span = NOWHERE
+
+
+def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Iterable[str], *, fixed: bool) -> str:
+    """What of a source is asked for: equal texts, equal parts."""
+    return repr((sorted(variables), sorted(groups), list(sections), fixed))
 
 
 class Subset(NamedTuple):

@@ -76,6 +76,8 @@ def read_path(
     source = opened(path, report, options)
     if source is None:
         return None
+    if options.survey and not isinstance(source, Source):
+        source.survey()
     asked = name or ("zarr2" if "zarr" in location(path).modes else None)
     form = source_format(source, asked, report) if asked else None
     if asked and form is None:
@@ -301,6 +303,7 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
         transcoded_chunks=counts["transcode"].chunks,
         rechunked_chunks=counts["rechunk"].chunks,
         encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        skipped_keys=counts.skipped,
         bytes=counts.total.size,
     )
 

@@ -17,7 +17,7 @@ from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
-from nczarr.options import Options, Subset
+from nczarr.options import Options, Subset, part_in_words
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
@@ -121,19 +121,20 @@ class _Work:
         if target == "-" and form.binary:
             report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file"])
             return
-        checked = read_input(path, report, self.options._replace(kind=None), self.arguments.form)
+        checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
         if checked is None or report.errors:
             return
         checked = pipeline.select(checked, self.subset, report)
         if checked is None or report.errors:
             return
-        part = [*self.arguments.variables, *self.arguments.groups, *self.arguments.sections, self.arguments.fixed]
+        asked = self.arguments
+        part = part_in_words(asked.variables, asked.groups, asked.sections, fixed=asked.fixed)
         if self.arguments.fixed:
             from nczarr.passes.subset import fixed
 
             checked = fixed(checked)
         chunks = whole_lengths(self.options.chunks, checked)
-        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=repr(part))
+        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=part)
         if target == "-":
             write_product(pipeline.blocks(checked, form, report, options) or ())
             return
@@ -197,6 +198,9 @@ def summary(done: list[Conversion]) -> str:
     if total:
         ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
+    skipped = sum(each.skipped_keys for each in done)
+    if skipped:
+        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} there already")
     size = sum(each.bytes or _size(each.target) for each in done)
     return ", ".join([*words, bytes_text(size)] if size else words)
 

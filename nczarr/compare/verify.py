@@ -14,7 +14,8 @@ UNREAD = frozenset({"bad-metadata", "unreadable-array"})
 
 def _reading(options: Options) -> Options:
     """How the target is read: as it stands, at the place where it was written."""
-    return Options(allow_loss=UNREAD, unfinished=True, storage=options.storage.of("target"), memory=options.memory)
+    storage = options.storage.of("target")
+    return Options(allow_loss=UNREAD, unfinished=True, survey=True, storage=storage, memory=options.memory)
 
 
 def verify(checked: Checked, done: Conversion, place: str, options: Options, report: Report) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import errno
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from nczarr.data.blocks import every_block
 from nczarr.data.decoding import DECODING_ERRORS, decoded
-from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
 from nczarr.data.memory import chunks_of_run
 from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
+from nczarr.stores.ranges import neighbours
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +59,8 @@ class StoredArray:
     nil: tuple[tuple[int, int], ...] = ()
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: the indices of its keys."""
+    _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
+    """Encoded chunks that were brought here from far away."""
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The description alone."""
@@ -66,6 +70,36 @@ class StoredArray:
         for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), state, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_own", [])
+        object.__setattr__(self, "_at_hand", {})
+
+    @property
+    def distant(self) -> bool:
+        """As the store."""
+        return self.store.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """A shard, if it is far away."""
+        return self.layout.shards if self.store.distant else None
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The same array with the encoded chunks at hand that meet these regions and lie in shards far away: those that
+        lie near one another are brought here by one request. Raises OSError.
+        """
+        if self.together is None:
+            return self
+        shards: dict[Index, list[tuple[int, int, Index]]] = {}
+        for index in sorted(covering_regions(regions, self.layout.chunks)):
+            found = self._in_shard(index)
+            if found is not None:
+                shards.setdefault(self._home(index), []).append((*found[1:], index))
+        at_hand: dict[Index, bytes] = {}
+        for home, places in shards.items():
+            for begin, end, group in neighbours(places):
+                data = memoryview(self._part(self.key(home), begin, end - begin))
+                for offset, length, index in group:
+                    at_hand[index] = bytes(data[offset - begin : offset - begin + length])
+        return replace(self, _at_hand=at_hand)
 
     @property
     def manifest(self) -> Manifest | None:
@@ -129,6 +163,8 @@ class StoredArray:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
         if self.layout.shards is None:
             return self.store.get(self.key(chunk))
+        if chunk in self._at_hand:
+            return self._at_hand[chunk]
         found = self._in_shard(chunk)
         if found is None:
             return None
@@ -174,7 +210,9 @@ class StoredArray:
             return known
         key = self.key(index)
         if self.store.distant:
-            return self._distant_shard(index, key, count)
+            with self._identity.lock:  # others that want the same index wait for it
+                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+                return again or self._distant_shard(index, key, count)
         place = self.store.locate(key)
         shard: bytes | Range | None = place if place is not None else self.store.get(key)
         if shard is None:
@@ -304,3 +342,4 @@ class _Identity:
 
     def __init__(self) -> None:
         self.stored: list[Index] | None = None
+        self.lock = Lock()

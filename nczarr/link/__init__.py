@@ -43,7 +43,12 @@ def store(
     planned = _planned(checked, form, report, options)
     if planned is None:
         return None
-    target = begun(path, planned)
+    try:
+        target = begun(path, planned)
+    except FileExistsError as error:
+        helps = ["with the source and options of then, `--resume` goes on with it"] if options.resume else []
+        report.error("target-exists", f"`{secrets.shown(path)}` {error.strerror or 'exists'}", helps=helps)
+        return None
     try:
         fill(planned, target.store, report, counts)
         if inspect is not None and not report.errors:

@@ -64,6 +64,9 @@ class Store(Protocol):
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """
 
+    def survey(self) -> None:
+        """All of the store is going to be read: a distant one lists everything first."""
+
     def expect(self, keys: Iterable[str]) -> None:
         """These documents will be asked for: a distant store fetches many at once."""
 
@@ -105,6 +108,9 @@ class Near:
         """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
+
+    def survey(self) -> None:
+        """Nothing is gained by looking early."""
 
     def expect(self, keys: Iterable[str]) -> None:
         """Nothing is gained by fetching early."""

@@ -197,6 +197,14 @@ class Connection:
             with suppress(FileNotFoundError):
                 self.call("rm_file", key)
 
+    def tags_are_digests(self, key: str) -> bool:
+        """Whether the tag of an object is the MD5 of its bytes: not where S3 encrypts with keys of its own service."""
+        if self.protocol not in ("s3", "s3a"):
+            return True
+        bucket, name, _ = self.system.split_path(self.path(key))
+        answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
+        return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
+
     def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
         for number in range(self._retries + 1):
             try:

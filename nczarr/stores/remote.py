@@ -2,18 +2,20 @@
 
 A store object is one look at a store: its documents are fetched once. Where a listing told the size and the MD5 of an
 object, what comes is compared with it, and fetched again if it is another; an object that was listed and is gone is a
-failure, never fill. Web servers tell no list that can be relied on (`listed`): there, every chunk is asked for.
+failure, never fill. Whoever reads everything lists everything first (`survey`): then no request is for what is not
+there. Web servers tell no list that can be relied on (`listed`): there, every chunk is asked for.
 """
 
 from __future__ import annotations
 
 import errno
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import Range, ReadOnly, cut, safe_key
+from nczarr.stores.base import Range, ReadOnly, cut, next_segments, safe_key
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.memory import is_metadata
 
@@ -53,7 +55,9 @@ class RemoteStore(ReadOnly):
     def _begin(self) -> None:
         self._documents: dict[str, bytes | None] = {}
         self._told: dict[str, Told] = {}
+        self._sorted: list[str] = []
         self._tags_are_digests = True
+        self._surveyed = False
         self.listed = self.connection.protocol not in WEB
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,6 +75,8 @@ class RemoteStore(ReadOnly):
         """The bytes of a key, None if it is absent. Raises OSError, UnsafeKeyError."""
         if key in self._documents:
             return self._documents[key]
+        if self._surveyed and key not in self._told:
+            return None
         data = self._read(safe_key(key))
         if is_metadata(key):
             self._documents[key] = data
@@ -79,12 +85,27 @@ class RemoteStore(ReadOnly):
     def expect(self, keys: Iterable[str]) -> None:
         """Fetch documents that will be asked for, many at once. Raises OSError."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._documents]
+        if self._surveyed:
+            wanted = [key for key in wanted if key in self._told]
         if len(wanted) < 2:
             return
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(FETCHERS, len(wanted))) as threads:
             self._documents.update(zip(wanted, threads.map(self._read, wanted), strict=True))
+
+    def survey(self) -> None:
+        """List everything, so that whatever comes can be compared with what was told. Raises OSError."""
+        if self.listed and not self._surveyed:
+            self._told = self._list()
+            self._sorted = sorted(self._told)
+            self._surveyed = True
+
+    def _below(self, prefix: str) -> list[str]:
+        """The keys of a survey that begin with `prefix`."""
+        begin = bisect_left(self._sorted, prefix)
+        end = bisect_left(self._sorted, prefix[:-1] + "0") if prefix else len(self._sorted)  # `0` follows on `/`
+        return self._sorted[begin:end]
 
     def _read(self, key: str) -> bytes | None:
         """The bytes of a key as they were told. Raises OSError if they cannot be had."""
@@ -94,11 +115,11 @@ class RemoteStore(ReadOnly):
             data = self._fetch(key, told)
             if data is None or told is None or self._agree(data, told):
                 return data
-            if data == last and told.size in (None, len(data)):  # twice the same: the tag is no digest here
+            if data == last and told.size in (None, len(data)) and not self.connection.tags_are_digests(key):
                 self._tags_are_digests = False
                 return data
             last = data
-        raise OSError(errno.EIO, f"it was read {TRIES} times, and never as it was listed", self._shown(key))
+        raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", self._shown(key))
 
     def _fetch(self, key: str, told: Told | None) -> bytes | None:
         try:
@@ -129,6 +150,8 @@ class RemoteStore(ReadOnly):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
+        if self._surveyed:
+            return iter(self._below(prefix))
         found = self._list(prefix)
         self._told.update(found)
         return iter(sorted(found))
@@ -145,6 +168,8 @@ class RemoteStore(ReadOnly):
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`. Raises OSError."""
+        if self._surveyed:
+            return next_segments(self._below(prefix), prefix)
         try:
             given = self.connection.call("ls", prefix.rstrip("/"), detail=True)
         except (FileNotFoundError, NotADirectoryError):

@@ -45,7 +45,6 @@ class RemoteTarget(RemoteStore):
         super().__init__(url, options)
         self._journal = journal
         self._open = True
-        self._done: set[str] = set()
         there = self._list()
         begun = parsed(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
         old = {key for key in there if key != JOURNAL}
@@ -54,7 +53,8 @@ class RemoteTarget(RemoteStore):
                 self._go_on(there)
                 old = set()
         elif (begun is not None or old) and not overwrite:
-            raise FileExistsError(errno.EEXIST, "is there already", self.path)
+            what = "is there already" if begun is None else "is begun, of another source or with other options"
+            raise FileExistsError(errno.EEXIST, what, self.path)
         if old:
             self._put(JOURNAL, journal._replace(state="clearing").bytes())
             self._clear(old)
@@ -66,15 +66,16 @@ class RemoteTarget(RemoteStore):
         self._lock = Lock()
         self._sent: dict[str, list[int]] = {}
         self._open = False
-        self._done = set()
+        self._spoilt = False
+        self._done: set[str] = set()
 
     def _go_on(self, there: dict[str, Told]) -> None:
         """Take what an earlier run has put for put."""
         if self.connection.is_object_store:
             for key, told in there.items():
                 if key != JOURNAL and not is_metadata(key):
-                    self._done.add(key)
                     self._note(key, told.size or 0)
+                    self._done.add(key)
 
     def _clear(self, keys: Iterable[str]) -> None:
         """Remove keys: the documents of the root, then all others, then the data."""
@@ -105,6 +106,10 @@ class RemoteTarget(RemoteStore):
             tag = md5_of(answer) if isinstance(answer, dict) else None
             if tag is None or tag == md5(data):
                 return
+        try:
+            self.connection.remove([key])
+        except OSError:
+            self._spoilt = True
         raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
 
     def _make_folder(self, key: str) -> None:
@@ -136,6 +141,8 @@ class RemoteTarget(RemoteStore):
     def _note(self, key: str, size: int) -> None:
         """Remember that a key was sent: of each folder, how many there are and how many bytes."""
         folder = key.rpartition("/")[0]
+        if self.is_done(key):
+            return
         with self._lock:
             sent = self._sent.setdefault(folder, [0, 0])
             sent[0] += 1
@@ -151,6 +158,7 @@ class RemoteTarget(RemoteStore):
         for folder, (count, size) in self._sent.items():
             found = there.get(folder, [0, 0])
             if found[0] < count or found[1] < size:
+                self._spoilt = True
                 text = f"{count} objects of {size} bytes were sent, and {found[0]} of {found[1]} bytes are there"
                 raise OSError(errno.EIO, text, self._shown(folder))
 
@@ -162,7 +170,7 @@ class RemoteTarget(RemoteStore):
 
     def suspend(self) -> bool:
         """The run ends before its end; whether another may go on with what is there."""
-        going_on = self._open and self._journal.fingerprint is not None
+        going_on = self._open and self._journal.fingerprint is not None and not self._spoilt
         if going_on:
             self._open = False
         return going_on
