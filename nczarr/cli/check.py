@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.cli import FAULTY
 from nczarr.cli.inputs import read_input, standard_input
@@ -14,6 +15,7 @@ from nczarr.options import Options
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.diagnostics import Report
+    from nczarr.passes.checked import Checked
     from nczarr.peers.rule import Peer
 
 
@@ -32,6 +34,9 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PEER|FORMAT",
         help="what netcdf-c, zarr-python or xarray would do wrong with it; or what this format would lose",
+    )
+    made.add_argument(
+        "--schema", metavar="S", help="where it does not follow this schema: CDL, notation or any dataset"
     )
     return made
 
@@ -54,39 +59,68 @@ def reader(text: str) -> Peer | Format:
 def run(arguments: argparse.Namespace) -> int:
     """Check each source on its own; the status is the worst of all, and 1 where a reader was found to do wrong."""
     messages = Messages(arguments)
+    options = Options(kind=arguments.kind, storage=storage_of(arguments))
+    known: list[Checked | None] = []
     found = 0
+
+    def schema() -> Checked | None:
+        if not known:
+            known.append(read_input(arguments.schema, messages.report, options._replace(kind=None)))
+        return known[0]
 
     def check(path: str) -> None:
         nonlocal found
-        found += _check(path, arguments, messages.report)
+        work = _Work(messages.report, options, arguments.readers, schema if arguments.schema else None)
+        found += work.check(path)
 
     status = messages.guard(*(partial(check, path) for path in arguments.sources))
     return max(status, FAULTY) if found else status
 
 
-def _check(path: str, arguments: argparse.Namespace, report: Report) -> int:
-    """Report on one source, and return how much its readers do wrong. Without a format, documents alone are asked for:
-    what only we cannot read is nothing to another reader.
-    """
-    from nczarr import peers, pipeline
-    from nczarr.peers.rule import Peer
+class _Work(NamedTuple):
+    """What is asked of every source."""
 
-    options = Options(kind=arguments.kind, storage=storage_of(arguments))
-    asked = [each for each in arguments.readers if isinstance(each, Peer)]
-    forms = [each for each in arguments.readers if not isinstance(each, Peer)]
-    found = 0
-    text = standard_input() if path == "-" else None
-    if asked:
-        source = text or pipeline.opened(path, report, options)
-        found = 0 if source is None else sum(peers.check(peer, source, report) for peer in asked)
-        if not forms and options.kind is None:
-            return found
-    before = report.errors
-    checked = read_input(path, report, options) if text is None else pipeline.read(text, report, options)
-    if checked is None or report.errors > before:
+    report: Report
+    options: Options
+    readers: list[Peer | Format]
+    schema: Callable[[], Checked | None] | None
+
+    def check(self, path: str) -> int:
+        """Report on one source, and return how much its readers do wrong. Where nothing else is asked, those see the
+        documents alone: what only we cannot read is nothing to another reader.
+        """
+        from nczarr import peers, pipeline
+        from nczarr.peers.rule import Peer
+
+        asked = [each for each in self.readers if isinstance(each, Peer)]
+        found = 0
+        text = standard_input() if path == "-" else None
+        if asked:
+            source = text or pipeline.opened(path, self.report, self.options)
+            found = 0 if source is None else sum(peers.check(peer, source, self.report) for peer in asked)
+            if len(asked) == len(self.readers) and self.options.kind is None and self.schema is None:
+                return found
+        before = self.report.errors
+        if text is not None:
+            checked = pipeline.read(text, self.report, self.options)
+        else:
+            checked = read_input(path, self.report, self.options)
+        if checked is not None and self.report.errors == before:
+            self._rehearse(checked)
         return found
-    for form in forms:
-        pipeline.rehearse(checked, report, options, form)
-    if options.kind is not None:
-        pipeline.rehearse(checked, report, options)
-    return found
+
+    def _rehearse(self, checked: Checked) -> None:
+        """What targets would lose of a dataset, and where it does not follow the schema."""
+        from nczarr import pipeline
+        from nczarr.peers.rule import Peer
+
+        for form in self.readers:
+            if not isinstance(form, Peer):
+                pipeline.rehearse(checked, self.report, self.options, form)
+        if self.options.kind is not None:
+            pipeline.rehearse(checked, self.report, self.options)
+        schema = self.schema() if self.schema is not None else None
+        if schema is not None:
+            from nczarr.compare.schema import follow
+
+            follow(checked, schema, self.report)

@@ -125,9 +125,10 @@ def dtypes(view: View) -> Iterator[Place]:
         member = "dtype" if array.version == 2 else "data_type"
         if member in array.meta and not zarr_types.knows(array.meta, array.version):
             given = array.meta[member]
-            shown = given if isinstance(given, str) else "a record" if isinstance(given, list) else json.dumps(given)
-            instead = f"`|{given[1:]}`" if shown[1:] in ("i1", "u1", "b1", "S1") else ""
-            text = f"the type of `{array.path}` is `{shown}`"
+            record = isinstance(given, list)
+            shown = "a record" if record else f"`{given if isinstance(given, str) else json.dumps(given)}`"
+            instead = f"`|{given[1:]}`" if not record and given[1:] in ("i1", "u1", "b1", "S1") else ""
+            text = f"the type of `{array.path}` is {shown}"
             yield Place(array.key, f"/{member}", text, instead=f"write {instead}" if instead else "")
 
 

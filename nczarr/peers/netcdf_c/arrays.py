@@ -103,7 +103,7 @@ def unknown_codecs(view: View) -> Iterator[Place]:
     for array in _described(view):
         for pointer, codec in _codecs(array):
             name = codec.get("id") if isinstance(codec, dict) else None
-            if isinstance(name, str) and name not in CODECS:
+            if isinstance(name, str) and name not in CODECS and kind(array) is not None:
                 text = f"`{array.path}` is encoded with `{name}`"
                 yield Place(array.key, f"{pointer}/id", text)
 
@@ -113,8 +113,8 @@ def dtypes(view: View) -> Iterator[Place]:
     for array in _described(view):
         dtype = array.meta.get("dtype")
         if "dtype" in array.meta and not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
-            shown = dtype if isinstance(dtype, str) else "a record"
-            yield Place(array.key, "/dtype", f"the type of `{array.path}` is `{shown}`")
+            shown = f"`{dtype}`" if isinstance(dtype, str) else "a record"
+            yield Place(array.key, "/dtype", f"the type of `{array.path}` is {shown}")
 
 
 def unmarked(view: View) -> Iterator[Place]:
