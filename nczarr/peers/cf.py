@@ -19,7 +19,7 @@ CALENDARS = frozenset(
 )
 _LONG = frozenset({"nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day"})
 _USUAL = frozenset({"standard", "gregorian", "proleptic_gregorian"})
-_DATE = re.compile(r"\s*([+-]?[0-9]+)(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?![0-9-])")
+_DATE = re.compile(r"\s*([+-]?[0-9]{1,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?![0-9-])")
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

@@ -89,7 +89,8 @@ def clashing(view: View) -> Iterator[Place]:
     used = set()
     for array in view.arrays:
         given, _, _ = names_of(array)
-        used |= {(array.path.rpartition("/")[0], name) for name in given or () if isinstance(name, str)}
+        listed = given if isinstance(given, list) else ()
+        used |= {(array.path.rpartition("/")[0], name) for name in listed if isinstance(name, str)}
     for array in view.arrays:
         if array.meta.get("shape") == [] and (array.path.rpartition("/")[0], array.name) in used:
             yield Place(array.key, "/shape", f"scalar `{array.path}` has the name of a dimension")
@@ -171,7 +172,7 @@ def _encoded(value: Any, letter: str) -> str:
         return ""
     try:
         text = base64.standard_b64encode(struct.pack("<d", float(value))).decode()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return ""
     return f'write `"{text}"`'
 

@@ -125,9 +125,9 @@ def dtypes(view: View) -> Iterator[Place]:
         member = "dtype" if array.version == 2 else "data_type"
         if member in array.meta and not zarr_types.knows(array.meta, array.version):
             given = array.meta[member]
-            record = isinstance(given, list)
-            shown = "a record" if record else f"`{given if isinstance(given, str) else json.dumps(given)}`"
-            instead = f"`|{given[1:]}`" if not record and given[1:] in ("i1", "u1", "b1", "S1") else ""
+            text = given if isinstance(given, str) else json.dumps(given)
+            shown = "a record" if isinstance(given, list) else f"`{text}`"
+            instead = f"`|{text[1:]}`" if text[1:] in ("i1", "u1", "b1", "S1") else ""
             text = f"the type of `{array.path}` is {shown}"
             yield Place(array.key, f"/{member}", text, instead=f"write {instead}" if instead else "")
 
@@ -278,7 +278,7 @@ def unknown_extensions(view: View) -> Iterator[Place]:
         for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
             given = array.meta.get(member)
             name = given.get("name") if isinstance(given, dict) else given
-            if array.version == 3 and member in array.meta and name not in known:
+            if array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
                 yield Place(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
         if array.version == 3 and array.meta.get("storage_transformers"):
             text = f"`{array.path}` has storage transformers"
@@ -292,7 +292,7 @@ def codec_chains(view: View) -> Iterator[Place]:
         given = array.meta.get("codecs")
         if array.version != 3 or not isinstance(given, list):
             continue
-        found = [name for name in (_name(each, 3) for each in given) if name in makers]
+        found = [name for name in (_name(each, 3) for each in given) if isinstance(name, str) and name in makers]
         text = array.meta.get("data_type") == "string"
         if len(found) != 1:
             yield Place(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` make bytes of values")

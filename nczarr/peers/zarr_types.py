@@ -10,7 +10,9 @@ from typing import Any
 
 from nczarr.hierarchy.documents import Json
 
-DTYPE_2 = re.compile(r"\|[iub]1|[<>](?:[iu][248]|f[248]|c8|c16|[mM]8(?:\[[^\]]+\])?|U[1-9][0-9]*)|\|[SV][1-9][0-9]*")
+DTYPE_2 = re.compile(
+    r"\|[iub]1|[<>](?:[iu][248]|f[248]|c8|c16|[mM]8(?:\[[^\]]+\])?|U[1-9][0-9]{0,8})|\|[SV][1-9][0-9]{0,8}"
+)
 """Types of Zarr v2. Those of one byte and of bytes have no byte order, all others have one."""
 
 TYPES_3 = frozenset({
@@ -44,14 +46,14 @@ def knows(array: Json, version: int) -> bool:
     given = array.get("dtype" if version == 2 else "data_type")
     if version == 3:
         if isinstance(given, dict):
-            return (
-                given.get("name") in CONFIGURED_3 and isinstance(given.get("configuration"), dict) and _fields_3(given)
-            )
+            name = given.get("name")
+            configured = isinstance(name, str) and name in CONFIGURED_3 and isinstance(given.get("configuration"), dict)
+            return configured and _fields_3(given)
         return isinstance(given, str) and given in TYPES_3
     if given == "|O":
         filters = array.get("filters")
-        names = {each.get("id") for each in filters if isinstance(each, dict)} if isinstance(filters, list) else set()
-        return bool(names & OF_TEXTS)
+        found = [each.get("id") for each in filters if isinstance(each, dict)] if isinstance(filters, list) else []
+        return any(isinstance(name, str) and name in OF_TEXTS for name in found)
     if isinstance(given, list):
         return bool(given) and all(_field_2(field) for field in given)
     return isinstance(given, str) and DTYPE_2.fullmatch(given) is not None
@@ -90,6 +92,8 @@ def kind(array: Json, version: int) -> tuple[str, int]:
         letters = {"int": "i", "uint": "u", "float": "f", "complex": "c"}
         return (letters[found[1]], int(found[2]) // 8) if found else ("b" if text == "bool" else "O", 0)
     if given == "|O" or not isinstance(given, str):
+        return "O", 0
+    if not knows(array, version):
         return "O", 0
     letter, size = given[1], re.match(r"[0-9]*", given[2:])
     number = int(size[0]) if size and size[0] else 0

@@ -167,9 +167,10 @@ def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
         return None if type(value) is int and 0 <= value <= 9 else "takes the first letter alone"
     if isinstance(value, str):
         return None if known[0] == "f" and _SPECIAL.fullmatch(value) else "aborts"
-    if isinstance(value, dict):
+    if isinstance(value, dict | list):
         return "reads other values"
-    outside = known in RANGES and math.isfinite(value) and not RANGES[known][0] <= value <= RANGES[known][1]
+    finite = not isinstance(value, float) or math.isfinite(value)
+    outside = known in RANGES and finite and not RANGES[known][0] <= value <= RANGES[known][1]
     if outside and value > 0 and known == "u8":
         return "takes the largest value"
     return "refuses the whole dataset (-60)" if outside else None

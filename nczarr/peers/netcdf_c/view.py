@@ -16,7 +16,7 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Names of attributes that the library keeps for itself (nczarr-storage §9)."""
 
-DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]*)")
+DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]{0,8})")
 """Types that the library knows (nczarr-storage §4)."""
 
 RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
