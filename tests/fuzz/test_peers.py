@@ -25,8 +25,8 @@ ODD: list[Any] = [
 ]
 NAMES = (
     "_FillValue units calendar scale_factor coordinates dtype _NCProperties _ARRAY_DIMENSIONS _nczarr_array "
-    "_nczarr_group _nczarr_attr _nczarr_superblock _NCZARR_ARRAY consolidated_metadata dimension_separator dimension_names "
-    "storage_transformers"
+    "_nczarr_group _nczarr_attr _nczarr_superblock _NCZARR_ARRAY consolidated_metadata dimension_separator "
+    "dimension_names storage_transformers"
 ).split()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.peers.documents import Document, Node, step
-from nczarr.peers.netcdf_c.view import View, hidden, holds
+from nczarr.peers.netcdf_c.view import DTYPE, View, hidden, holds
 from nczarr.peers.rule import Place
 
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
@@ -210,9 +210,12 @@ def unlisted(view: View) -> Iterator[Place]:
 
 
 def _listing(node: Node) -> str:
-    if node.is_array and isinstance(node.meta.get("dtype"), str):
-        return f"list `{node.name}` if its type is one that netCDF-C knows, which refuses the whole dataset otherwise"
-    return "nothing, if netCDF-C has no such type: it refuses the whole dataset where it is listed"
+    dtype = node.meta.get("dtype")
+    if isinstance(dtype, str) and DTYPE.fullmatch(dtype):
+        return f"add `{node.name}` to the list"
+    if node.is_array:
+        return "nothing: netCDF-C has no such type, and refuses the whole dataset if the list has it"
+    return "add it to the list, unless it is a variable whose type netCDF-C does not have"
 
 
 def undescribed(view: View) -> Iterator[Place]:
