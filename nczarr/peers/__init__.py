@@ -55,6 +55,8 @@ def _file(peer: Peer, source: Source, report: Report) -> int:
     form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
     if peer.files is None or form is None or form.name not in ("netcdf3", "netcdf4"):
         return _unread(peer, source.name, report)
+    if not peer.files:
+        return 0
     from nczarr import pipeline
     from nczarr.options import Options
 

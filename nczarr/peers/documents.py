@@ -14,7 +14,7 @@ from typing import Any
 
 from nczarr.hierarchy.documents import Json
 from nczarr.hierarchy.lenient import NotJsonError, parse, too_deep
-from nczarr.stores.base import Store, UnsafeKeyError
+from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 
 DEEPEST = 64
 """Groups may nest this deep; deeper ones are not looked at."""
@@ -142,7 +142,11 @@ class Documents:
         made = self._node(prefix, version) or Node(prefix, False, None, self._attributes(prefix, version), version)
         if depth >= DEEPEST:
             return made
-        for name in self._children(prefix, known=made.document is not None):
+        names = self._children(prefix, known=made.document is not None)
+        keys = ("zarr.json",) if version == 3 else (".zarray", ".zgroup", ".zattrs")
+        expected = (f"{prefix}{name}/{key}" for name in names for key in keys)
+        self.store.expect(key for key in expected if is_safe(key))
+        for name in names:
             inside = f"{prefix}{name}/"
             found = self._node(inside, version)
             if found is None or not found.is_array:

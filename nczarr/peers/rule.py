@@ -37,9 +37,9 @@ class Rule(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One reader. `view`: of a store and its findings, what the rules look at; `files`: rules for netCDF files.
+    """One reader. `stores`: rules about stores, each of which looks at the `view` that is made of `Documents`.
 
-    `stores`: the function that makes the view of a `Documents`; None if the reader cannot read stores.
+    `files`: rules about netCDF files, which look at `Checked`; None if the reader reads none.
     """
 
     name: str

@@ -306,4 +306,4 @@ ATTRIBUTES = (
     Rule("odd-provenance", DATASET, NOW, "write a text, or none", attributes.provenance),
 )
 
-PEER = Peer("netcdf-c", "netCDF-C", "4.9.3 to 4.10.1", (*STORES, *ARRAYS, *DIMENSIONS, *ATTRIBUTES), View)
+PEER = Peer("netcdf-c", "netCDF-C", "4.9.3 to 4.10.1", (*STORES, *ARRAYS, *DIMENSIONS, *ATTRIBUTES), View, ())
