@@ -51,6 +51,14 @@ CODES = (
         "Run the same command again with `--resume`, which goes on with it; or with `--overwrite`, which begins anew.",
     ),
     Code(
+        "indivisible-run",
+        ERROR,
+        "A cluster (`--dask`) is to make what only one process can write (a file, an archive, standard output), or of "
+        "what only this one can read (standard input). Nothing was written. Exit status 2.",
+        "$ nczarr convert - t.zarr --dask tcp://127.0.0.1:8786\nnetcdf t {\n}\n",
+        "Make a store of files that all workers see, or leave out `--dask`.",
+    ),
+    Code(
         "clashing-targets",
         ERROR,
         "Several sources of one command would become targets of one name. Nothing was written. Exit status 2.",
