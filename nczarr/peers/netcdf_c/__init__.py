@@ -1,7 +1,7 @@
-"""netCDF-C: what it does wrong with Zarr stores, as releases 4.9.3 to 4.10.1 were seen to do (nczarr-storage).
+"""netCDF-C: what it does wrong with Zarr stores (nczarr-storage).
 
-4.10.1 was run, and so was the development head of August 2026, called 4.10.2 here. Older releases know other layouts
-and are not judged: 4.9.0 sees any store of today as pure Zarr.
+4.10.1 was run, and so was the development head of August 2026, called 4.10.2 here. Releases before 4.9.3 know other
+layouts and are not judged: 4.9.0 sees any store of today as pure Zarr.
 """
 
 from __future__ import annotations
@@ -306,4 +306,11 @@ ATTRIBUTES = (
     Rule("odd-provenance", DATASET, NOW, "write a text, or none", attributes.provenance),
 )
 
-PEER = Peer("netcdf-c", "netCDF-C", "4.9.3 to 4.10.1", (*STORES, *ARRAYS, *DIMENSIONS, *ATTRIBUTES), View, ())
+PEER = Peer(
+    "netcdf-c",
+    "netCDF-C",
+    "4.10.1, and the development head of August 2026 (4.10.2)",
+    (*STORES, *ARRAYS, *DIMENSIONS, *ATTRIBUTES),
+    View,
+    (),
+)
