@@ -14,11 +14,11 @@ from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
 from nczarr.data.counts import Counts, Step
+from nczarr.data.crew import Crew, Task
 from nczarr.data.matching import grid
 from nczarr.data.source import Index, itemsize
 from nczarr.diagnostics import Report
 from nczarr.link import regions
-from nczarr.link.crew import Crew, Task
 from nczarr.link.pieces import Made, chunks_of_shard, made, shard
 from nczarr.link.tasks import Array, arrays
 from nczarr.passes.chunks import grid_size
