@@ -44,6 +44,22 @@ CODES = (
         "Write a path, or `file:///path#mode=…` with the modes of the netCDF library.",
     ),
     Code(
+        "unequal-digest",
+        ERROR,
+        "A dataset has another digest than the file of `digest --check` says: its model or its values have changed, or "
+        "it is another dataset.",
+        "",
+        "Lines that `digest --parts` wrote say which variable or group it is; `diff` says how it differs from a copy.",
+    ),
+    Code(
+        "bad-digest-line",
+        ERROR,
+        "A file of `digest --check` has a line that is not `DIGEST  NAME`, 64 hexadecimal digits and the name of a "
+        "dataset; or it has no line.",
+        "$ nczarr digest --check -\nonce upon a time\n",
+        "Give a file that `nczarr digest` wrote.",
+    ),
+    Code(
         "clashing-targets",
         ERROR,
         "Several sources of one command would become targets of one name. Nothing was written. Exit status 2.",
