@@ -14,6 +14,7 @@ class Conversion(NamedTuple):
     `losses`: what the target does not hold, all of them, value losses that were accepted among them.
     The chunks, and their encoded `bytes`, by the way that they took: moved as they were, gathered out of uncompressed
     ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no chunks.
+    `skipped_keys`: keys of data, chunks or shards, that an earlier run had put, and that were not made again.
     `diagnostics`: warnings of the way here.
     """
 
@@ -26,5 +27,6 @@ class Conversion(NamedTuple):
     transcoded_chunks: int = 0
     rechunked_chunks: int = 0
     encoded_chunks: int = 0
+    skipped_keys: int = 0
     bytes: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Report, Severity
 from nczarr.handle import DatasetHandle, options_from
-from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset, part_in_words
+from nczarr.secrets import StorageOptions
 
 if TYPE_CHECKING:
     from nczarr.options import Options
@@ -37,19 +38,24 @@ def convert(
     sections: Iterable[str] = (),
     fixed: bool = False,
     verify: bool = False,
+    resume: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Conversion:
     """Convert a file, store or open dataset, whole or not at all; returns what was done, losses and warnings among it.
 
     `format` of the target is that of its suffix unless it is given, `from_format` is found by content. `variables`,
     `groups` and `sections` (`"temp(0:9:2, :, 5)"`) choose a part; `fixed`: no dimension may grow. `memory`: bytes of
     chunks under way; `workers`: threads. With `verify` the target is read again and compared: every value has to be
-    there, but for those of variables that `allow_loss` gave up. The other options are those of `write`.
+    there, but for those of variables that `allow_loss` gave up. `resume` goes on with a target that the same run has
+    begun. `storage_options` are for URLs, as the library of their protocol takes them; `source.` or `target.` in front
+    of a name: for that side alone. The other options are those of `write`.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
     """
     from nczarr import pipeline
 
+    variables, groups, sections = tuple(variables), tuple(groups), tuple(sections)
     report = Report()
     options = options_from(
         kind=kind,
@@ -60,8 +66,16 @@ def convert(
         overwrite=overwrite,
         allow_loss=allow_loss,
         max_size=max_size,
-    )._replace(memory=memory, workers=workers, verify=verify)
-    wanted = Subset(tuple(variables), tuple(groups), _sections(sections, report))
+    )._replace(
+        memory=memory,
+        workers=workers,
+        verify=verify,
+        resume=resume,
+        storage=StorageOptions(storage_options),
+        source=None if isinstance(source, DatasetHandle) else os.fspath(source),
+        part=part_in_words(variables, groups, sections, fixed=fixed),
+    )
+    wanted = Subset(variables, groups, _sections(sections, report))
     path = os.fspath(target)
     form = pipeline.target(path, format, report)
     checked = None
@@ -101,4 +115,4 @@ def _checked(
         return source.checked
     from nczarr import pipeline
 
-    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None), form)
+    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)

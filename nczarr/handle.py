@@ -14,6 +14,7 @@ from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
+from nczarr.secrets import StorageOptions
 from nczarr.source import Source
 
 if TYPE_CHECKING:
@@ -193,8 +194,11 @@ def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) 
     )
 
 
-def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> DatasetHandle:
-    """Open a file or store in any format that can be read, detected by content. Raises OSError or CompileError.
+def open_dataset(
+    path: str | os.PathLike[str], *, kind: str | None = None, storage_options: Mapping[str, Any] | None = None
+) -> DatasetHandle:
+    """Open a file or store at a path or URL, in any format that can be read, detected by content. Raises OSError or
+    CompileError. `storage_options` are for URLs, as the library of their protocol takes them.
 
     What of a store cannot be read is left out, and said in the handle's `diagnostics`.
     """
@@ -202,6 +206,7 @@ def open_dataset(path: str | os.PathLike[str], *, kind: str | None = None) -> Da
 
     report = Report()
     options = options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
+    options = options._replace(storage=StorageOptions(storage_options))
     return _handle(pipeline.read_path(os.fspath(path), report, options), report)
 
 
@@ -226,6 +231,7 @@ def write(
     max_size: int = DEFAULT_MAX_SIZE,
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
@@ -251,6 +257,7 @@ def write(
         max_size=max_size,
         memory=memory,
         workers=workers,
+        storage_options=storage_options,
     )
     return done.diagnostics
 

@@ -6,10 +6,11 @@ no option is named. Contract: DESIGN §4 (options) and §5 (`write`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ class Options(NamedTuple):
     netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
-    `verify`: read the target again, and let it appear only if it holds every value.
+    `verify`: read the target again, and let it appear only if it holds every value. `resume`: go on with a target that
+    the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
+    with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
+    `part`: what of it is converted, in any words. `survey`: all of the source is going to be read.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -61,6 +65,12 @@ class Options(NamedTuple):
     memory: int = DEFAULT_MEMORY
     workers: int | None = None
     verify: bool = False
+    resume: bool = False
+    unfinished: bool = False
+    storage: StorageOptions = NO_OPTIONS
+    source: str | None = None
+    part: str = ""
+    survey: bool = False
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""
@@ -89,6 +99,11 @@ class Section(NamedTuple):
     absolute: bool = False
     extents: tuple[Extent | None, ...] | None = None
     span: Span = NOWHERE
+
+
+def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Iterable[str], *, fixed: bool) -> str:
+    """What of a source is asked for: equal texts, equal parts."""
+    return repr((sorted(variables), sorted(groups), list(sections), fixed))
 
 
 class Subset(NamedTuple):

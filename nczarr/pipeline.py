@@ -18,8 +18,9 @@ from nczarr.options import Options, Subset
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Observer
 from nczarr.passes.planned import Planned
+from nczarr.secrets import shown
 from nczarr.source import Source
-from nczarr.stores.base import Store
+from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
 from nczarr.stores.url import BadURLError, Location, location
 
 
@@ -31,6 +32,8 @@ def read(
     observe: Observer | None = None,
 ) -> Checked | None:
     """The checked dataset behind a file or store of a format, which is detected by content unless it is named."""
+    if not isinstance(source, Source) and _is_unfinished(source, report, options):
+        return None
     form = form or _detected(source)
     if form is None or form.read is None:
         readable = ", ".join(row.name for row in registry.formats() if row.read)
@@ -47,6 +50,16 @@ def read(
         return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
 
 
+def _is_unfinished(store: Store, report: Report, options: Options) -> bool:
+    """Whether a store has a journal, which is reported, unless unfinished ones are wanted."""
+    store.expect(ROOT_KEYS)
+    if options.unfinished or store.get(JOURNAL) is None:
+        return False
+    helps = ["`nczarr convert SRC DST --resume`, with the source and options of then, goes on with it"]
+    report.error("unfinished-store", f"`{store.path}` is not finished: it has a journal", helps=helps)
+    return True
+
+
 def _detected(source: Source | Store) -> Format | None:
     if isinstance(source, Source):
         return registry.detect(source.name, bytes(source.data[: registry.HEAD]))
@@ -60,12 +73,19 @@ def read_path(
 
     Raises OSError if it is out of reach.
     """
+    from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.opening import open_path
 
     place = located(path, report)
     if place is None:
         return None
-    source = open_path(path)
+    try:
+        source = open_path(path, options.storage.of("source"))
+    except (BadURLError, MissingProtocolError) as error:
+        unusable(path, error, report)
+        return None
+    if options.survey and not isinstance(source, Source):
+        source.survey()
     asked = name or ("zarr2" if "zarr" in place.modes else None)
     form = source_format(source, asked, report) if asked else None
     if asked and form is None:
@@ -89,12 +109,20 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
     return None
 
 
+def unusable(text: str, error: BadURLError | ImportError, report: Report) -> None:
+    """Report why a URL leads nowhere here: bad-url, missing-library."""
+    if isinstance(error, BadURLError):
+        report.error("bad-url", f"`{shown(text)}`: {error}")
+    else:
+        report.error("missing-library", f"`{shown(text)}`: {error}", helps=["`pip install nczarr[remote]`"])
+
+
 def located(text: str, report: Report) -> Location | None:
     """The place that a path or URL names; None, and an error, if it is none."""
     try:
         return location(text)
     except BadURLError as error:
-        report.error("bad-url", f"`{text}`: {error}")
+        unusable(text, error, report)
         return None
 
 
@@ -115,14 +143,14 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
     name = name or place.format
     form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
-        what = f"format `{name}`" if name else f"the suffix of `{place.path}`"
+        what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
         writable = ", ".join(row.name for row in registry.formats() if row.writable)
         text = f"{what} names no format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
         return None
     unmet = _unmet_mode(place, form)
     if unmet is not None:
-        report.error("bad-url", f"`{path}`: {unmet}")
+        report.error("bad-url", f"`{shown(path)}`: {unmet}")
     return form if unmet is None else None
 
 
@@ -130,8 +158,10 @@ def _unmet_mode(place: Location, form: Format) -> str | None:
     """Which mode of a target's URL cannot be kept, and why; None if all can."""
     if place.modes and not form.emit:
         return f"modes are for stores, and format `{form.name}` is a file"
-    if "s3" in place.modes:
+    if "s3" in place.modes and not place.path.lower().startswith("s3://"):
         return "the mode `s3` is for buckets, and this is a path"
+    if "file" in place.modes and place.remote:
+        return "the mode `file` is for folders, and this is no path"
     if "noxarray" in place.modes and form.name != "nczarr":
         return (
             f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
@@ -266,6 +296,7 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
         transcoded_chunks=counts["transcode"].chunks,
         rechunked_chunks=counts["rechunk"].chunks,
         encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        skipped_keys=counts.skipped,
         bytes=counts.total.size,
     )
 

@@ -22,13 +22,16 @@ class Source:
     """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
     A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
-    a whole; its bytes are not kept then.
+    a whole; its bytes are not kept then. `path`: the file that has the bytes, where that is not the name.
     """
 
-    __slots__ = ("_starts", "binary", "data", "key", "name")
+    __slots__ = ("_starts", "binary", "data", "key", "name", "path")
 
-    def __init__(self, name: str, data: Buffer, *, binary: bool = False, key: str | None = None) -> None:
+    def __init__(
+        self, name: str, data: Buffer, *, binary: bool = False, key: str | None = None, path: str | None = None
+    ) -> None:
         self.name = name
+        self.path = name if path is None else path
         self.key = key
         self.data = data
         self.binary = binary

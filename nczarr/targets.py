@@ -19,6 +19,8 @@ from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
+from nczarr.secrets import shown
+from nczarr.stores.url import is_remote
 
 Inspect: TypeAlias = Callable[[Planned, str], None]
 """Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
@@ -28,6 +30,8 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
     from nczarr.stores.obstacle import obstacle
 
+    if is_remote(path):
+        return _is_free_there(path, form, report, options)
     if os.path.lexists(path):
         problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
         helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
@@ -39,6 +43,25 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
         error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
         raise OSError(error, os.strerror(error), folder)
     return True
+
+
+def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a URL. Raises OSError."""
+    from nczarr.stores.looking import obstacle
+
+    store = bool(form.emit) and not url.lower().endswith(".zip")
+    found = obstacle(url, options.storage.of("target"), store=store)
+    if found is None:
+        return True
+    allowed = (options.overwrite and found.replaceable) or (options.resume and found.unfinished)
+    if not allowed:
+        helps = ["choose another place, or remove it yourself"]
+        if found.unfinished:
+            helps = ["`--resume` goes on with it, `--overwrite` begins anew"]
+        elif found.replaceable:
+            helps = ["`--overwrite` replaces it"]
+        report.error("target-exists", f"`{shown(url)}` {found.words}", helps=helps)
+    return allowed
 
 
 def build(
@@ -57,7 +80,7 @@ def build(
     planned = plan(checked, form, options, report)
     if planned is None or report.errors or form.build is None:
         return None
-    with beside(path) as unfinished:
+    with beside(path, options.storage.of("target")) as unfinished:
         place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
         try:
             done: bool = registry.load(form.build)(planned, place, report, counts)
@@ -81,7 +104,7 @@ def write_text(
     planned = planned_text(checked, form, report, options)
     if planned is None:
         return None
-    with beside(path) as unfinished:
+    with beside(path, options.storage.of("target")) as unfinished:
         with open(unfinished.path, "xb") as file:
             file.writelines(pieces(planned, report))
         if inspect is not None:

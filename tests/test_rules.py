@@ -28,6 +28,7 @@ LAYERS: dict[str, int] = {
     "nczarr.ast": 1,
     "nczarr.capabilities": 1,
     "nczarr.options": 1,
+    "nczarr.secrets": 0,
     "nczarr.kinds": 1,
     "nczarr.conversion": 2,
     "nczarr.syntax": 2,

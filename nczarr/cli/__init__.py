@@ -34,8 +34,11 @@ def run(arguments: Sequence[str]) -> int:
     from nczarr.cli import streams
 
     try:
-        status = _dispatch(list(arguments))
-        lost = streams.flush_product()
+        try:
+            status = _dispatch(list(arguments))
+            lost = streams.flush_product()
+        finally:
+            _clear()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -46,6 +49,13 @@ def run(arguments: Sequence[str]) -> int:
         return status
     sys.stderr.write(f"nczarr: {lost}\n")
     return UNREACHABLE
+
+
+def _clear() -> None:
+    """Remove the files that were fetched from elsewhere, if any were."""
+    spool = sys.modules.get("nczarr.stores.spool")
+    if spool is not None:
+        spool.clear()
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command, kind
+from nczarr.cli.shared import Messages, command, kind, storage_of
 from nczarr.options import Options
 
 
@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source on its own; the status is the worst of all."""
-    options = Options(kind=arguments.kind)
+    options = Options(kind=arguments.kind, storage=storage_of(arguments))
     messages = Messages(arguments)
 
     def check(path: str) -> None:

@@ -17,7 +17,9 @@ from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
-from nczarr.options import Options, Subset
+from nczarr.options import Options, Subset, part_in_words
+from nczarr.secrets import shown
+from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
@@ -35,13 +37,14 @@ def parser() -> argparse.ArgumentParser:
         "Convert datasets from any format to any other. Of one source DST is the target; of several, a folder with a "
         "target for each.",
     )
-    made.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or `file://` URL; - is standard input")
+    made.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
     made.add_argument("target", metavar="DST", help="the target; - is standard output (texts only)")
     made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
     add_target_options(made, to="format of the target (default: by its suffix)")
     add_nccopy_options(made)
     add_subset_options(made)
     made.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
+    made.add_argument("--resume", action="store_true", help="go on with a target that the same run has begun")
     made.add_argument("--dry-run", action="store_true", help="show what would be done with the data; write nothing")
     made.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
@@ -58,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return misuse("convert", str(error))
     codecs = options.codecs if codec is None else {"": codec, **options.codecs}
-    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs, verify=arguments.verify)
+    options = options._replace(
+        chunks={**chunks, **options.chunks}, codecs=codecs, verify=arguments.verify, resume=arguments.resume
+    )
     messages = Messages(arguments)
     work = _Work(arguments, options, messages)
     status = messages.guard(work.prepare, *work.conversions)
@@ -90,7 +95,7 @@ class _Work:
             self.convert(path)
         finally:
             if self.number > 1:
-                self.messages.report.annotate(f"of `{path}`")
+                self.messages.report.annotate(f"of `{shown(path)}`")
 
     def prepare(self) -> None:
         """Everything that can be wrong before a source is looked at."""
@@ -98,7 +103,8 @@ class _Work:
 
         report = self.messages.report
         subset = subset_of(self.arguments, report)
-        targets = destinations(self.arguments.sources, self.arguments.target, self.arguments.to, report)
+        asked = self.arguments
+        targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
 
@@ -115,17 +121,20 @@ class _Work:
         if target == "-" and form.binary:
             report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file"])
             return
-        checked = read_input(path, report, self.options._replace(kind=None), self.arguments.form)
+        checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
         if checked is None or report.errors:
             return
         checked = pipeline.select(checked, self.subset, report)
         if checked is None or report.errors:
             return
+        asked = self.arguments
+        part = part_in_words(asked.variables, asked.groups, asked.sections, fixed=asked.fixed)
         if self.arguments.fixed:
             from nczarr.passes.subset import fixed
 
             checked = fixed(checked)
-        options = self.options._replace(chunks=whole_lengths(self.options.chunks, checked))
+        chunks = whole_lengths(self.options.chunks, checked)
+        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=part)
         if target == "-":
             write_product(pipeline.blocks(checked, form, report, options) or ())
             return
@@ -148,7 +157,7 @@ class _Work:
         from nczarr import pipeline
 
         report = self.messages.report
-        if self.folder is not None and not os.path.lexists(self.folder):
+        if self.folder is not None and not is_remote(self.folder) and not os.path.lexists(self.folder):
             target = os.path.basename(target)
         steps = pipeline.steps(checked, target, form, report, options)
         if steps is not None and not report.errors:
@@ -158,7 +167,7 @@ class _Work:
 
     def _make_folder(self) -> str | None:
         """Make the folder of several targets, as late as possible; its path if it was not there."""
-        if self.folder is None or os.path.isdir(self.folder):
+        if self.folder is None or is_remote(self.folder) or os.path.isdir(self.folder):
             return None
         os.mkdir(self.folder)
         return str(self.folder)
@@ -168,7 +177,11 @@ class _Work:
         if self.arguments.quiet or self.arguments.message_format != "human" or not self.done:
             return
         one = self.folder is None
-        where = f"`{self.done[0].target}`" if one else f"{len(self.done)} of {self.number} in `{self.folder}`"
+        where = (
+            f"`{shown(self.done[0].target)}`"
+            if one
+            else f"{len(self.done)} of {self.number} in `{shown(self.folder or '')}`"
+        )
         with suppress(OSError):
             sys.stderr.write(f"{where}: {summary(self.done)}\n")
 
@@ -185,6 +198,9 @@ def summary(done: list[Conversion]) -> str:
     if total:
         ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
+    skipped = sum(each.skipped_keys for each in done)
+    if skipped:
+        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} there already")
     size = sum(each.bytes or _size(each.target) for each in done)
     return ", ".join([*words, bytes_text(size)] if size else words)
 

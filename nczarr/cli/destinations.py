@@ -10,16 +10,20 @@ from __future__ import annotations
 import os
 
 from nczarr.diagnostics import Report
+from nczarr.secrets import StorageOptions, shown
+from nczarr.stores.url import is_remote
 
 STORE, FILE = ".zarr", ".nc"
 """Suffixes of targets of files and texts, and of stores."""
 
 
-def destinations(sources: list[str], target: str, to: str | None, report: Report) -> dict[str, str] | None:
+def destinations(
+    sources: list[str], target: str, to: str | None, storage: StorageOptions, report: Report
+) -> dict[str, str] | None:
     """The target of each source; None if an error stands in the report."""
     if len(sources) == 1:
         return {sources[0]: target}
-    if os.path.lexists(target) and not os.path.isdir(target):
+    if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
         report.error("target-exists", f"`{target}` is no folder", helps=["several sources go into a folder"])
         return None
     suffix = _suffix_of(to, report) if to else None
@@ -28,11 +32,11 @@ def destinations(sources: list[str], target: str, to: str | None, report: Report
     found: dict[str, str] = {}
     homes: dict[str, str] = {}
     for source in sources:
-        path = os.path.join(target, _stem(source) + (suffix or _suffix_for(source)))
+        path = os.path.join(target, _stem(source) + (suffix or _suffix_for(source, storage)))
         if path in homes:
             report.error(
                 "clashing-targets",
-                f"`{homes[path]}` and `{source}` would both become `{path}`",
+                f"`{shown(homes[path])}` and `{shown(source)}` would both become `{shown(path)}`",
                 helps=["convert one of them to a name of its own"],
             )
         homes.setdefault(path, source)
@@ -50,11 +54,11 @@ def _suffix_of(name: str, report: Report) -> str:
     return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE
 
 
-def _suffix_for(source: str) -> str:
+def _suffix_for(source: str, storage: StorageOptions) -> str:
     """The suffix of a target for which no format is asked."""
     from nczarr.stores.opening import is_store
 
-    return FILE if source != "-" and is_store(source) else STORE
+    return FILE if source != "-" and is_store(source, storage.of("source")) else STORE
 
 
 def _stem(source: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.shared import Messages, command, storage_of
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.options import Options
@@ -67,7 +67,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     from nczarr.compare.difference import json_lines, text_lines
 
     report = messages.report
-    options = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
+    options = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}), storage=storage_of(arguments))
     one = read_input(arguments.first, report, options)
     other = read_input(arguments.second, report, options)
     subset = subset_of(arguments, report)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, size, workers
+from nczarr.cli.shared import Messages, command, size, storage_of, workers
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics import Report
@@ -70,7 +70,7 @@ class _Work:
         from nczarr.compare.digest import chosen, digest
 
         arguments, report = self.arguments, self.messages.report
-        options = Options(memory=arguments.memory, workers=arguments.workers)
+        options = Options(memory=arguments.memory, workers=arguments.workers, storage=storage_of(arguments))
         checked = read_input(path, report, options, arguments.form)
         subset = subset_of(arguments, report)
         if checked is None or subset is None or report.errors:

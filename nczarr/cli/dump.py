@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.shared import Messages, command, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
 
@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         name=arguments.name,
         allow_loss=VALUE_LOSSES - {"format-conflict"},  # a dump is for people: what it cannot say is a warning
         verbose=arguments.verbose,
+        storage=storage_of(arguments),
     )
     messages = Messages(arguments)
     return messages.guard(lambda: _dump(arguments, options, messages))

@@ -12,7 +12,9 @@ from nczarr.cli.streams import misuse
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of `explain`."""
-    made = command("explain", "Say what a diagnostic means, show the smallest input that has it, and what to do.")
+    made = command(
+        "explain", "Say what a diagnostic means, show the smallest input that has it, and what to do.", places=False
+    )
     made.add_argument("code", nargs="?", help="the name in brackets, as `undefined-dimension`; none: list all")
     made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the list of all")
     return made

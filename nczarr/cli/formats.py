@@ -14,7 +14,7 @@ HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of `formats`."""
-    made = command("formats", "List the formats that can be read and written, and what each keeps.")
+    made = command("formats", "List the formats that can be read and written, and what each keeps.", places=False)
     made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the table")
     return made
 

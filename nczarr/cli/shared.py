@@ -6,15 +6,17 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
 from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
+from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
     from nczarr.sarif import Log
+    from nczarr.secrets import StorageOptions
 
 STATUS = {
     "unknown-target": MISUSED,
@@ -28,8 +30,10 @@ STATUS = {
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""
 
 
-def command(name: str, description: str, *, short_help: bool = True) -> argparse.ArgumentParser:
-    """The parser of one command with the shared options; without `short_help`, `-h` is the command's own."""
+def command(name: str, description: str, *, short_help: bool = True, places: bool = True) -> argparse.ArgumentParser:
+    """The parser of one command with the shared options; without `short_help`, `-h` is the command's own. `places`: it
+    takes paths and URLs.
+    """
     parser = argparse.ArgumentParser(prog=f"nczarr {name}", description=description, add_help=False, allow_abbrev=False)
     shared = parser.add_argument_group("shared options")
     flags = ("-h", "--help") if short_help else ("--help",)
@@ -39,7 +43,33 @@ def command(name: str, description: str, *, short_help: bool = True) -> argparse
     shared.add_argument("--message-format", choices=forms, default="human", help="form of diagnostics")
     shared.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     shared.add_argument("--verbose", action="store_true", help="list every loss; show where a crash happened")
+    if places:
+        shared.add_argument(
+            "--storage-option",
+            action="append",
+            type=storage_option,
+            default=[],
+            metavar="K=V",
+            help="for URLs, as the library of their protocol takes it; retries=N",
+        )
     return parser
+
+
+def storage_option(text: str) -> tuple[str, Any]:
+    """An option of remote places. Raises ArgumentTypeError, which does not show it: it may be a secret."""
+    from nczarr.secrets import option
+
+    try:
+        return option(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def storage_of(arguments: argparse.Namespace) -> StorageOptions:
+    """All of them together."""
+    from nczarr.secrets import StorageOptions
+
+    return StorageOptions(dict(arguments.storage_option))
 
 
 def kind(text: str) -> Kind:
@@ -129,7 +159,7 @@ class Messages:
         except BrokenPipeError:
             raise
         except OSError as error:
-            self.report.error("unreachable-file", _reason(error))
+            self.report.error("unreachable-file", _reason(error), helps=getattr(error, "__notes__", ()))
         except CompileError as error:  # chunks are found to be damaged when their values are asked for
             for found in error.diagnostics:
                 self.report.add(found)
@@ -183,8 +213,15 @@ _UNFINISHED = re.compile(r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)")
 
 def _reason(error: OSError) -> str:
     """The system's words, and the file as the user knows it: a target has its own name while it grows."""
-    what = f"`{_UNFINISHED.sub('', error.filename)}`: " if isinstance(error.filename, str) else ""
+    what = f"`{_known_as(error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
+
+
+def _known_as(path: str) -> str:
+    """A path as the user knows it: without the name that it has while it grows, or the URL that it was fetched from."""
+    spool = sys.modules.get("nczarr.stores.spool")
+    fetched: str = path if spool is None else spool.name_of(path)
+    return shown(_UNFINISHED.sub("", fetched))
 
 
 def _innermost(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.shared import kind, loss, size, workers
+from nczarr.cli.shared import kind, loss, size, storage_of, workers
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
 
 
@@ -69,6 +69,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         max_size=arguments.max_size,
         memory=arguments.memory,
         workers=arguments.workers,
+        storage=storage_of(arguments),
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,
     )

@@ -60,6 +60,13 @@ CODES = (
         "Give a file that `nczarr digest` wrote.",
     ),
     Code(
+        "unfinished-store",
+        ERROR,
+        "A store has a journal: a run that makes it is at work, or ended before its end. What is there is not all.",
+        "",
+        "Run the same command again with `--resume`, which goes on with it; or with `--overwrite`, which begins anew.",
+    ),
+    Code(
         "clashing-targets",
         ERROR,
         "Several sources of one command would become targets of one name. Nothing was written. Exit status 2.",

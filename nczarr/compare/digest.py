@@ -24,6 +24,7 @@ from nczarr.data.sliced import Sliced
 from nczarr.data.source import ArraySource
 from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import Report
+from nczarr.link.run import DISTANT_WORKERS
 from nczarr.options import Options, Subset
 from nczarr.passes.checked import Checked
 
@@ -81,7 +82,8 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
             yield from owner.tasks(crew, options.memory)
             yield Task(partial(_finished, path), here=True)
 
-    with Crew(options.workers, options.memory) as crew:
+    far = any(source.distant for parts in checked.parts.values() for source in parts.values())
+    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
         for result in crew.results(tasks(crew)):
             if isinstance(result, Hashed):
                 result.owner.take(result)

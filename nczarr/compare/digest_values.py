@@ -93,7 +93,7 @@ class Dense:
             self._oversized(math.prod(cells) * self.element, memory)
         block = region_shape(self.shape, self.leaf, cells, self.element, memory)
         size = math.prod(block) * self.element
-        here = math.prod(self.shape) * self.element <= SMALL
+        here = math.prod(self.shape) * self.element <= SMALL and not self.source.distant
         occupied = self.source.occupied(() if self.scalar else block)
         for index in occupied:
             region = region_of(index or (0,), block, self.shape)
@@ -111,21 +111,20 @@ class Dense:
 
     def _whole(self, region: Selection) -> Hashed:
         """Read and hash a region."""
-        values = self.source.read(() if self.scalar else region).reshape(_lengths(region))
+        selection = () if self.scalar else region
+        values = self.source.fetched([selection]).read(selection).reshape(_lengths(region))
         return Hashed(self, self._hashes(values), self._places(region))
 
     def _in_pieces(self, region: Selection, cells: tuple[int, ...], workers: int) -> Iterator[Task]:
         """Read a region chunk by chunk, then hash it, each in threads."""
-        import numpy as np
-
-        origin = tuple(part.start for part in region)
         yield Task(_nothing, here=True, after_all=True)  # the region before it is given back
-        room = np.empty(_lengths(region), fill_array(self.source.layout, (0,)).dtype)
-        for batch in regions.readings(region, cells, self.element):
-            size = math.prod(cells) * self.element
-            need = 2 * TIMES * size  # of half the memory: the region has the other
-            yield Task(partial(regions.read_into, self.source, batch, origin, room), need)
+        window = regions.window(self.source.layout, region)
+        chunk = max(math.prod(cells) * self.element, regions.PIECE)
+        need = 2 * TIMES * chunk  # of half the memory: the region has the other
+        for batch in regions.along(region, cells, self.element):
+            yield Task(partial(window.fill, self.source, batch), need)
         yield Task(_nothing, here=True, after_all=True)
+        room = window.values
         rows = next((axis for axis, part in enumerate(region) if part.stop - part.start > 1), 0)
         step = self.leaf[rows] * max(1, -(-room.shape[rows] // (self.leaf[rows] * workers * 2)))
         if rows > self.folding.cut:
@@ -134,7 +133,7 @@ class Dense:
             part = room[(slice(None),) * rows + (slice(low, low + step),)]
             last = low + step >= room.shape[rows]
             yield Task(partial(self._part, part, self._places(region) if last else None))
-        del room
+        del room, window
 
     def _part(self, values: NDArray[Any], places: tuple[range, ...] | None) -> Hashed:
         return Hashed(self, self._hashes(values), places)

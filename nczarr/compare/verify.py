@@ -12,6 +12,12 @@ UNREAD = frozenset({"bad-metadata", "unreadable-array"})
 """What of a target may be unreadable: it is found missing."""
 
 
+def _reading(options: Options) -> Options:
+    """How the target is read: as it stands, at the place where it was written."""
+    storage = options.storage.of("target")
+    return Options(allow_loss=UNREAD, unfinished=True, survey=True, storage=storage, memory=options.memory)
+
+
 def verify(checked: Checked, done: Conversion, place: str, options: Options, report: Report) -> None:
     """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
     finished, and stands at `place` until it is found right.
@@ -25,7 +31,7 @@ def verify(checked: Checked, done: Conversion, place: str, options: Options, rep
     if form is None or form.read is None or not form.capabilities.data:
         return
     found = Report()
-    again = pipeline.read_path(place, found, Options(allow_loss=UNREAD), done.format)
+    again = pipeline.read_path(place, found, _reading(options), done.format)
     if again is None or found.errors:
         first = next(iter(found.sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))

@@ -16,7 +16,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 from nczarr.data.blocks import every_block
-from nczarr.data.source import Affine, Index, Layout, Manifest, Place, Selection, Stored, numpy_dtype
+from nczarr.data.source import Affine, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class FileBytes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AffineArray:
+class AffineArray(Near):
     """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
 
     Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:

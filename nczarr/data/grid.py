@@ -161,9 +161,13 @@ def covering(
     indices: Iterable[Index], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
 ) -> set[Index]:
     """The chunks of another grid that meet the chunks `indices` of a grid of chunk shape `unit`."""
+    return covering_regions((region_of(index, unit, shape) for index in indices), chunks)
+
+
+def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
+    """The chunks of a grid that meet some regions."""
     found: set[Index] = set()
-    for index in indices:
-        region = region_of(index, unit, shape)
+    for region in regions:
         ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))
         found.update(itertools.product(*ranges))
     return found

@@ -207,6 +207,11 @@ class Gathered(Computed):
         chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(whole.chunks, shape, strict=True))
         return Layout(whole.dtype, shape, chunks, (), whole.fill)
 
+    @property
+    def distant(self) -> bool:
+        """As the source."""
+        return self.source.distant
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: content is what was given."""
         return every_block(self.layout.shape, chunks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,30 @@ class Sliced:
         lengths = zip(whole.chunks, self.ranges, strict=True)
         chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
         return Layout(whole.dtype, shape, chunks, (), whole.fill)
+
+    @property
+    def distant(self) -> bool:
+        """As the source."""
+        return self.source.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """What is left of the source's."""
+        lengths = self.source.together
+        if lengths is None:
+            return None
+        return tuple(max(1, length // indices.step) for indices, length in _pairs(self.ranges, lengths))
+
+    def fetched(self, regions: Sequence[Selection]) -> Sliced:
+        """The same part of the source with what the regions are made of at hand."""
+        boxes = [box for region in regions for box in self._boxes_of(region)]
+        return Sliced(self.source.fetched(boxes), self.ranges)
+
+    def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
+        """What `read` reads of the source for a region."""
+        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        for box in _boxes(wanted):
+            yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
 
     @property
     def manifest(self) -> Manifest | None:
@@ -96,8 +120,7 @@ class Sliced:
 
     def _box(self, wanted: list[range]) -> NDArray[Any]:
         """The values at some indices, out of the smallest box that has them all."""
-        box = tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
-        values = self.source.read(box)
+        values = self.source.read(_box_of(wanted))
         if all(indices.step == 1 for indices in wanted):
             return values
         steps: tuple[Any, ...] = tuple(slice(None, None, indices.step) for indices in wanted)
@@ -134,6 +157,11 @@ class Sliced:
             first = max(0, -(-(number * length - indices.start) // indices.step))
             last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
             yield range(first // chunk, last // chunk + 1) if first <= last else range(0)
+
+
+def _box_of(wanted: list[range]) -> Selection:
+    """The smallest box that has all of some indices."""
+    return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
 
 
 def _pairs(ranges: Ranges, lengths: tuple[int, ...]) -> Iterator[tuple[range, int]]:

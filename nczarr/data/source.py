@@ -8,9 +8,9 @@ functions that need it, because metadata alone must start fast.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nczarr.ast.storage import Codec
 
@@ -133,6 +133,14 @@ class ArraySource(Protocol):
         """The array as it lies in the source."""
 
     @property
+    def distant(self) -> bool:
+        """Whether every read travels over a network, so that many should be under way at once."""
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """Lengths of regions, about, of which `fetched` brings several chunks by one request; None: of none."""
+
+    @property
     def manifest(self) -> Manifest | None:
         """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
 
@@ -162,8 +170,33 @@ class ArraySource(Protocol):
         Takes time in proportion to what is stored, never to the declared shape.
         """
 
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The same array with what these regions are made of at hand, brought here by few requests; the array itself
+        where that gains nothing. Holds their encoded bytes in memory. Raises OSError.
+        """
 
-class Computed:
+
+class Near:
+    """What sources share that are in memory or in files of this machine."""
+
+    __slots__ = ()
+
+    @property
+    def distant(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """None: nothing is brought from anywhere."""
+        return None
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The array itself."""
+        return self
+
+
+class Computed(Near):
     """What sources share whose values are nowhere as encoded chunks: in memory, made up, or behind a library."""
 
     __slots__ = ()

@@ -6,18 +6,22 @@ How chunks are decoded and put together is said in `grid.py`; here their bytes a
 
 from __future__ import annotations
 
+import errno
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
+from nczarr.data.blocks import every_block
 from nczarr.data.decoding import DECODING_ERRORS, decoded
-from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
 from nczarr.data.memory import chunks_of_run
 from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
+from nczarr.stores.ranges import neighbours
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +59,8 @@ class StoredArray:
     nil: tuple[tuple[int, int], ...] = ()
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: the indices of its keys."""
+    _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
+    """Encoded chunks that were brought here from far away."""
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The description alone."""
@@ -64,6 +70,36 @@ class StoredArray:
         for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), state, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_own", [])
+        object.__setattr__(self, "_at_hand", {})
+
+    @property
+    def distant(self) -> bool:
+        """As the store."""
+        return self.store.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """A shard, if it is far away."""
+        return self.layout.shards if self.store.distant else None
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The same array with the encoded chunks at hand that meet these regions and lie in shards far away: those that
+        lie near one another are brought here by one request. Raises OSError.
+        """
+        if self.together is None:
+            return self
+        shards: dict[Index, list[tuple[int, int, Index]]] = {}
+        for index in sorted(covering_regions(regions, self.layout.chunks)):
+            found = self._in_shard(index)
+            if found is not None:
+                shards.setdefault(self._home(index), []).append((*found[1:], index))
+        at_hand: dict[Index, bytes] = {}
+        for home, places in shards.items():
+            for begin, end, group in neighbours(places):
+                data = memoryview(self._part(self.key(home), begin, end - begin))
+                for offset, length, index in group:
+                    at_hand[index] = bytes(data[offset - begin : offset - begin + length])
+        return replace(self, _at_hand=at_hand)
 
     @property
     def manifest(self) -> Manifest | None:
@@ -127,15 +163,26 @@ class StoredArray:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
         if self.layout.shards is None:
             return self.store.get(self.key(chunk))
+        if chunk in self._at_hand:
+            return self._at_hand[chunk]
         found = self._in_shard(chunk)
         if found is None:
             return None
         shard, offset, length = found
         if isinstance(shard, Range):
             return ranges.read(Range(shard.path, shard.offset + offset, length))
-        return shard[offset : offset + length]
+        if shard is not None:
+            return shard[offset : offset + length]
+        return self._part(self.key(self._home(chunk)), offset, length)
 
-    def _in_shard(self, chunk: Index) -> tuple[bytes | Range, int, int] | None:
+    def _part(self, key: str, offset: int, length: int) -> bytes:
+        """Some bytes of a shard in a distant store, which was there a moment ago. Raises OSError."""
+        data = self.store.part(key, offset, length)
+        if data is None:
+            raise OSError(errno.EIO, "the shard is not there any more", f"{self.store.path}/{key}")
+        return data
+
+    def _in_shard(self, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
         """The shard of a chunk, and where in it the chunk lies; None if it is not stored."""
         shards = self.layout.shards or self.layout.chunks
         counts = [shard // each for shard, each in zip(shards, self.layout.chunks, strict=True)]
@@ -150,22 +197,28 @@ class StoredArray:
         offset, length = int(table[2 * place]), int(table[2 * place + 1])
         if offset == length == ABSENT:
             return None
-        if offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
+        if shard is not None and offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
             self._unreadable(self.key(home), "the index points behind the end of the shard")
         return shard, offset, length
 
-    def _shard(self, index: Index, count: int) -> tuple[bytes | Range, NDArray[np.uint64]] | None:
-        """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk."""
-        known: tuple[bytes | Range, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+    def _shard(self, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
+        """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
+        for the shard: it is far away, and only parts of it are fetched.
+        """
+        known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
         if known is not None:
             return known
         key = self.key(index)
+        if self.store.distant:
+            with self._identity.lock:  # others that want the same index wait for it
+                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+                return again or self._distant_shard(index, key, count)
         place = self.store.locate(key)
         shard: bytes | Range | None = place if place is not None else self.store.get(key)
         if shard is None:
             return None
         length = shard.length if isinstance(shard, Range) else len(shard)
-        size = 16 * count + (4 if len(self.encoding.index_steps) > 1 else 0)
+        size = self._index_size(count)
         if length < size:
             self._unreadable(key, "the shard is shorter than its index")
         begin = 0 if self.encoding.index_first else length - size
@@ -176,6 +229,20 @@ class StoredArray:
         found = shard, self._table(table, key, count)
         kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
         return found
+
+    def _distant_shard(self, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
+        """The index of a shard that is far away."""
+        size = self._index_size(count)
+        table = self.store.part(key, 0 if self.encoding.index_first else -size, size)
+        if table is None:
+            return None
+        found = None, self._table(table, key, count)
+        kept.put((self._identity, "shard", index), found, 16 * count)
+        return found
+
+    def _index_size(self, count: int) -> int:
+        """Bytes of the index of a shard."""
+        return 16 * count + (4 if len(self.encoding.index_steps) > 1 else 0)
 
     def _table(self, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
         """The numbers of a shard's index."""
@@ -227,6 +294,8 @@ class StoredArray:
         """Chunks of a grid of this chunk shape that a stored key meets, in C order."""
         shape = self.layout.shape
         unit = self.layout.shards or self.layout.chunks
+        if not self.store.listed:
+            return every_block(shape, chunks)
         stored = self._stored(unit)
         if chunks == unit and not self.nil:
             return iter(stored)
@@ -273,3 +342,4 @@ class _Identity:
 
     def __init__(self) -> None:
         self.stored: list[Index] | None = None
+        self.lock = Lock()

@@ -128,6 +128,9 @@ class Version(Protocol):
     texts_are_strings: bool
     """Whether a text of one byte is a string where nothing says that it is a char."""
 
+    names: tuple[str, ...]
+    """Names of the documents that an array or group may have."""
+
     def is_array(self, prefix: str) -> bool:
         """Whether an array stands there, readable or not."""
 

@@ -7,6 +7,7 @@ values, an error unless the run allows it (DESIGN §4): the rest of the dataset 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from nczarr import names
@@ -14,7 +15,7 @@ from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.hierarchy.lenient import NotJsonError, name_problem, parse
 from nczarr.options import Options
 from nczarr.source import Source, Span
-from nczarr.stores.base import Store, UnsafeKeyError
+from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 
 Json = dict[str, Any]
 
@@ -70,9 +71,20 @@ class Documents:
         self.get(key)
         return key in self._present or key in self.extra
 
+    def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
+        """Documents below these prefixes will be read: distant stores fetch many at once. Raises OSError."""
+        if self.store.distant:
+            wanted = (prefix + each for prefix in prefixes for each in documents)
+            self.store.expect(key for key in wanted if key not in self._known and is_safe(key))
+
     def children(self, prefix: str) -> list[str]:
-        """Names one level below a prefix that can be those of arrays or groups, in byte order."""
+        """Names one level below a prefix that can be those of arrays or groups, in byte order. Reports
+        unreadable-array where a server does not say.
+        """
         found = set(self.store.children(prefix))
+        if not found and not self.extra and not self.store.listed:
+            text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"
+            self.lost("unreadable-array", text, prefix)
         for key in self.extra:
             if key.startswith(prefix):
                 found.add(key[len(prefix) :].split("/", 1)[0])

@@ -150,6 +150,8 @@ class _Reader:
         groups = set(self._list(document, ("groups",), key, quiet=True))
         added = extension.get("members")
         order = listed
+        below = [*listed, *(each for each in added if isinstance(each, str))] if isinstance(added, list) else listed
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
         if isinstance(added, list) and all(isinstance(each, str) for each in added):
             known = set(listed)
             gone = [each for each in added if each not in known and not self._stands(prefix, each)]

@@ -69,7 +69,9 @@ class _Reader:
         """The group at a prefix with all below it."""
         arrays: dict[str, Described] = {}
         groups: list[tuple[str, str]] = []
-        for written in self.documents.children(prefix):
+        below = self.documents.children(prefix)
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
+        for written in below:
             inside = f"{prefix}{written}/"
             is_array = self.version.is_array(inside)
             if not is_array and not self.version.is_group(inside):

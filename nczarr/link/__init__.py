@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from nczarr import secrets
+
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.data.counts import Counts, Step
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
     from nczarr.passes.planned import Planned
-    from nczarr.stores.base import Store
 
     Inspect = Callable[[Planned, str], None]
 
@@ -37,21 +38,31 @@ def store(
     Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
     from nczarr.link.run import fill
+    from nczarr.link.target import begun
 
     planned = _planned(checked, form, report, options)
     if planned is None:
         return None
-    target = _target(path, overwrite=options.overwrite)
     try:
-        fill(planned, target, report, counts)
+        target = begun(path, planned)
+    except FileExistsError as error:
+        helps = ["with the source and options of then, `--resume` goes on with it"] if options.resume else []
+        report.error("target-exists", f"`{secrets.shown(path)}` {error.strerror or 'exists'}", helps=helps)
+        return None
+    try:
+        fill(planned, target.store, report, counts)
         if inspect is not None and not report.errors:
-            target.seal()
-            inspect(planned, target.path)
+            target.store.seal()
+            inspect(planned, target.place)
         if report.errors:
             return None
-        target.finish()
+        target.store.finish()
+    except (OSError, KeyboardInterrupt) as failure:
+        if target.store.suspend():
+            failure.add_note(f"`{secrets.shown(path)}` is begun: `--resume` goes on with it")
+        raise
     finally:
-        target.abort()
+        target.store.abort()
     return planned
 
 
@@ -75,17 +86,6 @@ def _planned(checked: Checked, form: Format, report: Report, options: Options) -
     for array in arrays(planned):
         check_chunk(planned, array.path, array.part, array.decoded, report)
     return None if report.errors else planned
-
-
-def _target(path: str, *, overwrite: bool) -> Store:
-    """The store in the making that the path's suffix tells."""
-    if path.lower().endswith(".zip"):
-        from nczarr.stores.zip import ZipTarget
-
-        return ZipTarget(path, overwrite=overwrite)
-    from nczarr.stores.directory import DirectoryTarget
-
-    return DirectoryTarget(path, overwrite=overwrite)
 
 
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:

@@ -10,25 +10,18 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nczarr.data.blocks import every_block, region_of
-from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection
+from nczarr.data.matching import grid
+from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
 from nczarr.link.tasks import Array
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 PIECE = 1 << 20
 """Bytes that one task reads into a block, unless a source chunk has more."""
-
-
-class Block(NamedTuple):
-    """A region of an array, and the keys to be made of it."""
-
-    region: Selection
-    keys: list[Index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +34,19 @@ class Window(Computed):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A view of a region, which lies inside."""
-        inside = tuple(
+        region: NDArray[Any] = self.values[self._inside(selection)]
+        return region
+
+    def fill(self, source: ArraySource, selections: list[Selection]) -> None:
+        """Read regions that lie inside from the array itself."""
+        at_hand = source.fetched(selections)
+        for selection in selections:
+            self.values[self._inside(selection)] = at_hand.read(selection)
+
+    def _inside(self, selection: Selection) -> Selection:
+        return tuple(
             slice(part.start - begin, part.stop - begin) for part, begin in zip(selection, self.origin, strict=True)
         )
-        region: NDArray[Any] = self.values[inside]
-        return region
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid."""
@@ -53,7 +54,7 @@ class Window(Computed):
 
 
 def block_shape(
-    shape: tuple[int, ...], unit: tuple[int, ...], grid: tuple[int, ...], room: int
+    shape: tuple[int, ...], unit: tuple[int, ...], cells: tuple[int, ...], room: int
 ) -> tuple[int, ...] | None:
     """Lengths of the blocks, whole units of the target, of at most `room` elements; None if a unit has more.
 
@@ -70,7 +71,7 @@ def block_shape(
     def waste(axis: int) -> float:
         """How many times source chunks are decoded because of this axis, about."""
         length = min(block[axis] * unit[axis], shape[axis])
-        return 1.0 if block[axis] >= counts[axis] else (length + grid[axis] - 1) / length
+        return 1.0 if block[axis] >= counts[axis] else (length + cells[axis] - 1) / length
 
     open_axes = {axis for axis in range(len(shape)) if block[axis] < counts[axis]}
     while open_axes:
@@ -91,66 +92,70 @@ def block_shape(
     return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
 
 
-def blocks(array: Array, block: tuple[int, ...]) -> Iterator[Block]:
-    """The blocks that have keys to be made, in C order, with their keys in C order.
+def blocks(
+    array: Array, block: tuple[int, ...], indices: Iterator[Index]
+) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
+    """The regions that keys to be made lie in, in C order, each with its keys in C order.
 
-    `block` is whole units, or as long as the array.
+    `block`: lengths of a region, whole units or as long as the array. `indices`: of the keys, in C order.
     """
     import numpy as np
 
     shape, unit = array.target.layout.shape, array.unit
-    grid = [-(-length // each) for length, each in zip(shape, unit, strict=True)]
+    counts = [-(-length // each) for length, each in zip(shape, unit, strict=True)]
     per_block = [-(-length // each) for length, each in zip(block, unit, strict=True)]
-    steps = [math.prod(grid[axis + 1 :]) for axis in range(len(grid))]
-    keys = np.fromiter((sum(i * s for i, s in zip(index, steps, strict=True)) for index in array.indices()), np.int64)
+    steps = [math.prod(counts[axis + 1 :]) for axis in range(len(counts))]
+    keys = np.fromiter((sum(i * s for i, s in zip(index, steps, strict=True)) for index in indices), np.int64)
     places = np.zeros(len(keys), np.int64)
     for axis, step in enumerate(steps):
-        blocks_along = -(-grid[axis] // per_block[axis])
-        places = places * blocks_along + keys // step % grid[axis] // per_block[axis]
+        blocks_along = -(-counts[axis] // per_block[axis])
+        places = places * blocks_along + keys // step % counts[axis] // per_block[axis]
     order = np.argsort(places, kind="stable")
     ends = np.flatnonzero(np.diff(places[order])) + 1
     for group in np.split(keys[order], ends):
         if not len(group):
             continue
-        inside = [tuple(int(key // step % length) for step, length in zip(steps, grid, strict=True)) for key in group]
+        inside = tuple(
+            tuple(int(key // step % length) for step, length in zip(steps, counts, strict=True)) for key in group
+        )
         home = tuple(number // count for number, count in zip(inside[0], per_block, strict=True))
-        yield Block(region_of(home, block, shape), inside)
+        yield region_of(home, block, shape), inside
 
 
-def readings(region: Selection, grid: tuple[int, ...], element: int) -> Iterator[list[Selection]]:
-    """A region cut along the source's chunks, some megabytes at a time."""
-    ranges = [range(part.start // each, -(-part.stop // each)) for part, each in zip(region, grid, strict=True)]
+def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[list[Selection]]:
+    """A region cut along the source's chunks, in groups of about `most` bytes, of a chunk at least."""
+    assert array.source is not None
+    return along(region, grid(array.source), array.element, most)
+
+
+def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
+    """A region cut along chunks of these lengths, in groups of about `most` bytes, of a chunk at least."""
+    ranges = [range(part.start // each, -(-part.stop // each)) for part, each in zip(region, cells, strict=True)]
     batch: list[Selection] = []
     size = 0
     for index in itertools.product(*ranges):
         piece = tuple(
             slice(max(part.start, number * each), min(part.stop, (number + 1) * each))
-            for part, number, each in zip(region, index, grid, strict=True)
+            for part, number, each in zip(region, index, cells, strict=True)
         )
         batch.append(piece)
         size += math.prod(part.stop - part.start for part in piece) * element
-        if size >= PIECE:
+        if size >= most:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def read_into(source: ArraySource, selections: list[Selection], origin: Index, out: NDArray[Any]) -> None:
-    """Read regions into a block that begins at `origin`."""
-    for selection in selections:
-        inside = tuple(
-            slice(part.start - begin, part.stop - begin) for part, begin in zip(selection, origin, strict=True)
-        )
-        out[inside] = source.read(selection)
-
-
-def empty(array: Array, region: Selection) -> NDArray[Any]:
+def room(array: Array, region: Selection) -> Window:
     """Room for a region, in the dtype that the source reads as."""
+    assert array.source is not None
+    return window(array.source.layout, region)
+
+
+def window(layout: Layout, region: Selection) -> Window:
+    """Room for a region of an array of this layout."""
     import numpy as np
 
-    from nczarr.data.source import numpy_dtype
-
-    assert array.source is not None
-    dtype: np.dtype[Any] = numpy_dtype(array.source.layout.dtype)
-    return np.empty(tuple(part.stop - part.start for part in region), dtype)
+    shape = tuple(part.stop - part.start for part in region)
+    return Window(layout, tuple(part.start for part in region), np.empty(shape, numpy_dtype(layout.dtype)))

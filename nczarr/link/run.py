@@ -10,63 +10,49 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, groupby, islice
-from typing import Any, NamedTuple
+from itertools import chain, groupby, starmap
+from typing import Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
-from nczarr.data.crew import Crew, Task
+from nczarr.data.crew import Crew
+from nczarr.data.crew import Task as Work
 from nczarr.data.matching import grid
-from nczarr.data.source import Index, itemsize
+from nczarr.data.source import Index, Selection, itemsize
 from nczarr.diagnostics import Report
-from nczarr.link import regions
-from nczarr.link.pieces import Made, chunks_of_shard, made, shard
-from nczarr.link.tasks import Array, arrays
+from nczarr.link import regions, work
+from nczarr.link.metadata import put_metadata
+from nczarr.link.pieces import Made
+from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
+from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
-from nczarr.stores.base import Range, Store
+from nczarr.stores.base import Store
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
 
+DISTANT_WORKERS = 16
+"""Threads of a run that reads or writes over a network, where requests wait most of the time."""
+
 BATCH = 1 << 20
 """Bytes of decoded chunks that make a task of several chunks worth its while."""
 
-MOST = 64
-"""Chunks of a task."""
-
-TIMES = 4
-"""What decoding and encoding take in memory, in chunks: encoded and decoded of either side."""
-
 
 class Result(NamedTuple):
-    """Chunks that a task has made for a key, each with its way, None for one that need not be.
-
-    Those of a folder are put already; then pieces are of no file. Nothing here holds on to the array that they are of.
-    """
+    """Chunks that were made of a key, in their order, to be put by the one thread that puts everything."""
 
     key: str
-    sharded: bool
+    array: Array
+    """Without its source."""
     chunks: list[Made | None]
-    decoded: int
-    """Bytes of one chunk before it is encoded."""
 
 
 def fill(planned: Planned, store: Store, report: Report, counts: Counts | None = None) -> Counts:
     """Write everything the plan asks for, and count it. Raises OSError where the store fails."""
     counts = Counts() if counts is None else counts
     link(planned, store, counts)
-    for key, document in emit(planned, report):
-        store.put(key, document)
+    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
     return counts
-
-
-def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
-    """The metadata of the plan's format, by the format's own back end."""
-    from nczarr.registry import load
-
-    assert planned.form.emit is not None
-    entries: Iterator[tuple[str, bytes]] = load(planned.form.emit)(planned, report)
-    return entries
 
 
 def steps(planned: Planned) -> Iterator[Step]:
@@ -84,120 +70,104 @@ def steps(planned: Planned) -> Iterator[Step]:
 def link(planned: Planned, store: Store, counts: Counts) -> None:
     """Write all keys of data. Raises OSError where the store fails."""
     options = planned.options
-    with Crew(options.workers, options.memory) as crew:
-        tasks = (task for array in arrays(planned) for task in _tasks(array, store, options.memory, crew.workers))
-        results = (each for each in crew.results(tasks) if each is not None)
-        for _, group in groupby(results, lambda each: each.key):
-            _settle(group, store, counts)
+    far = any(is_far(array, store) for array in arrays(planned))
+    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+        run = Run(store, Measure(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
+        run.settle(crew.results(chain.from_iterable(starmap(run.works, enumerate(arrays(planned))))))
 
 
-def _settle(group: Iterator[Result], store: Store, counts: Counts) -> None:
-    """Count what was made for one key, and put what no thread has put."""
-    first = next(group)
-    chunks = _counted(chain((first,), group), counts)
-    if first.sharded:
-        _put(store, first.key, shard(chunks))
-        return
-    for chunk in chunks:
-        if chunk is not None and store.sequential:
-            _put(store, first.key, iter((chunk.piece,)))
+def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
+    """Do one task by itself, within so many bytes of chunks under way. Raises OSError, CompileError."""
+    far = is_far(array, store)
+    with Crew(DISTANT_WORKERS if far else 1, memory) as crew:
+        run = Run(store, Measure(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
+        run.settle(crew.results(run.work(array, task)))
+    return run.counts
 
 
-def _counted(group: Iterator[Result], counts: Counts) -> Iterator[Made | None]:
-    for result in group:
-        for chunk in result.chunks:
-            if chunk is not None:
-                counts.add(chunk.route, 1, chunk.size, result.decoded)
-            yield chunk
+class Run(NamedTuple):
+    """The data of one plan, or of a part of it, on their way into a store."""
 
+    store: Store
+    measure: Measure
+    counts: Counts
 
-def _put(store: Store, key: str, pieces: Iterator[Any]) -> None:
-    """Set a key to pieces; if there is none, there is no key."""
-    first = next(pieces, None)
-    if first is None:
-        return
-    second = next(pieces, None)
-    if second is not None:
-        store.put_pieces(key, chain((first, second), pieces))
-    elif isinstance(first, Range):
-        store.put_pieces(key, (first,))
-    else:
-        store.put(key, first)
+    def works(self, number: int, array: Array) -> Iterator[Work]:
+        """All the work on one array."""
+        for task in tasks(number, array, self.store, self.measure, self.counts):
+            yield from self.work(array, task)
 
+    def work(self, array: Array, task: Task) -> Iterator[Work]:
+        """The work on a task."""
+        match task:
+            case Keys(_, indices):
+                return self._keys(array, indices)
+            case Block(_, region, indices):
+                return self._block(array, region, indices)
+            case _:
+                assert_never(task)
 
-def _tasks(array: Array, store: Store, memory: int, workers: int) -> Iterator[Task]:
-    """The work on one array."""
-    if array.route == "rechunk":
-        room = max(memory // 2, memory - max(memory // 16, workers * array.decoded * TIMES)) // array.element
-        assert array.source is not None
-        block = regions.block_shape(array.target.layout.shape, array.unit, grid(array.source), room)
-        if block is not None:
-            yield from _by_blocks(array, block, store)
+    def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Work]:
+        layout, need, far = array.target.layout, self._need(array), is_far(array, self.store)
+        here = math.prod(layout.shape) <= SMALL and not far
+        if not self.store.sequential and (layout.shards is None or self.store.distant):
+            for batch in apart(array, indices) if far else (indices,):
+                yield Work(partial(work.put_keys, array, batch, self.store), need, here)
             return
-    yield from _by_keys(array, array.indices(), store)
+        count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
+        if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
+            here, count = True, MOST
+        for index in indices:
+            for some in cut(work.chunks_of(array, index), count):
+                yield Work(partial(_make, array, index, some), need, here)
 
+    def _need(self, array: Array) -> int:
+        """Memory that one piece of work takes; encoded chunks that travel are in memory, too."""
+        need = array.decoded * TIMES
+        if not is_far(array, self.store):
+            return need
+        size = array.chunk_size * array.element
+        return max(need, 2 * max(size, min(FETCHED, size * MOST)))
 
-def _by_keys(array: Array, indices: Iterator[Index], store: Store) -> Iterator[Task]:
-    here = math.prod(array.target.layout.shape) <= SMALL
-    size = array.chunk_size * array.element
-    need = array.decoded * TIMES
-    count = max(1, min(MOST, BATCH // max(1, size)))
-    if array.target.layout.shards is None:
-        while batch := list(islice(indices, count)):
-            if store.sequential:
-                for index in batch:
-                    yield Task(partial(_make, array, index, [index]), need, here)
+    def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
+        """Read a region, chunk by chunk of the source; then make the keys in it."""
+        source = array.source
+        assert source is not None
+        cells = math.prod(grid(source)) * array.element
+        yield Work(_nothing, here=True, after_all=True)  # the block before it is given back
+        window = regions.room(array, region)
+        most = regions.PIECE
+        if source.distant:
+            most = FETCHED if source.together is not None else 0
+        for selections in regions.readings(array, region, most):
+            yield Work(partial(window.fill, source, selections), cells * TIMES + (most if source.distant else 0))
+        yield Work(_nothing, here=True, after_all=True)
+        for batch in batches(array, indices, self.measure):
+            yield from self._keys(array._replace(source=window), batch)
+
+    def settle(self, results: Iterator[Result | Counts | None]) -> None:
+        """Count what was put; put what was made of a key by others, and count that."""
+        for key, group in groupby(results, lambda each: each.key if isinstance(each, Result) else None):
+            if key is None:
+                self._count(group)
             else:
-                yield Task(partial(_make_and_put, array, batch, store), need, here)
-        return
-    if array.route == "copy":  # where the chunks of a shard lie is soon found; one thread moves them in any case
-        here, count = True, MOST
-    for index in indices:
-        chunks = chunks_of_shard(array, index)
-        while some := list(islice(chunks, count)):
-            wanted = [place if inside else None for place, inside in some]
-            yield Task(partial(_make, array, index, wanted), need, here)
+                self._put(key, group)
 
+    def _count(self, group: Iterator[Any]) -> None:
+        for counts in group:
+            if counts is not None:
+                self.counts.update(counts)
 
-def _by_blocks(array: Array, block: tuple[int, ...], store: Store) -> Iterator[Task]:
-    """Read a block, chunk by chunk of the source; then make the keys in it."""
-    source = array.source
-    assert source is not None
-    cells = grid(source)
-    size = math.prod(cells) * array.element
-    for region, keys in regions.blocks(array, block):
-        origin = tuple(part.start for part in region)
-        yield Task(_nothing, here=True, after_all=True)  # the block before it is given back
-        room = regions.empty(array, region)
-        for batch in regions.readings(region, cells, array.element):
-            yield Task(partial(regions.read_into, source, batch, origin, room), size * TIMES)
-        yield Task(_nothing, here=True, after_all=True)
-        window = array._replace(source=regions.Window(source.layout, origin, room))
-        yield from _by_keys(window, iter(keys), store)
-        del room, window
+    def _put(self, key: str, group: Iterator[Any]) -> None:
+        first = next(group)
+        chunks = chain.from_iterable(each.chunks for each in chain((first,), group))
+        work.put(self.store, key, work.pieces(first.array, work.counted(first.array, chunks, self.counts)))
 
 
 def _nothing() -> None:
     """Give nothing."""
 
 
-def _make(array: Array, key: Index, chunks: list[Index | None]) -> Result:
+def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:
     """Make chunks of a key and hand them over."""
-    sharded = array.target.layout.shards is not None
-    found = [None if index is None else made(array, index) for index in chunks]
-    return Result(array.key(key), sharded, found, array.chunk_size * array.element)
-
-
-def _make_and_put(array: Array, indices: list[Index], store: Store) -> Result:
-    """Make chunks, each a key of its own, and put them."""
-    found: list[Made | None] = []
-    for index in indices:
-        chunk = made(array, index)
-        if chunk is None:
-            continue
-        if isinstance(chunk.piece, Range):
-            store.put_pieces(array.key(index), (chunk.piece,))
-        else:
-            store.put(array.key(index), chunk.piece)
-        found.append(Made(Range("", 0, chunk.size), chunk.route))
-    return Result(array.key(indices[0]), sharded=False, chunks=found, decoded=array.chunk_size * array.element)
+    return Result(array.key(key), array._replace(source=None), list(work.make(array, chunks)))

@@ -1,5 +1,8 @@
 """Tasks: the keys of one part, chunks or shards, as independent pieces of work, each a plain description.
 
+An array is described once; a task names it by its number among the arrays of the plan. Both can be pickled, so that a
+task may be done wherever source and target are in reach.
+
 Invariant: enumerating tasks takes time in proportion to what is stored, never to the declared shape: a sparse
 array's chunks come from the source's own `occupied`.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from nczarr.data.blocks import every_block, region_of
 from nczarr.data.counts import Route
@@ -78,6 +81,24 @@ class Array(NamedTuple):
         if self.source is not None and self.route in ("transcode", "rechunk"):
             own = max(own, math.prod(grid(self.source)))
         return own * self.element
+
+
+class Keys(NamedTuple):
+    """Some keys of an array, each to be made on its own."""
+
+    array: int
+    indices: tuple[Index, ...]
+
+
+class Block(NamedTuple):
+    """Some keys of an array, to be made of one region of it that is read first (`rechunk`)."""
+
+    array: int
+    region: Selection
+    indices: tuple[Index, ...]
+
+
+Task: TypeAlias = Keys | Block
 
 
 def arrays(planned: Planned) -> Iterator[Array]:

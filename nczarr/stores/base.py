@@ -11,6 +11,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+JOURNAL = ".nczarr-journal"
+"""The key that a store has in its root as long as it is not finished (`journal.py`)."""
+
+ROOT_KEYS = (".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL)
+"""Keys of which the root of every store has one."""
+
 
 class Range(NamedTuple):
     """Some bytes of a file."""
@@ -28,11 +34,24 @@ class Store(Protocol):
         """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
 
     @property
+    def distant(self) -> bool:
+        """Whether every call travels over a network, so that many should be under way at once."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether `children` and `keys` name everything that is there."""
+
+    @property
     def path(self) -> str:
         """The name of the store for people."""
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key, None if it is absent; a negative offset counts from its end. Raises OSError if it ends
+        before they do.
+        """
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
@@ -45,11 +64,20 @@ class Store(Protocol):
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """
 
+    def survey(self) -> None:
+        """All of the store is going to be read: a distant one lists everything first."""
+
+    def expect(self, keys: Iterable[str]) -> None:
+        """These documents will be asked for: a distant store fetches many at once."""
+
     def locate(self, key: str) -> Range | None:
         """Where the bytes of a key lie in a file; None if it is absent, or in none."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
+
+    def is_done(self, key: str) -> bool:
+        """Whether a run that this one resumes has put this key of data, whole; then it need not be made again."""
 
     def seal(self) -> None:
         """All is written: it may be read at `path`, before it is visible to others."""
@@ -57,11 +85,46 @@ class Store(Protocol):
     def finish(self) -> None:
         """All is written: make it visible, whole."""
 
+    def suspend(self) -> bool:
+        """The run ends before its end. Whether what is done was kept, for another run to go on with; then `abort` does
+        nothing.
+        """
+
     def abort(self) -> None:
         """Nothing will come of it: remove every trace. Does nothing after `finish`."""
 
 
-class ReadOnly:
+class Near:
+    """What stores share that are in memory or in files of this machine: nothing travels, nothing was begun before."""
+
+    distant = False
+    listed = True
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent."""
+        raise NotImplementedError
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
+        data = self.get(key)
+        return None if data is None else cut(data, key, offset, length)
+
+    def survey(self) -> None:
+        """Nothing is gained by looking early."""
+
+    def expect(self, keys: Iterable[str]) -> None:
+        """Nothing is gained by fetching early."""
+
+    def is_done(self, key: str) -> bool:
+        """False: the store is new."""
+        return False
+
+    def suspend(self) -> bool:
+        """False: nothing is kept."""
+        return False
+
+
+class ReadOnly(Near):
     """What stores share that are there already: nothing can be put into them, and nothing is to be finished."""
 
     path: str
@@ -84,6 +147,15 @@ class ReadOnly:
         """Nothing to remove."""
 
 
+def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
+    """Some bytes of a value; a negative offset counts from its end. Raises OSError if they are not there."""
+    begin = len(data) + offset if offset < 0 else offset
+    found = data[begin : begin + length] if begin >= 0 else b""
+    if len(found) != length:
+        raise OSError(errno.EIO, f"it has {len(data)} bytes, too few for {length} at {offset}", key)
+    return found
+
+
 class UnsafeKeyError(ValueError):
     """A key that is no relative path, or would leave the store."""
 
@@ -93,6 +165,15 @@ def safe_key(key: str) -> str:
     if "\0" in key or not all(segment not in ("", ".", "..") for segment in key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
+
+
+def is_safe(key: str) -> bool:
+    """Whether `safe_key` takes a key."""
+    try:
+        safe_key(key)
+    except UnsafeKeyError:
+        return False
+    return True
 
 
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:

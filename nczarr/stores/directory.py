@@ -2,6 +2,8 @@
 
 A target grows under `<name>.partial-<id>` beside its final place and is renamed once, at the end; with
 `overwrite` the old one steps aside under `<name>.replaced-<id>` first and is removed when the new one stands.
+One with a journal can be gone on with after its process was killed: there, every key of data appears by a rename, so
+what is there is whole.
 Writing ten thousand small files is the work of the file system, so nothing here adds a call to it: a folder
 is made once, no file is looked at before it is written, and nothing is synced one by one.
 """
@@ -13,14 +15,20 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Any
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, ReadOnly, safe_key
+from nczarr.stores.base import JOURNAL, Range, ReadOnly, safe_key
+from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.place import put_in_place, sibling
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+GROWING = ".nczarr-growing-"
+"""How files begin that are not whole yet, where each appears by a rename."""
 
 
 def _whole(file: int) -> bytes:
@@ -106,66 +114,116 @@ class DirectoryStore(ReadOnly):
 
 
 class DirectoryTarget(DirectoryStore):
-    """A folder in the making. Raises FileExistsError if the target is there already and may not be overwritten."""
+    """A folder in the making. Raises FileExistsError if the target is there already and may not be overwritten.
+
+    With a `journal` a later run can go on with it; with `resume` it goes on with one that the same run has begun, if
+    there is one. A copy in another process puts keys into the same folder; only the first one finishes it.
+    """
 
     sequential = False
 
-    def __init__(self, path: str, *, overwrite: bool = False) -> None:
+    def __init__(
+        self, path: str, *, overwrite: bool = False, journal: Journal | None = None, resume: bool = False
+    ) -> None:
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        super().__init__(sibling(path, "partial"))
+        begun = _begun(path, journal) if resume and journal is not None else None
+        super().__init__(begun or sibling(path, "partial"))
         self.target = path
         self.overwrite = overwrite
+        self.kept = resume and journal is not None and journal.fingerprint is not None
         self._made: set[str] = {""}
         self._open = True
-        os.mkdir(self.path)
+        self._whole = journal is not None
+        self._resumed = begun is not None
+        if begun is None:
+            os.mkdir(self.path)
         self._real = os.path.realpath(self.path)
+        if journal is not None and begun is None:
+            self._write(JOURNAL, (journal.bytes(),))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The folder, for another process: there it is not finished, and keys may be put a second time."""
+        return {**self.__dict__, "path": self._real, "_open": False, "_whole": True, "_made": {""}, "_folders": {}}
+
+    def is_done(self, key: str) -> bool:
+        """Whether a run before has put this key. Raises OSError."""
+        return self._resumed and os.path.exists(f"{self._real}/{safe_key(key)}")
 
     def put(self, key: str, data: bytes) -> None:
         """Write a new file. Raises OSError, UnsafeKeyError."""
-        file = self._new(key)
-        try:
-            ranges.write(file, data)
-        finally:
-            os.close(file)
+        self._write(key, (data,))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Write a new file; the kernel moves the ranges. Raises OSError, UnsafeKeyError."""
-        file = self._new(key)
+        self._write(key, ranges.joined(pieces))
+
+    def _write(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        folder = safe_key(key).rpartition("/")[0]
+        if folder not in self._made:
+            self._make(folder)
+        path = f"{self._real}/{key}"
+        growing = f"{self._real}/{folder}/{GROWING}{os.urandom(8).hex()}" if self._whole else path
+        file = os.open(growing, _NEW, 0o666)
         try:
-            for piece in ranges.joined(pieces):
+            for piece in pieces:
                 if isinstance(piece, Range):
                     ranges.move(piece, file)
                 else:
                     ranges.write(file, piece)
         finally:
             os.close(file)
-
-    def _new(self, key: str) -> int:
-        """An open file for a key."""
-        folder = safe_key(key).rpartition("/")[0]
-        if folder not in self._made:
-            self._make(folder)
-        return os.open(f"{self._real}/{key}", _NEW, 0o666)
+        if self._whole:
+            os.replace(growing, path)
 
     def _make(self, folder: str) -> None:
         parent = folder.rpartition("/")[0]
         if parent not in self._made:
             self._make(parent)
-        with suppress(FileExistsError):  # another thread was faster
+        with suppress(FileExistsError):  # another thread, process or run was faster
             os.mkdir(f"{self._real}/{folder}")
         self._made.add(folder)
 
     def finish(self) -> None:
         """Put the folder in its place, in one rename. Raises OSError, and leaves an old target as it was."""
+        if self._resumed:
+            self._remove_halves()
+        if self._whole:
+            os.unlink(f"{self._real}/{JOURNAL}")
         put_in_place(self.path, self.target, overwrite=self.overwrite)
         self._open = False
 
+    def _remove_halves(self) -> None:
+        """Remove files that a killed run was at."""
+        for folder, _, files in os.walk(self._real):
+            for name in files:
+                if name.startswith(GROWING):
+                    os.unlink(os.path.join(folder, name))
+
+    def suspend(self) -> bool:
+        """Keep the folder where the run was asked to be gone on with."""
+        if self._open and self.kept:
+            self._open = False
+            return True
+        return False
+
     def abort(self) -> None:
-        """Remove what was written, unless it is finished."""
+        """Remove what was written, unless it is finished or to be gone on with."""
         if self._open:
             import shutil  # only where something went wrong
 
             shutil.rmtree(self.path, ignore_errors=True)
             self._open = False
+
+
+def _begun(path: str, journal: Journal) -> str | None:
+    """An unfinished folder of the same run beside a target; None if there is none. Raises OSError."""
+    folder, name = os.path.split(path)
+    for each in sorted(os.listdir(folder or ".")):
+        if each.startswith(f"{name}.partial-"):
+            found = os.path.join(folder, each)
+            data = DirectoryStore(found).get(JOURNAL)
+            if data is not None and parsed(data).is_of(journal):
+                return found
+    return None

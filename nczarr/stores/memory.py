@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, next_segments, safe_key
+from nczarr.stores.base import Near, Range, next_segments, safe_key
 
 
-class MemoryStore:
+class MemoryStore(Near):
     """A dict of keys; `finish` does nothing, `abort` empties it."""
 
     sequential = False

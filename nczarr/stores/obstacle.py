@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-_ROOT_KEYS = frozenset((".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr-journal"))
-"""Keys of which the root of every store has one."""
+from nczarr.stores.base import ROOT_KEYS
 
 
 def obstacle(path: str, *, store: bool) -> str | None:
@@ -23,6 +22,6 @@ def obstacle(path: str, *, store: bool) -> str | None:
     if not store:
         return "is a folder"
     held = os.listdir(path)
-    if held and not _ROOT_KEYS.intersection(held):
+    if held and not set(ROOT_KEYS).intersection(held):
         return "is a folder with other things than a store in it"
     return None

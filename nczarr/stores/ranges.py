@@ -11,6 +11,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from threading import Lock, local
+from typing import TypeVar
 
 from nczarr.stores.base import Range
 
@@ -25,6 +26,14 @@ BLOCK = 4096
 
 BUFFER = 1 << 18
 """Bytes of the buffer that a thread moves ranges through."""
+
+GAP = 1 << 18
+"""Bytes that are read for nothing rather than asked around: what a connection carries while a request travels."""
+
+REQUEST = 8 << 20
+"""Bytes of one request for several places."""
+
+T = TypeVar("T")
 
 _own = local()
 """What each thread has of its own."""
@@ -103,6 +112,25 @@ def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
             yield part
     if last is not None:
         yield last
+
+
+def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, list[tuple[int, int, T]]]]:
+    """Places (offset, length, whatever lies there) in groups that one request brings: where the group begins and ends,
+    and the places in it. Gaps in a group are at most `GAP`, and it has at most `REQUEST` bytes unless it is one place.
+    """
+    group: list[tuple[int, int, T]] = []
+    begin = end = 0
+    for place in sorted(places, key=lambda each: each[:2]):
+        offset, length = place[:2]
+        if group and (offset - end > GAP or max(end, offset + length) - begin > REQUEST):
+            yield begin, end, group
+            group = []
+        if not group:
+            begin = end = offset
+        group.append(place)
+        end = max(end, offset + length)
+    if group:
+        yield begin, end, group
 
 
 def move(place: Range, target: int) -> None:

@@ -7,19 +7,25 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
+from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import Source
 from nczarr.stores.place import sibling
+from nczarr.stores.url import is_remote
 
 
-def open_source(path: str) -> Source:
-    """The text or file at `path`, memory-mapped where it is a regular file. Raises OSError if it cannot be read."""
+def open_source(path: str, name: str | None = None) -> Source:
+    """The text or file at `path`, memory-mapped where it is a regular file. Raises OSError if it cannot be read.
+
+    `name`: what people know it by, where that is not the path.
+    """
+    name = path if name is None else name
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size:
-            return Source(path, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return Source(path, file.read())
+            return Source(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path=path)
+        return Source(name, file.read(), path=path)
 
 
 class Unfinished(NamedTuple):
@@ -30,11 +36,16 @@ class Unfinished(NamedTuple):
 
 
 @contextmanager
-def beside(path: str) -> Iterator[Unfinished]:
+def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
     """The name of a new file beside `path`, which takes its place when the block ends well, and vanishes otherwise.
 
-    So nobody ever sees half a target, and a run that fails leaves an old one untouched. Raises OSError.
+    So nobody ever sees half a target, and a run that fails leaves an old one untouched. What goes to a URL is made in a
+    folder for temporary files, and sent. Raises OSError.
     """
+    if is_remote(path):
+        with _sent(path, storage) as unfinished:
+            yield unfinished
+        return
     partial = sibling(path, "partial")
     discarded: list[bool] = []
     try:
@@ -47,7 +58,13 @@ def beside(path: str) -> Iterator[Unfinished]:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
-    """An open file that takes the place of `path` when the block ends well: see `beside`. Raises OSError."""
-    with beside(path) as unfinished, open(unfinished.path, "xb") as file:
-        yield file
+def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
+    from nczarr.stores.connection import Connection
+    from nczarr.stores.spool import outgoing
+
+    discarded: list[bool] = []
+    with outgoing(Connection(url, storage)) as path:
+        yield Unfinished(path, lambda: discarded.append(True))
+        if discarded:
+            with suppress(FileNotFoundError):
+                os.unlink(path)

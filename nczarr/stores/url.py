@@ -1,7 +1,9 @@
-"""Where a source or target is: a path, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
+"""Where a source or target is: a path, a URL, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
 
 The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip` the kind of store,
-`consolidated` asks for all metadata in one key, `noxarray` for no `_ARRAY_DIMENSIONS`. `s3` is no path's.
+`consolidated` asks for all metadata in one key, `noxarray` for no `_ARRAY_DIMENSIONS`; with `s3` the URL of a web
+server is that of a bucket there. URLs that lead to no file of this machine are for `stores.remote`, chained ones too
+(`zip::s3://b/x.zip`).
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from typing import NamedTuple
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """The modes of a netCDF URL."""
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _EXCLUSIVE = (("file", "zip", "s3"),)
+_AMAZON = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com")
 
 
 class BadURLError(ValueError):
@@ -21,10 +24,15 @@ class BadURLError(ValueError):
 
 
 class Location(NamedTuple):
-    """A path, and the modes that a URL gave with it."""
+    """A path, or a URL that leads to no file of this machine, and the modes that stood behind it.
+
+    `server`: the web server that a bucket is on, for URLs that name it so; None: the usual one.
+    """
 
     path: str
     modes: frozenset[str] = frozenset()
+    remote: bool = False
+    server: str | None = None
 
     @property
     def format(self) -> str | None:
@@ -34,25 +42,62 @@ class Location(NamedTuple):
         return "nczarr" if "nczarr" in self.modes else None
 
 
+def is_remote(text: str) -> bool:
+    """Whether a text is a URL that leads to no file of this machine."""
+    found = _SCHEME.match(text)
+    return found is not None and found[0].lower() != "file://"
+
+
 def location(text: str) -> Location:
     """The place that a text names. A path with `#` in it is a path. Raises BadURLError."""
     found = _SCHEME.match(text)
     if found is None:
         return Location(text)
     if found[0].lower() != "file://":
-        raise BadURLError(f"`{found[0]}` leads to no file; paths and `file://` do")
+        return _remote(text)
     from urllib.parse import unquote
 
     rest, _, fragment = text[found.end() :].partition("#")
     path = unquote(rest.removeprefix("localhost") if rest.startswith("localhost/") else rest, errors="surrogateescape")
     if not path or "\0" in path:
         raise BadURLError("the URL has no path")
+    return Location(path, _modes_of(fragment))
+
+
+def _remote(text: str) -> Location:
+    """The place of a URL; keys may have `#`, so only one with `mode=` behind it begins modes."""
+    url, mark, fragment = text.rpartition("#mode=")
+    if not mark:
+        return Location(text, remote=True)
+    modes = _modes_of(f"mode={fragment}")
+    if "s3" in modes and url.lower().startswith(("http://", "https://")):
+        return _bucket(url, modes)
+    return Location(url, modes, remote=True)
+
+
+def _bucket(url: str, modes: frozenset[str]) -> Location:
+    """A bucket that is named by the web server it is on: `https://server/bucket/key`, or Amazon's own form."""
+    from urllib.parse import unquote, urlsplit
+
+    split = urlsplit(url)
+    path = unquote(split.path).lstrip("/")
+    amazon = _AMAZON.fullmatch(split.hostname or "")
+    if amazon is not None and amazon["bucket"]:
+        path = f"{amazon['bucket']}/{path}"
+    if not path:
+        raise BadURLError("the URL names no bucket")
+    server = None if amazon is not None else f"{split.scheme}://{split.netloc}"
+    return Location(f"s3://{path}", modes, remote=True, server=server)
+
+
+def _modes_of(fragment: str) -> frozenset[str]:
+    """All modes of a fragment. Raises BadURLError."""
     modes = [mode for item in filter(None, fragment.split("&")) for mode in _modes(item)]
     for group in _EXCLUSIVE:
         given = [mode for mode in group if mode in modes]
         if len(given) > 1:
             raise BadURLError(f"the modes `{given[0]}` and `{given[1]}` exclude each other")
-    return Location(path, frozenset(modes))
+    return frozenset(modes)
 
 
 def _modes(item: str) -> list[str]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, ReadOnly, UnsafeKeyError, next_segments, safe_key
+from nczarr.stores.base import ROOT_KEYS, Near, Range, ReadOnly, UnsafeKeyError, is_safe, next_segments, safe_key
 from nczarr.stores.place import put_in_place, sibling
 
 if TYPE_CHECKING:
@@ -33,29 +33,27 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
 LOCAL_HEADER, ENCRYPTED = 30, 1
 
-_DOCUMENTS = frozenset({".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr", "zarr.json"})
-"""Documents of which the root of every store has one."""
-
 
 class ZipStore(ReadOnly):
     """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
 
     sequential = True
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, file: str, name: str | None = None) -> None:
+        self.file = file
+        self.path = file if name is None else name
 
     def __getstate__(self) -> dict[str, str]:
         """The path alone: an open archive stays in its process."""
-        return {"path": self.path}
+        return {"file": os.path.abspath(self.file), "path": self.path}
 
     @cached_property
     def _folder(self) -> str:
         """The folder that all entries lie in, with its slash: the netCDF library makes archives so. Mostly empty."""
-        tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if _is_key(name)}
+        tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if is_safe(name)}
         inside = [name for name in self._archive.NameToInfo if name.count("/") == 1]
         top = f"{min(tops)}/" if len(tops) == 1 else ""
-        return top if top and any(name in _DOCUMENTS for name in (each.partition("/")[2] for each in inside)) else ""
+        return top if top and any(name in ROOT_KEYS for name in (each.partition("/")[2] for each in inside)) else ""
 
     @cached_property
     def _index(self) -> dict[str, list[str]]:
@@ -75,7 +73,7 @@ class ZipStore(ReadOnly):
         from zipfile import BadZipFile, ZipFile
 
         try:
-            return ZipFile(self.path)
+            return ZipFile(self.file)
         except (BadZipFile, struct.error, ValueError) as error:
             raise OSError(errno.EINVAL, f"no zip archive: {error}", self.path) from None
 
@@ -96,7 +94,7 @@ class ZipStore(ReadOnly):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         cut, whole = len(self._folder), self._folder + prefix
-        found = (name for name in self._archive.NameToInfo if name.startswith(whole) and _is_key(name))
+        found = (name for name in self._archive.NameToInfo if name.startswith(whole) and is_safe(name))
         return iter(sorted(name[cut:] for name in found))
 
     def children(self, prefix: str) -> list[str]:
@@ -108,24 +106,16 @@ class ZipStore(ReadOnly):
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None or info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
             return None
-        with open(self.path, "rb") as file:
+        with open(self.file, "rb") as file:
             file.seek(info.header_offset)
             header = file.read(LOCAL_HEADER)
         if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
             return None
         name, extra = struct.unpack_from("<HH", header, 26)
-        return Range(os.path.abspath(self.path), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
+        return Range(os.path.abspath(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
 
-def _is_key(name: str) -> bool:
-    try:
-        safe_key(name)
-    except UnsafeKeyError:
-        return False
-    return True
-
-
-class ZipTarget:
+class ZipTarget(Near):
     """An archive in the making. Raises FileExistsError if the target is there and may not be overwritten."""
 
     sequential = True

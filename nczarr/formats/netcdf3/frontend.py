@@ -70,7 +70,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`, `rank-limit`, `misplaced-values`,
     `missing-values`, `ignored-vsize`.
     """
-    source = Source(source.name, source.data, binary=True)
+    source = Source(source.name, source.data, binary=True, path=source.path)
     try:
         header = read_header(source.data)
         values = _values(header, len(source.data))
@@ -256,7 +256,7 @@ def _stem(name: str) -> str:
 # ---- the values ------------------------------------------------------------------------------------------------------
 def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
     """The array of each variable in the order of definition; what the file is too short for is reported."""
-    file = FileBytes.of(source.name, source.data)
+    file = FileBytes.of(source.path, source.data)
     lengths = [each.length or values.records for each in header.dimensions]
     arrays = [
         _array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.data.affine import FileBytes
 from nczarr.data.decoding import DECODING_ERRORS, Config
 from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
-from nczarr.data.source import Columns, Index, Layout, Manifest, Place, Selection, Stored, numpy_dtype
+from nczarr.data.source import Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
 from nczarr.formats.netcdf4.arrays import StoredPart
 from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
@@ -40,7 +40,7 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChunkedArray:
+class ChunkedArray(Near):
     """A dataset whose elements lie as `stored` says. `extent`: how far it reaches; behind it the layout's fill lies.
 
     `steps`: how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are

@@ -56,7 +56,7 @@ BIG = c.ENDIAN["big"]
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """The dataset of a netCDF-4 file; None if it cannot be read. Reports missing-library, unreadable-file."""
-    if not os.path.isfile(source.name):
+    if not os.path.isfile(source.path):
         text = f"`{source.name}` is no file: netCDF-4 is read from files alone"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
@@ -69,16 +69,16 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     found: Survey | Refusal | None = None
     try:
         with LOCK, building():
-            found = look(lib, source.name)
+            found = look(lib, source.path)
             if isinstance(found, Refusal):
                 helps = ["the netCDF library does not survive, or does not open, such a file"]
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
             reader = _Reader(Inquiry(lib), source, report)  # the library opens the file first, as it wants it closed
-            with datasets(lib, source.name) as known:
+            with datasets(lib, source.path) as known:
                 return reader.read(known, found)
     except (c.CallError, OSError) as error:
-        why = strange(lib, source.name, found) if isinstance(found, Survey) else None
+        why = strange(lib, source.path, found) if isinstance(found, Survey) else None
         helps = [f"{why}; netCDF has no such thing" if why else "the file is damaged, or no netCDF-4 file"]
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
@@ -88,10 +88,10 @@ class _Reader:
     def __init__(self, ask: Inquiry, source: Source, report: Report) -> None:
         self.ask = ask
         self.report = report
-        self.path = source.name
-        status = os.stat(source.name)
-        self.bytes = FileBytes(os.path.abspath(source.name), status.st_size, modified=status.st_mtime_ns)
-        self.file = opened(source.name)
+        self.path, self.name = source.path, source.name
+        status = os.stat(source.path)
+        self.bytes = FileBytes(os.path.abspath(source.path), status.st_size, modified=status.st_mtime_ns)
+        self.file = opened(source.path)
         self.type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
         self.infos: dict[int, tuple[int, TypeInfo]] = {}
         self.dimensions: dict[int, tuple[str, int]] = {}
@@ -111,7 +111,7 @@ class _Reader:
             for text in unseen(root, found, known):
                 self.report.warning("unseen-object", text, helps=["what is shown is read without it"])
         members = {name: getattr(root, name) for name in Group.model_fields}
-        stem = os.path.splitext(os.path.basename(self.path))[0]
+        stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
         dataset = Dataset.model_validate({**members, "name": stem, "kind": kind})
         return Unchecked(dataset, forward=True, parts=self.parts)

@@ -28,13 +28,14 @@ class Version2:
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
+    names: tuple[str, ...] = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
         self.documents = documents
         self._netcdf = netcdf
         self._described: dict[int, Described] = {}
         """What a document says, by its identity: equal ones are mostly the same object, and `documents` keeps them."""
-        if not (documents.has(".zgroup") or documents.has(".zarray")):
+        if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")
             documents.extra = members if isinstance(members, dict) else {}

@@ -55,6 +55,7 @@ class Version3:
 
     texts_are_strings = False
     axes_member = "dimension_names"
+    names: tuple[str, ...] = (DOCUMENT,)
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents

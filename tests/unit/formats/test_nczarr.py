@@ -9,7 +9,7 @@ import pytest
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics import Report
 from nczarr.link import content
-from nczarr.link.run import emit
+from nczarr.link.metadata import emit
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.plan import plan

@@ -253,11 +253,11 @@ def test_blocks_are_whole_keys_and_fit(
 def test_blocks_cover_every_key_once() -> None:
     data = dataset((7, 9), (2, 2))
     (array,) = arrays(planned_for(data, "nczarr", Options()))
-    found = [index for block in regions.blocks(array, (4, 6)) for index in block.keys]
-    assert sorted(found) == sorted(array.indices())
-    for block in regions.blocks(array, (4, 6)):
-        for index in block.keys:
-            for part, outer in zip(array.region(index), block.region, strict=True):
+    blocks = list(regions.blocks(array, (4, 6), array.indices()))
+    assert sorted(index for _, keys in blocks for index in keys) == sorted(array.indices())
+    for region, keys in blocks:
+        for index in keys:
+            for part, outer in zip(array.region(index), region, strict=True):
                 assert outer.start <= part.start
                 assert part.stop <= outer.stop
 

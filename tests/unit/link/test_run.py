@@ -4,11 +4,13 @@ import json
 import time
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
+from nczarr.data.counts import Counts
 from nczarr.data.memory import Runs
 from nczarr.data.source import Layout
 from nczarr.diagnostics import Report
@@ -16,6 +18,7 @@ from nczarr.link import content, store
 from nczarr.link.run import fill
 from nczarr.options import Options
 from nczarr.passes.plan import plan
+from nczarr.pipeline import read
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from tests.making import checked
@@ -160,3 +163,57 @@ def test_a_failing_write_leaves_no_target(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(OSError, match="no space left"):
         store(dataset, str(tmp_path / "t.zarr"), NCZARR, Report(), Options())  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+class Resumed(MemoryStore):
+    """A store into which an earlier run has put some keys."""
+
+    def __init__(self, done: dict[str, bytes]) -> None:
+        super().__init__(done)
+        self.done = set(done)
+        self.read: list[object] = []
+
+    def is_done(self, key: str) -> bool:
+        return key in self.done
+
+    def put(self, key: str, data: bytes) -> None:
+        assert key not in self.done
+        super().put(key, data)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"shards": {"/v": (4, 8)}}, {"chunks": {"/v": (4, 3)}, "memory": 1 << 10}, {"codecs": {"": "zlib:9"}}],
+)
+def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[str, Any]) -> None:
+    source = MemoryStore()
+    storage = Storage(chunks=(2, 2), codecs=(Codec(id=1, parameters=(5,)),))
+    variable = Variable(name="v", type="int", dimensions=(16, 16), storage=storage)
+    data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(256).reshape(16, 16)})
+    report, form = Report(), named("nczarr3")
+    assert form is not None
+    fill(plan(data, form, Options(), report), source, report)  # type: ignore[arg-type]
+
+    def link_into(target: MemoryStore) -> tuple[Counts, set[str]]:
+        asked: set[str] = set()
+        first = MemoryStore(source.content)
+        get = first.get
+        first.get = lambda key: (asked.add(key), get(key))[1]  # type: ignore[method-assign,assignment,func-returns-value]
+        again = read(first, report, Options())
+        assert again is not None
+        planned = plan(again, form, Options(**options), report)
+        assert planned is not None
+        asked.clear()
+        return fill(planned, target, report), asked
+
+    whole = MemoryStore()
+    counts, _ = link_into(whole)
+    assert not counts.skipped
+    keys = [key for key in whole.content if key.startswith("v/c/")]
+    done = set(keys[: len(keys) // 2])
+    resumed = Resumed({key: whole.content[key] for key in done})
+    counts, asked = link_into(resumed)
+    assert resumed.content == whole.content
+    assert counts.skipped == len(done)
+    assert len(asked) < 64  # source chunks
+    assert link_into(Resumed({key: whole.content[key] for key in keys}))[1] == set()

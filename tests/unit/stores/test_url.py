@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.stores.url import BadURLError, Location, location
+from nczarr.stores.url import BadURLError, Location, is_remote, location
 
 
 @pytest.mark.parametrize("text", ["a.nc", "/p/a#mode=zarr", "C:x", "a b.zarr", "-", "./s3://x", "a:b"])
@@ -29,9 +29,28 @@ def test_urls(text: str, path: str, modes: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "path", "modes", "server"),
+    [
+        ("s3://b/k", "s3://b/k", set(), None),
+        ("s3://b/k#1", "s3://b/k#1", set(), None),
+        ("s3://b/k#1#mode=zarr,s3", "s3://b/k#1", {"zarr", "s3"}, None),
+        ("zip::s3://b/x.zip", "zip::s3://b/x.zip", set(), None),
+        ("zip://a.nc::https://h/x.zip", "zip://a.nc::https://h/x.zip", set(), None),
+        ("https://h:9/b/k%201#mode=nczarr,s3", "s3://b/k 1", {"nczarr", "s3"}, "https://h:9"),
+        ("https://b.s3.us-east-1.amazonaws.com/k#mode=s3", "s3://b/k", {"s3"}, None),
+        ("https://s3.us-east-1.amazonaws.com/b/k#mode=s3", "s3://b/k", {"s3"}, None),
+    ],
+)
+def test_urls_that_lead_to_no_file(text: str, path: str, modes: set[str], server: str | None) -> None:
+    assert location(text) == Location(path, frozenset(modes), remote=True, server=server)
+    assert is_remote(text)
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("s3://b/k", "leads to no file"),
+        ("s3://b/k#mode=nczar", "no mode `nczar`"),
+        ("https://h/#mode=s3", "names no bucket"),
         ("file://", "no path"),
         ("file:///a%00b", "no path"),
         ("file:///a#mode=nczar", "no mode `nczar`"),

@@ -1,0 +1,54 @@
+"""What a run is known by: the same source, made into the same target, has the same fingerprint.
+
+From it a run that goes on with a begun target knows that what is there is its own work. The number of threads, the
+memory and whatever else changes no byte of the target do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+from nczarr import __version__
+from nczarr.data.source import itemsize
+from nczarr.passes.planned import Planned
+from nczarr.secrets import shown
+from nczarr.stores.journal import Journal
+
+RESUMABLE = 64 << 20
+"""Bytes of data that are worth going on with: below, a run of this machine just begins again."""
+
+
+def journal(planned: Planned) -> Journal:
+    """The journal of a run. Raises OSError if the source is out of reach."""
+    source = planned.options.source
+    if source is None:
+        return Journal(None)
+    return Journal(fingerprint(planned), shown(source))
+
+
+def fingerprint(planned: Planned) -> str:
+    """The fingerprint of a plan whose source has a path or URL. Raises OSError if that is out of reach."""
+    from nczarr.stores.identity import identity
+
+    options = planned.options
+    assert options.source is not None
+    found = hashlib.sha256()
+    for text in (
+        __version__,
+        planned.form.name,
+        options.part,
+        identity(options.source, options.storage.of("source")),
+        planned.checked.dataset.model_dump_json(),
+        repr((options.consolidated, options.char_netcdf, options.xarray, sorted(options.allow_loss))),
+        *(repr((path, targets)) for path, targets in planned.targets.items()),
+    ):
+        data = text.encode("utf-8", "surrogateescape")
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()
+
+
+def data_size(planned: Planned) -> int:
+    """Bytes of all arrays of the target before they are encoded; texts count for nothing."""
+    layouts = (target.layout for targets in planned.targets.values() for target in targets.values())
+    return sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)

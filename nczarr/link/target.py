@@ -1,0 +1,50 @@
+"""The store in the making for a plan: a folder, an archive, or either at a URL; begun anew or gone on with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr.link.fingerprint import RESUMABLE, data_size, journal
+from nczarr.passes.planned import Planned
+from nczarr.stores.base import Store
+from nczarr.stores.url import is_remote
+
+
+class Begun(NamedTuple):
+    """A store in the making, and the path or URL at which it can be read before it is finished."""
+
+    store: Store
+    place: str
+
+
+def begun(path: str, planned: Planned) -> Begun:
+    """The store that path or URL tell. Raises OSError, FileExistsError if the place is taken."""
+    options = planned.options
+    if path.lower().endswith(".zip"):
+        return _archive(path, planned)
+    if is_remote(path):
+        from nczarr.stores.remote_target import RemoteTarget
+
+        storage = options.storage.of("target")
+        return Begun(
+            RemoteTarget(path, storage, journal=journal(planned), overwrite=options.overwrite, resume=options.resume),
+            path,
+        )
+    from nczarr.stores.directory import DirectoryTarget
+
+    kept = journal(planned) if options.resume or data_size(planned) >= RESUMABLE else None
+    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=kept, resume=options.resume)
+    return Begun(folder, folder.path)
+
+
+def _archive(path: str, planned: Planned) -> Begun:
+    """An archive, which begins again where a folder is gone on with: its directory is its end."""
+    if is_remote(path):
+        from nczarr.stores.sent import SentZip
+
+        sent = SentZip(path, planned.options.storage.of("target"))
+        return Begun(sent, sent.path)
+    from nczarr.stores.zip import ZipTarget
+
+    archive = ZipTarget(path, overwrite=planned.options.overwrite)
+    return Begun(archive, archive.path)

@@ -1,0 +1,294 @@
+"""A place behind fsspec: its requests, tried again where that may help, and their failures in our words.
+
+Invariant: whatever a library raises leaves here as an OSError with the URL as people may see it and the server's own
+reason, without secrets. Requests of many threads travel at once; those of one thread one after the other.
+
+What is tried again, with a pause that grows and is drawn at random so that many clients do not come back together:
+failures that may pass (a server's 5xx, too many requests, time-outs, lost and refused connections), never those that
+will not (nothing there, no right, a malformed request).
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.stores.url import BadURLError, Location, location
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+RETRIES = 6
+"""Times that a request is sent again, unless the storage option `retries` says otherwise."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between two tries, at most: doubled each time."""
+
+PATIENCE = 60.0
+"""Seconds that a request may take, and one more for each `SLOWEST` bytes of it."""
+
+SLOWEST = 1 << 20
+
+AT_ONCE = 64
+"""Requests to one server that may be under way."""
+
+PARTS_AT_ONCE = 4
+"""Parts of one large object that are sent at once."""
+
+MOST_REMOVED = 1000
+"""Keys that one request may remove."""
+
+WEB = frozenset({"http", "https"})
+"""Protocols that give no list of what is there which could be relied on."""
+
+OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "tos", "memory"})
+"""Protocols with whole objects by key: one is there with all its bytes, or not at all, and folders are nothing."""
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "s3": {
+        "max_concurrency": 1,  # else every read asks for the size first
+        "config_kwargs": {"max_pool_connections": AT_ONCE, "retries": {"mode": "standard", "max_attempts": 2}},
+    }
+}
+_DEFAULTS["s3a"] = _DEFAULTS["s3"]
+
+_LASTING = (
+    FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError, NotImplementedError,
+    TypeError, ValueError, KeyError, AttributeError,
+)  # fmt: skip
+"""Failures that will not pass."""
+
+_PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
+"""What the names of botocore's exceptions have that may pass; others are of a request that cannot be made."""
+
+
+class MissingProtocolError(ImportError):
+    """The library that speaks a protocol is not installed; the text says which."""
+
+
+class Connection:
+    """One place: the file system of a protocol, opened when it is first needed, and the path of the place in it.
+
+    A description that pickles; every process opens its own.
+    """
+
+    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
+        self.url = url
+        self.options = options
+        self.shown = shown(url)
+
+    def __repr__(self) -> str:
+        return f"<{self.shown}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The description alone."""
+        return {"url": self.url, "options": self.options, "shown": self.shown}
+
+    @cached_property
+    def place(self) -> Location:
+        """What the URL says. Raises BadURLError."""
+        return location(self.url)
+
+    @cached_property
+    def protocol(self) -> str:
+        """The protocol that requests are sent by: the last of a chain."""
+        return self.place.path.rpartition("::")[2].partition("://")[0].lower()
+
+    @cached_property
+    def first(self) -> str:
+        """The first protocol of a chain."""
+        return self.place.path.partition("://")[0].partition("::")[0].lower()
+
+    @property
+    def is_object_store(self) -> bool:
+        """Whether keys are whole objects."""
+        return self.protocol in OBJECTS and self.first == self.protocol
+
+    @cached_property
+    def _retries(self) -> int:
+        given = self.options.get("retries", RETRIES)
+        if not (isinstance(given, int) and 0 <= given <= 100):
+            raise BadURLError("the storage option `retries` is a number, 0 to 100")
+        return given
+
+    @cached_property
+    def system(self) -> AbstractFileSystem:
+        """The file system. Raises BadURLError for a protocol that there is not, MissingProtocolError, OSError."""
+        return self._opened[0]
+
+    @cached_property
+    def root(self) -> str:
+        """The path of the place, without a slash at its end."""
+        return str(self._opened[1]).rstrip("/")
+
+    @cached_property
+    def _opened(self) -> tuple[AbstractFileSystem, str]:
+        try:
+            from fsspec.core import url_to_fs
+            from fsspec.registry import known_implementations
+        except ImportError:
+            raise MissingProtocolError("fsspec") from None
+        for part in self.place.path.split("::"):
+            protocol = part.partition("://")[0].lower()
+            if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
+                raise BadURLError(f"there is no protocol `{protocol}`")
+        try:
+            system, root = url_to_fs(self.place.path, **self._arguments())
+        except ImportError as error:
+            raise MissingProtocolError(scrubbed(str(error), self.url, self.options)) from None
+        except Exception as error:  # libraries look for servers and credentials here, and raise what they like
+            raise self.failure(error) from None
+        return system, root
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the file system is made with."""
+        shared, own = {}, dict(_DEFAULTS.get(self.protocol, {}))
+        protocols = {part.partition("://")[0].lower() for part in self.place.path.split("::")}
+        for name, value in self.options.items():
+            first, dot, rest = name.partition(".")
+            if name != "retries" and not dot:
+                shared[name] = value
+            elif dot and first == self.protocol:
+                own[rest] = value
+        own = _merged(own, shared)
+        if self.place.server is not None:
+            own.setdefault("endpoint_url", self.place.server)
+        own.setdefault("use_listings_cache", False)
+        if len(protocols) == 1 and "::" not in self.place.path:
+            return {**own, "skip_instance_cache": True}
+        return {self.protocol: own}
+
+    def path(self, key: str) -> str:
+        """The path of a key in the file system."""
+        if not key:
+            return self.root
+        if self.protocol in WEB and self.first == self.protocol:
+            from urllib.parse import quote
+
+            return f"{self.root}/{quote(key)}"
+        return f"{self.root}/{key}"
+
+    def call(self, what: str, key: str, *arguments: Any, size: int = 0, **named: Any) -> Any:
+        """What a method of the file system gives for the path of a key, tried again as long as that may help.
+
+        `size`: bytes that travel, about. Raises OSError.
+        """
+        return self._tried(what, (self.path(key), *arguments), named, key, size)
+
+    def send(self, local: str, key: str, size: int) -> None:
+        """Send a file of this machine, large ones in parts. Raises OSError."""
+        named = {"max_concurrency": PARTS_AT_ONCE} if self.protocol in ("s3", "s3a") else {}
+        self._tried("put_file", (local, self.path(key)), named, key, size)
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove keys; that one is gone already is no failure. Raises OSError."""
+        if hasattr(self.system, "_bulk_delete"):
+            for at in range(0, len(keys), MOST_REMOVED):
+                some = [self.path(key) for key in keys[at : at + MOST_REMOVED]]
+                self._tried("bulk_delete", (some,), {}, "", 0)
+            return
+        for key in keys:
+            with suppress(FileNotFoundError):
+                self.call("rm_file", key)
+
+    def tags_are_digests(self, key: str) -> bool:
+        """Whether the tag of an object is the MD5 of its bytes: not where S3 encrypts with keys of its own service."""
+        if self.protocol not in ("s3", "s3a"):
+            return True
+        bucket, name, _ = self.system.split_path(self.path(key))
+        answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
+        return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
+
+    def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
+        for number in range(self._retries + 1):
+            try:
+                return _asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
+            except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
+                if number == self._retries or not may_pass(error):
+                    raise self.failure(error, key) from None
+            time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
+        raise AssertionError
+
+    def failure(self, error: Exception, key: str = "") -> OSError:
+        """A failure in the server's words, at the place as people may see it."""
+        text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
+        place = f"{self.shown.rstrip('/')}/{key}" if key else self.shown
+        if isinstance(error, FileNotFoundError) and (not text or text.startswith(("/", self.root or "/"))):
+            text = "No such file or object"
+        if isinstance(error, NotImplementedError):
+            return OSError(errno.EROFS, "what speaks this protocol cannot do that", place)
+        if isinstance(error, TimeoutError):
+            return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
+        said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
+        number = error.errno if isinstance(error, OSError) and error.errno else _number(error)
+        return OSError(number, said, place)
+
+
+def _number(error: Exception) -> int:
+    """The system's number for a failure that has none."""
+    kinds = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (FileExistsError, errno.EEXIST))
+    return next((number for kind, number in kinds if isinstance(error, kind)), errno.EIO)
+
+
+def _registered() -> Mapping[str, Any]:
+    """Protocols that other packages have announced."""
+    from fsspec.registry import registry
+
+    return dict(registry)
+
+
+def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with defaults, nested ones member by member."""
+    found = dict(defaults)
+    for name, value in given.items():
+        known = found.get(name)
+        both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        found[name] = _merged(known, value) if both else value  # type: ignore[arg-type]
+    return found
+
+
+def _asked(
+    system: AbstractFileSystem, what: str, arguments: tuple[Any, ...], named: dict[str, Any], seconds: float
+) -> Any:
+    """One request. Raises whatever the library raises, TimeoutError after `seconds` where it is asynchronous."""
+    if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
+        return getattr(system, what)(*arguments, **named)
+    import asyncio
+
+    from fsspec.asyn import sync
+
+    async def limited() -> Any:
+        return await asyncio.wait_for(getattr(system, f"_{what}")(*arguments, **named), seconds)
+
+    return sync(system.loop, limited)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same request may succeed a moment later."""
+    status = _status(error)
+    if status is not None:
+        return status >= 500 or status in (408, 425, 429)
+    if isinstance(error, _LASTING):
+        return False
+    if type(error).__module__.startswith("botocore"):
+        return any(word in type(error).__name__.lower() for word in _PASSING_WORDS)
+    return True
+
+
+def _status(error: BaseException) -> int | None:
+    """The status that a server answered with, where the error or its cause knows."""
+    for each in (error, error.__cause__):
+        found = getattr(each, "status", None)
+        if isinstance(found, int):
+            return found
+        response = getattr(each, "response", None)
+        metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+        if isinstance(metadata, dict) and isinstance(metadata.get("HTTPStatusCode"), int):
+            return int(metadata["HTTPStatusCode"])
+    return None

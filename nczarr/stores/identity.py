@@ -1,0 +1,58 @@
+"""Whether what lies at a path or URL is still what it was: a text that changes when it does, without reading it whole.
+
+A file's is its size and the time of its last change, a folder's those of all files in it; an object's is what its
+server tells of it, a digest if there is one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores.url import location
+
+_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
+            "LastModified", "last_modified", "updated", "created")  # fmt: skip
+"""Members of what libraries tell of an object that change with it."""
+
+
+def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str:
+    """The text for a path or URL. Raises OSError if it is out of reach."""
+    place = location(path)
+    if place.remote:
+        return _of_remote(path, storage)
+    if not os.path.isdir(place.path):
+        return _line("", os.stat(place.path))
+    found = []
+    for folder, _, files in os.walk(place.path):
+        for name in files:
+            whole = os.path.join(folder, name)
+            found.append(_line(os.path.relpath(whole, place.path), os.lstat(whole)))
+    return _digest(sorted(found))
+
+
+def _line(name: str, status: os.stat_result) -> str:
+    return f"{name} {status.st_size} {status.st_mtime_ns}"
+
+
+def _of_remote(url: str, storage: StorageOptions) -> str:
+    from nczarr.stores.connection import WEB, Connection
+
+    connection = Connection(url, storage)
+    listed = connection.protocol not in WEB
+    found = connection.call("find", "", detail=True) if listed else {"": connection.call("info", "")}
+    return _digest(sorted(f"{name} {_told(info)}" for name, info in found.items()))
+
+
+def _told(info: dict[str, Any]) -> str:
+    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
+
+
+def _digest(lines: Iterable[str]) -> str:
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(line.encode("utf-8", "surrogateescape") + b"\n")
+    return found.hexdigest()

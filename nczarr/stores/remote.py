@@ -1,0 +1,216 @@
+"""A store behind fsspec: any URL of any protocol, chained ones too. Read-only; `remote_target.py` makes new ones.
+
+A store object is one look at a store: its documents are fetched once. Where a listing told the size and the MD5 of an
+object, what comes is compared with it, and fetched again if it is another; an object that was listed and is gone is a
+failure, never fill. Whoever reads everything lists everything first (`survey`): then no request is for what is not
+there. Web servers tell no list that can be relied on (`listed`): there, every chunk is asked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores.base import Range, ReadOnly, cut, next_segments, safe_key
+from nczarr.stores.connection import WEB, Connection
+from nczarr.stores.memory import is_metadata
+
+FETCHERS = 32
+"""Documents that are fetched at once."""
+
+TRIES = 3
+"""Times that an object is fetched, or put, whose bytes are not those that were told."""
+
+_MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+class Told(NamedTuple):
+    """What a listing tells of an object. `md5`: its digest, or at least something that looks like one; None: untold."""
+
+    size: int | None
+    md5: str | None = None
+
+    @classmethod
+    def of(cls, info: dict[str, Any]) -> Told:
+        """What is told in the words of a library."""
+        size = info.get("size")
+        return cls(size if isinstance(size, int) else None, md5_of(info))
+
+
+class RemoteStore(ReadOnly):
+    """The objects below a URL by key."""
+
+    sequential = False
+    distant = True
+
+    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
+        self.connection = Connection(url, options)
+        self.path = self.connection.shown
+        self._begin()
+
+    def _begin(self) -> None:
+        self._documents: dict[str, bytes | None] = {}
+        self._told: dict[str, Told] = {}
+        self._sorted: list[str] = []
+        self._tags_are_digests = True
+        self._surveyed = False
+        self.listed = self.connection.protocol not in WEB
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The place alone: what was seen of it stays in its process."""
+        return {"connection": self.connection, "path": self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent. Raises OSError, UnsafeKeyError."""
+        if key in self._documents:
+            return self._documents[key]
+        if self._surveyed and key not in self._told:
+            return None
+        data = self._read(safe_key(key))
+        if is_metadata(key):
+            self._documents[key] = data
+        return data
+
+    def expect(self, keys: Iterable[str]) -> None:
+        """Fetch documents that will be asked for, many at once. Raises OSError."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._documents]
+        if self._surveyed:
+            wanted = [key for key in wanted if key in self._told]
+        if len(wanted) < 2:
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(FETCHERS, len(wanted))) as threads:
+            self._documents.update(zip(wanted, threads.map(self._read, wanted), strict=True))
+
+    def survey(self) -> None:
+        """List everything, so that whatever comes can be compared with what was told. Raises OSError."""
+        if self.listed and not self._surveyed:
+            self._told = self._list()
+            self._sorted = sorted(self._told)
+            self._surveyed = True
+
+    def _below(self, prefix: str) -> list[str]:
+        """The keys of a survey that begin with `prefix`."""
+        begin = bisect_left(self._sorted, prefix)
+        end = bisect_left(self._sorted, prefix[:-1] + "0") if prefix else len(self._sorted)  # `0` follows on `/`
+        return self._sorted[begin:end]
+
+    def _read(self, key: str) -> bytes | None:
+        """The bytes of a key as they were told. Raises OSError if they cannot be had."""
+        told = self._told.get(key)
+        last: bytes | None = None
+        for _ in range(TRIES):
+            data = self._fetch(key, told)
+            if data is None or told is None or self._agree(data, told):
+                return data
+            if data == last and told.size in (None, len(data)) and not self.connection.tags_are_digests(key):
+                self._tags_are_digests = False
+                return data
+            last = data
+        raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", self._shown(key))
+
+    def _fetch(self, key: str, told: Told | None) -> bytes | None:
+        try:
+            found: bytes = self.connection.call("cat_file", key, size=(told.size or 0) if told else 0)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            if told is None:
+                return None
+            raise OSError(errno.EIO, "it was listed, and is not there", self._shown(key)) from None
+        return found
+
+    def _agree(self, data: bytes, told: Told) -> bool:
+        if told.size is not None and len(data) != told.size:
+            return False
+        return told.md5 is None or not self._tags_are_digests or md5(data) == told.md5
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
+        bounds = {"start": offset} if offset < 0 else {"start": offset, "end": offset + length}
+        try:
+            data: bytes = self.connection.call("cat_file", safe_key(key), size=length, **bounds)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
+        data = data[:length] if offset < 0 and len(data) == -offset else data
+        if len(data) == length:
+            return data
+        whole = self._read(key)  # a server that knows no ranges gives everything
+        return None if whole is None else cut(whole, self._shown(key), offset, length)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
+        if self._surveyed:
+            return iter(self._below(prefix))
+        found = self._list(prefix)
+        self._told.update(found)
+        return iter(sorted(found))
+
+    def _list(self, prefix: str = "") -> dict[str, Told]:
+        """What is told of all keys that begin with `prefix`."""
+        folder = prefix.rstrip("/")
+        try:
+            given = self.connection.call("find", folder, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        keys = ((self._key(name), info) for name, info in given.items())
+        return {key: Told.of(info) for key, info in keys if key.startswith(prefix) and key}
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`. Raises OSError."""
+        if self._surveyed:
+            return next_segments(self._below(prefix), prefix)
+        try:
+            given = self.connection.call("ls", prefix.rstrip("/"), detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        names = (self._key(str(info["name"]).rstrip("/")) for info in given)
+        below = (name[len(prefix) :] for name in names if name.startswith(prefix))
+        return sorted({name for name in below if name and "/" not in name})
+
+    def _key(self, name: str) -> str:
+        """The key of a path in the file system; empty if it is none of ours."""
+        root = self.connection.root + "/"
+        if not name.startswith(root):
+            root = root.lstrip("/")
+            name = name.lstrip("/")
+        if not name.startswith(root):
+            return ""
+        key = name[len(root) :]
+        if self.listed:
+            return key
+        from urllib.parse import unquote
+
+        return unquote(key)
+
+    def locate(self, key: str) -> Range | None:
+        """None: nothing is in a file."""
+        return None
+
+    def _shown(self, key: str) -> str:
+        return f"{self.path.rstrip('/')}/{key}"
+
+
+def md5(data: bytes) -> str:
+    """The digest that servers tell of an object, in hexadecimal digits."""
+    import hashlib
+
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def md5_of(info: dict[str, Any]) -> str | None:
+    """The MD5 of an object in the words of a library that knows one; not of one sent in parts, nor encrypted."""
+    if "kms" in str(info.get("ServerSideEncryption", "")) or info.get("SSECustomerAlgorithm"):
+        return None
+    tag = str(info.get("ETag") or "").strip('"').lower()
+    return tag if _MD5.fullmatch(tag) else None

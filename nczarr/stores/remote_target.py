@@ -1,0 +1,189 @@
+"""A new store behind fsspec: it grows where it will be, and is refused by readers until its journal is gone.
+
+In this order (DESIGN §6): the journal; keys of data; all documents, the root's last; a look at the listing, whether
+everything that was sent is there with its length; the end of the journal. A run that is interrupted leaves the journal,
+and the same run goes on from there (`--resume`), sending no key of data again that is there: objects appear whole or
+not at all. Where a protocol has no such objects every key is sent again.
+
+With `overwrite` the old store goes first, its root documents before all others; `clearing` in the journal says that
+what is there is still of the old one.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from threading import Lock
+
+from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores import ranges
+from nczarr.stores.base import JOURNAL, Range, safe_key
+from nczarr.stores.journal import Journal, parsed
+from nczarr.stores.memory import is_metadata
+from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
+
+HELD = 64 << 20
+"""Bytes of a key that are held in memory; more go through a file."""
+
+
+class RemoteTarget(RemoteStore):
+    """A store in the making. Raises FileExistsError if something is there that is neither its own begun nor to be
+    overwritten, OSError if the place is out of reach.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        options: StorageOptions = NO_OPTIONS,
+        *,
+        journal: Journal,
+        overwrite: bool = False,
+        resume: bool = False,
+    ) -> None:
+        super().__init__(url, options)
+        self._journal = journal
+        self._open = True
+        there = self._list()
+        begun = parsed(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
+        old = {key for key in there if key != JOURNAL}
+        if begun is not None and resume and begun.is_of(journal):
+            if begun.state == "writing":
+                self._go_on(there)
+                old = set()
+        elif (begun is not None or old) and not overwrite:
+            what = "is there already" if begun is None else "is begun, of another source or with other options"
+            raise FileExistsError(errno.EEXIST, what, self.path)
+        if old:
+            self._put(JOURNAL, journal._replace(state="clearing").bytes())
+            self._clear(old)
+        if not (begun is not None and not old):
+            self._put(JOURNAL, journal.bytes())
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._lock = Lock()
+        self._sent: dict[str, list[int]] = {}
+        self._open = False
+        self._spoilt = False
+        self._done: set[str] = set()
+
+    def _go_on(self, there: dict[str, Told]) -> None:
+        """Take what an earlier run has put for put."""
+        if self.connection.is_object_store:
+            for key, told in there.items():
+                if key != JOURNAL and not is_metadata(key):
+                    self._note(key, told.size or 0)
+                    self._done.add(key)
+
+    def _clear(self, keys: Iterable[str]) -> None:
+        """Remove keys: the documents of the root, then all others, then the data."""
+        documents = {key for key in keys if is_metadata(key)}
+        root = {key for key in documents if "/" not in key}
+        for some in (root, documents - root, set(keys) - documents):
+            self.connection.remove(sorted(some))
+
+    def is_done(self, key: str) -> bool:
+        """Whether an earlier run has put this key."""
+        return key in self._done
+
+    def put(self, key: str, data: bytes) -> None:
+        """Set a key. Raises OSError, UnsafeKeyError."""
+        self._put(safe_key(key), data)
+        self._note(key, len(data))
+
+    def _put(self, key: str, data: bytes) -> None:
+        """Send an object until the server says that it has just these bytes. Raises OSError."""
+        for _ in range(TRIES):
+            try:
+                answer = self.connection.call("pipe_file", key, data, size=len(data))
+            except FileNotFoundError:
+                if self.connection.is_object_store:
+                    raise
+                self._make_folder(key)
+                answer = self.connection.call("pipe_file", key, data, size=len(data))
+            tag = md5_of(answer) if isinstance(answer, dict) else None
+            if tag is None or tag == md5(data):
+                return
+        try:
+            self.connection.remove([key])
+        except OSError:
+            self._spoilt = True
+        raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
+
+    def _make_folder(self, key: str) -> None:
+        self.connection.call("makedirs", key.rpartition("/")[0], exist_ok=True)
+
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Set a key to pieces; large ones are collected in a file and sent in parts. Raises OSError, UnsafeKeyError."""
+        stream = (data for piece in ranges.joined(pieces) for data in _bytes_of(piece))
+        held, size = [], 0
+        safe_key(key)
+        for data in stream:
+            held.append(data)
+            size += len(data)
+            if size > HELD:
+                break
+        else:
+            self.put(key, b"".join(held))
+            return
+        with tempfile.NamedTemporaryFile(prefix="nczarr-") as file:
+            file.writelines(held)
+            held.clear()
+            for data in stream:
+                file.write(data)
+            file.flush()
+            size = file.tell()
+            self.connection.send(file.name, key, size)
+        self._note(key, size)
+
+    def _note(self, key: str, size: int) -> None:
+        """Remember that a key was sent: of each folder, how many there are and how many bytes."""
+        folder = key.rpartition("/")[0]
+        if self.is_done(key):
+            return
+        with self._lock:
+            sent = self._sent.setdefault(folder, [0, 0])
+            sent[0] += 1
+            sent[1] += size
+
+    def seal(self) -> None:
+        """Look whether everything that was sent is there. Raises OSError."""
+        there: dict[str, list[int]] = {}
+        for key, told in self._list().items():
+            found = there.setdefault(key.rpartition("/")[0], [0, 0])
+            found[0] += key != JOURNAL
+            found[1] += (told.size or 0) if key != JOURNAL else 0
+        for folder, (count, size) in self._sent.items():
+            found = there.get(folder, [0, 0])
+            if found[0] < count or found[1] < size:
+                self._spoilt = True
+                text = f"{count} objects of {size} bytes were sent, and {found[0]} of {found[1]} bytes are there"
+                raise OSError(errno.EIO, text, self._shown(folder))
+
+    def finish(self) -> None:
+        """Everything is written: end the journal. Raises OSError."""
+        self.seal()
+        self.connection.remove([JOURNAL])
+        self._open = False
+
+    def suspend(self) -> bool:
+        """The run ends before its end; whether another may go on with what is there."""
+        going_on = self._open and self._journal.fingerprint is not None and not self._spoilt
+        if going_on:
+            self._open = False
+        return going_on
+
+    def abort(self) -> None:
+        """Remove everything, the journal last, unless it is finished or to be gone on with."""
+        if not self._open:
+            return
+        self._open = False
+        with suppress(OSError):  # out of reach: what is there stays unfinished, and is refused
+            self._clear([key for key in self._list() if key != JOURNAL])
+            self.connection.remove([JOURNAL])
+
+
+def _bytes_of(piece: bytes | Range) -> Iterable[bytes]:
+    return ranges.pieces(piece) if isinstance(piece, Range) else (piece,)

@@ -1,0 +1,409 @@
+"""Stores behind fsspec: what is read, what is written in which order, what is tried again, and what never shows."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
+
+import nczarr
+from nczarr.secrets import StorageOptions, scrubbed, shown
+from nczarr.stores import connection
+from nczarr.stores.journal import Journal, parsed
+from nczarr.stores.remote import RemoteStore
+from nczarr.stores.remote_target import RemoteTarget
+from tests.conftest import run_command
+from tests.flaky import FAULTS, Fault, FlakyFileSystem
+
+CDL = """netcdf t {
+dimensions:
+  x = 40 ;
+  u = unlimited ;
+variables:
+  int v(x) ;
+    v:_ChunkSizes = 10 ;
+    v:_DeflateLevel = 1 ;
+  double w(u, x) ;
+  string s(x) ;
+  char title ;
+data:
+  v = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+      32, 33, 34, 35, 36, 37, 38, 39, 40 ;
+  s = "a", "", "ccc" ;
+  title = "t" ;
+group: g {
+  variables:
+    byte b(x) ;
+    :note = "in a group" ;
+  data:
+    b = 1, 2, 3 ;
+}
+}
+"""
+URL = "flaky://bucket/t.zarr"
+QUICK = {"retries": 2}
+
+
+@pytest.fixture(autouse=True)
+def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FlakyFileSystem]]:
+    """The flaky store, empty, as a store of whole objects; pauses take no time."""
+    FlakyFileSystem.start()
+    monkeypatch.setattr(connection, "OBJECTS", connection.OBJECTS | {"flaky"})
+    monkeypatch.setattr(connection, "LONGEST_PAUSE", 0.0)
+    yield FlakyFileSystem
+    FlakyFileSystem.start()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "t.cdl"
+    path.write_text(CDL)
+    return path
+
+
+def content() -> dict[str, bytes]:
+    return {name: bytes(file.getvalue()) for name, file in sorted(FlakyFileSystem.store.items())}
+
+
+def puts() -> list[str]:
+    return [path.removeprefix("/bucket/t.zarr/") for method, path in FlakyFileSystem.requests if method == "pipe_file"]
+
+
+def test_a_store_is_written_and_read_back(source: Path, tmp_path: Path) -> None:
+    nczarr.convert(source, URL)
+    nczarr.convert(source, tmp_path / "near.zarr")
+    assert not nczarr.diff(source, URL)
+    near = {
+        f"/bucket/t.zarr/{path.relative_to(tmp_path / 'near.zarr')}": path.read_bytes()
+        for path in (tmp_path / "near.zarr").rglob("*")
+        if path.is_file()
+    }
+    assert content() == near
+
+
+def test_data_come_first_and_the_document_of_the_root_last(source: Path) -> None:
+    nczarr.convert(source, URL)
+    order = [key for key in puts() if key != ".nczarr-journal"]
+    documents = [key.rpartition("/")[2].startswith(".z") for key in order]
+    assert documents == sorted(documents)
+    depths = [key.count("/") for key in order if key.rpartition("/")[2].startswith(".z")]
+    assert depths == sorted(depths, reverse=True)
+    assert puts()[0] == ".nczarr-journal"
+    assert FlakyFileSystem.requests[-1] == ("rm_file", "/bucket/t.zarr/.nczarr-journal")
+
+
+def test_a_store_with_a_journal_is_refused_and_the_way_out_said(source: Path) -> None:
+    nczarr.convert(source, URL)
+    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("x").bytes())
+    for command in (["dump", URL], ["check", URL], ["convert", URL, "flaky://bucket/u.zarr"]):
+        done = run_command(*command)
+        assert done.status == 1
+        assert "unfinished-store" in done.err
+        assert "--resume" in done.err
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_fault_at_any_request_of_writing_makes_a_wrong_target(source: Path, fault: Fault) -> None:
+    nczarr.convert(source, URL)
+    number, right = len(FlakyFileSystem.requests), content()
+    outcomes = set()
+    for at in range(number):
+        FlakyFileSystem.start()
+        FlakyFileSystem.faults = staticmethod(lambda n, method, path, at=at: fault if n == at else None)
+        outcomes.add(_written(source, right))
+    assert "done" in outcomes
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_lasting_fault_makes_a_wrong_target(source: Path, fault: Fault) -> None:
+    nczarr.convert(source, URL)
+    number, right = len(FlakyFileSystem.requests), content()
+    outcomes = set()
+    for at in range(0, number, 5):
+        FlakyFileSystem.start()
+        FlakyFileSystem.faults = staticmethod(lambda n, method, path, at=at: fault if n >= at else None)
+        outcomes.add(_written(source, right))
+    assert "failed" in outcomes
+
+
+def _written(source: Path, right: dict[str, bytes]) -> str:
+    """What became of a conversion; a target that is wrong, and is not refused, fails the test."""
+    try:
+        nczarr.convert(source, URL, storage_options=QUICK)
+    except OSError as error:
+        assert "hush" not in str(error)
+        FlakyFileSystem.faults = staticmethod(lambda *request: None)
+        there = content()
+        if there:
+            assert "/bucket/t.zarr/.nczarr-journal" in there
+            nczarr.convert(source, URL, resume=True)
+        else:
+            nczarr.convert(source, URL)
+        assert content() == right
+        return "failed"
+    FlakyFileSystem.faults = staticmethod(lambda *request: None)
+    assert content() == right
+    return "done"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_no_fault_at_any_request_of_reading_makes_a_wrong_target(
+    source: Path, tmp_path: Path, fault: Fault, form: str
+) -> None:
+    nczarr.convert(source, URL, form, shards="auto" if form == "nczarr3" else None)
+    FlakyFileSystem.requests.clear()
+    nczarr.convert(URL, tmp_path / "right.nc")
+    count = len(FlakyFileSystem.requests)
+    for lasting in (False, True):
+        for at in range(0, count, 7 if lasting else 1):
+            number = len(FlakyFileSystem.requests)
+            FlakyFileSystem.faults = staticmethod(
+                lambda n, method, path, at=number + at: fault if n == at or (lasting and n > at) else None
+            )
+            target = tmp_path / f"{at}-{lasting}.nc"
+            try:
+                nczarr.convert(URL, target, storage_options=QUICK)
+            except (OSError, nczarr.CompileError):
+                assert not target.exists()
+            else:
+                assert nczarr.diff(tmp_path / "right.nc", target) == []
+            FlakyFileSystem.faults = staticmethod(lambda *request: None)
+
+
+def test_without_tags_wrong_bytes_are_found_by_verify(source: Path) -> None:
+    FlakyFileSystem.tags = False
+    FlakyFileSystem.faults = staticmethod(
+        lambda n, method, path: "wrong" if method == "pipe_file" and path.endswith("/g/b/0") else None
+    )
+    with pytest.raises(nczarr.CompileError, match="unequal-target"):
+        nczarr.convert(source, URL, verify=True)
+    assert content() == {}
+
+
+def test_tags_that_are_no_digests_are_not_taken_for_them(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nczarr.convert(source, URL)
+    monkeypatch.setattr(FlakyFileSystem, "_told", lambda self, info: {**info, "ETag": "0" * 32})
+    with pytest.raises(OSError, match="never as the server lists it"):
+        nczarr.convert(URL, tmp_path / "t.nc")
+    monkeypatch.setattr(connection.Connection, "tags_are_digests", lambda self, key: False)
+    nczarr.convert(URL, tmp_path / "t.nc")
+    assert nczarr.diff(source, tmp_path / "t.nc") == []
+
+
+def test_what_was_listed_and_is_gone_is_a_failure(source: Path, tmp_path: Path) -> None:
+    nczarr.convert(source, URL)
+    gone = "/bucket/t.zarr/v/2"
+
+    def vanish(number: int, method: str, path: str) -> None:
+        if method == "cat_file":
+            FlakyFileSystem.store.pop(gone, None)
+
+    FlakyFileSystem.faults = staticmethod(vanish)
+    with pytest.raises(OSError, match="it was listed, and is not there"):
+        nczarr.convert(URL, tmp_path / "t.zarr")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.cdl"]
+
+
+def test_resume_sends_no_chunk_twice(source: Path) -> None:
+    nczarr.convert(source, URL)
+    right, all_puts = content(), puts()
+    chunks = {key for key in all_puts if not key.rpartition("/")[2].startswith(".")}
+    for at in range(len(all_puts)):
+        FlakyFileSystem.start()
+        seen: list[str] = []
+
+        def stop(number: int, method: str, path: str, at: int = at, seen: list[str] = seen) -> Fault | None:
+            if method == "pipe_file":
+                seen.append(path)
+            return "error" if len(seen) > at else None
+
+        FlakyFileSystem.faults = staticmethod(stop)
+        with pytest.raises(OSError, match="internal error") as failed:
+            nczarr.convert(source, URL, storage_options={"retries": 0})
+        before = set(content())
+        FlakyFileSystem.requests.clear()
+        FlakyFileSystem.faults = staticmethod(lambda *request: None)
+        if before:
+            assert any("--resume" in note for note in failed.value.__notes__)
+        nczarr.convert(source, URL, resume=True)
+        assert content() == right
+        again = {f"/bucket/t.zarr/{key}" for key in puts() if key in chunks}
+        assert not again & before
+
+
+def test_another_run_does_not_go_on_with_it(source: Path) -> None:
+    FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error" if path.endswith(".zgroup") else None)
+    with pytest.raises(OSError, match="internal error"):
+        nczarr.convert(source, URL, storage_options=QUICK)
+    FlakyFileSystem.faults = staticmethod(lambda *request: None)
+    journal = parsed(content()["/bucket/t.zarr/.nczarr-journal"])
+    assert journal.fingerprint is not None
+    assert journal.source == str(source)
+    for other in ({"chunks": {"x": 20}}, {"variables": ["v"]}, {"sections": ["v(0:9)"]}, {"format": "zarr2"}):
+        with pytest.raises(FileExistsError):
+            nczarr.convert(source, URL, resume=True, **other)  # type: ignore[arg-type]
+    done = run_command("convert", str(source), URL)
+    assert done.status == 2
+    assert "--resume" in done.err
+    assert run_command("convert", str(source), URL, "--resume").status == 0
+    assert nczarr.diff(source, URL) == []
+
+
+def test_overwrite_removes_the_old_store_its_root_first(source: Path, tmp_path: Path) -> None:
+    nczarr.write(nczarr.from_cdl("netcdf o { variables: int old ; data: old = 1 ; }"), URL)
+    with pytest.raises(FileExistsError):
+        nczarr.convert(source, URL)
+    FlakyFileSystem.requests.clear()
+    nczarr.convert(source, URL, overwrite=True)
+    removed = [path for method, path in FlakyFileSystem.requests if method == "rm_file"]
+    assert {removed[0], removed[1]} == {"/bucket/t.zarr/.zattrs", "/bucket/t.zarr/.zgroup"}
+    assert not [path for path in content() if "/old" in path]
+    assert nczarr.diff(source, URL) == []
+
+
+def test_overwrite_spares_what_is_no_store(source: Path) -> None:
+    FlakyFileSystem().pipe_file("/bucket/holidays/photo.jpg", b"x")
+    done = run_command("convert", str(source), "flaky://bucket/holidays", "--to", "nczarr", "--overwrite")
+    assert done.status == 2
+    assert "other things than a store" in done.err
+    assert list(content()) == ["/bucket/holidays/photo.jpg"]
+
+
+def test_what_cannot_be_is_removed_again(source: Path) -> None:
+    done = run_command("convert", str(source), "flaky://bucket/t.zarr", "--to", "zarr2", "--allow-loss", "lost-nil")
+    assert done.status in (0, 1, 2)
+    FlakyFileSystem.start()
+    broken = "netcdf t { dimensions: x = 4 ; variables: int v(x) ; v:_ChunkSizes = 2 ; data: v = 1, 2, 3, 4 ; }"
+    nczarr.write(nczarr.from_cdl(broken), "flaky://bucket/s.zarr", codecs="zlib:1")
+    FlakyFileSystem().pipe_file("/bucket/s.zarr/v/1", b"no zlib at all")
+    with pytest.raises(nczarr.CompileError, match="unreadable-chunk"):
+        nczarr.convert("flaky://bucket/s.zarr", "flaky://bucket/d.zarr", codecs="zstd:1")
+    assert not [path for path in content() if path.startswith("/bucket/d.zarr")]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zip", ".cdl", ".zarr"])
+def test_single_files_and_archives_travel_whole(source: Path, suffix: str, tmp_path: Path) -> None:
+    url = f"flaky://bucket/t{suffix}"
+    nczarr.convert(source, url)
+    assert nczarr.diff(source, url) == []
+    assert run_command("dump", "-h", url).status == 0
+    done = run_command("convert", str(source), url)
+    assert (done.status, "target-exists" in done.err) == (2, True)
+    nczarr.convert(source, url, overwrite=True)
+    if suffix != ".zarr":
+        assert list(content()) == [f"/bucket/t{suffix}"]
+
+
+def test_a_file_that_arrives_in_part_is_no_target(source: Path) -> None:
+    FlakyFileSystem.faults = staticmethod(lambda n, method, path: "short" if method == "put_file" else None)
+    with pytest.raises(OSError, match="bytes arrived"):
+        nczarr.convert(source, "flaky://bucket/t.nc")
+
+
+def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nczarr.stores.remote_target.HELD", 1000)
+    values = np.arange(5000, dtype="i4")
+    built = nczarr.DatasetBuilder("t")
+    built.variable("v", "int", [built.dimension("x", 5000)])
+    nczarr.write(built.finish(data={"/v": values}), URL, "zarr3", chunks={"x": 100}, shards={"x": 1000}, codecs="none")
+    assert {method for method, path in FlakyFileSystem.requests if "/c/" in path} == {"put_file"}
+    with nczarr.open(URL) as again:
+        assert np.array_equal(again["/v"][:], values)
+
+
+def test_only_parts_of_distant_shards_are_read() -> None:
+    values = np.arange(5000, dtype="i4")
+    built = nczarr.DatasetBuilder("t")
+    built.variable("v", "int", [built.dimension("x", 5000)])
+    nczarr.write(built.finish(data={"/v": values}), URL, "zarr3", chunks={"x": 100}, shards={"x": 5000}, codecs="none")
+    with nczarr.open(URL) as again:
+        FlakyFileSystem.requests.clear()
+        assert again["/v"][4321] == 4321
+    assert [path for method, path in FlakyFileSystem.requests] == ["/bucket/t.zarr/v/c/0"] * 2
+
+
+def test_secrets_are_seen_nowhere(source: Path, tmp_path: Path) -> None:
+    FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error")
+    arguments = ["--storage-option", "retries=0", "--storage-option", "token=hush-hush-hush"]
+    for form in ("human", "json"):
+        done = run_command("convert", str(source), URL, *arguments, "--message-format", form, "--verbose")
+        assert done.status == 3
+        assert "internal error" in done.err
+        assert "hush" not in done.err
+    options = StorageOptions({"secret": "hush-hush", "client": {"password": "hush-too"}})
+    assert "hush" not in repr(options)
+    store = pickle.loads(pickle.dumps(RemoteStore("https://me:pw-hush@host/x?sig=hush", options)))
+    assert "hush" not in repr(store) + store.path + repr(store.connection)
+    text = "cannot reach https://me:pw-hush@host/x?sig=hush with hush-hush and hush-too (pw-hush)"
+    assert "hush" not in scrubbed(text, "https://me:pw-hush@host/x?sig=hush", options)
+    assert shown("/a/b?c@d") == "/a/b?c@d"
+
+
+def test_the_journal_holds_no_secret(tmp_path: Path) -> None:
+    nczarr.write(nczarr.from_cdl("netcdf o { variables: int v ; data: v = 1 ; }"), "flaky://me:hush-hush@bucket/a.zarr")
+    FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error" if path.endswith(".zgroup") else None)
+    with pytest.raises(OSError):
+        nczarr.convert("flaky://me:hush-hush@bucket/a.zarr", URL, storage_options={"retries": 0, "secret": "psst-psst"})
+    assert b"hush" not in b"".join(content().values())
+    assert b"psst" not in b"".join(content().values())
+
+
+def test_options_of_one_side_are_not_those_of_the_other() -> None:
+    options = StorageOptions({"a": 1, "source.a": 2, "target.b": 3})
+    assert dict(options.of("source")) == {"a": 2}
+    assert dict(options.of("target")) == {"a": 1, "b": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("anon=true", "anon", True),
+        ("retries=3", "retries", 3),
+        ("secret=123456", "secret", "123456"),
+        ('client_kwargs={"verify": false}', "client_kwargs", {"verify": False}),
+        ("endpoint_url=http://h:1/?a=b", "endpoint_url", "http://h:1/?a=b"),
+    ],
+)
+def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
+    from nczarr.secrets import option
+
+    assert option(text) == (name, value)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
+)
+def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
+    assert parsed(data) == Journal(None)
+    assert not parsed(data).is_of(Journal(None))
+
+
+def test_a_target_in_another_process_puts_and_does_not_finish() -> None:
+    target = RemoteTarget(URL, journal=Journal("x"))
+    copy = pickle.loads(pickle.dumps(target))
+    copy.put("v/0", b"1")
+    copy.put("v/0", b"1")
+    copy.abort()
+    assert "/bucket/t.zarr/v/0" in content()
+    target.abort()
+    assert content() == {}
+
+
+def test_unknown_protocols_and_options_are_told() -> None:
+    done = run_command("dump", "nosuch://a/b")
+    assert (done.status, "bad-url" in done.err) == (2, True)
+    done = run_command("dump", URL, "--storage-option", "hush-hush")
+    assert done.status == 2
+    assert "hush" not in done.err
+    done = run_command("dump", URL, "--storage-option", "retries=-1")
+    assert (done.status, "retries" in done.err) == (2, True)
