@@ -24,6 +24,9 @@ TEXTS = [*sorted((ROOT / "samples").glob("*.cdl")), *(corpus.files(SHARED) if SH
 
 needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
 
+MISREAD = {"bad_missing_data": "the library reads beyond the extent of a variable that is shorter than its dimension"}
+"""Files that the netCDF library reads wrong, with the reason."""
+
 VARIANTS = (
     {"format": "nczarr"},
     {"format": "nczarr3", "codecs": "zstd:1", "shards": "auto"},
@@ -50,6 +53,8 @@ def quick(items: list[Path], step: int) -> list[object]:
 
 
 def assert_agrees(path: Path, reader: Worker) -> None:
+    if path.stem in MISREAD:
+        pytest.skip(MISREAD[path.stem])
     answer = reader.ask(str(path))
     assert "error" not in answer, answer
     if "large" in answer:
