@@ -57,8 +57,8 @@ def values(kind, a, types):
     most = max(1, 65536 // weight(kind, types))
     if a.size <= most:
         return hashed(elements(kind, a.reshape(-1), types))
-    k = max(1, most // a[0].size)
-    h = [values(kind, a[i] if a[0].size > most else a[i : i + k], types) for i in range(0, len(a), k)]
+    k = max(1, most // a[:1].size)
+    h = [values(kind, a[i] if a[:1].size > most else a[i : i + k], types) for i in range(0, len(a), k)]
     while len(h) > 1:
         h = [hashed(*h[i : i + 256]) for i in range(0, len(h), 256)]
     return h[0]
