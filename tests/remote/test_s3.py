@@ -1,0 +1,197 @@
+"""A real S3 server: there and back, exact; requests counted; keys that are wrong; processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import nczarr
+from tests.conftest import ROOT
+from tests.remote.conftest import S3
+
+pytestmark = pytest.mark.peer
+
+CHUNKS = 120
+"""Chunks of the file that is sent again and again."""
+
+SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
+
+
+@pytest.fixture(scope="session")
+def chunky(tmp_path_factory: pytest.TempPathFactory, peer: object) -> Path:
+    """A netCDF-4 file of 120 deflated chunks of some kilobytes, of which a part is never written."""
+    path = tmp_path_factory.mktemp("chunky") / "chunky.nc"
+    make_chunky(path, CHUNKS, 3000)
+    return path
+
+
+def make_chunky(path: Path, count: int, length: int) -> None:
+    import netCDF4
+
+    random_numbers = np.random.default_rng(5)
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", count + 5)
+        file.createDimension("x", length)
+        variable = file.createVariable("v", "i4", ("t", "x"), chunksizes=(1, length), zlib=True, complevel=1)
+        variable.units = "K"
+        for start in range(0, count, 50):
+            stop = min(count, start + 50)
+            variable[start:stop] = random_numbers.integers(0, 100_000, (stop - start, length))
+        file.createGroup("g").createVariable("s", str, ("t",))[0] = "text"
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_samples_come_back_exact(s3: S3, path: Path, form: str, tmp_path: Path) -> None:
+    url = s3.url(f"samples/{form}/{path.stem}.zarr")
+    nczarr.convert(path, tmp_path / "a.nc")
+    nczarr.convert(tmp_path / "a.nc", url, form, verify=True)
+    nczarr.convert(url, tmp_path / "b.nc")
+    assert s3.same(tmp_path / "a.nc", tmp_path / "b.nc") == ""
+    assert nczarr.diff(path, url) == []
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zip", ".cdl"])
+def test_single_files_come_back(s3: S3, suffix: str) -> None:
+    url = s3.url(f"single/every{suffix}")
+    source = ROOT / "samples" / "05-every-type.cdl"
+    assert s3.run("convert", str(source), url).status == 0
+    assert s3.run("diff", str(source), url).status == 0
+    assert s3.run("convert", str(source), url).status == 2
+
+
+def test_zarr_python_reads_what_is_there(s3: S3, chunky: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    for form in ("zarr2", "zarr3"):
+        url = s3.url(f"zp/{form}.zarr")
+        nczarr.convert(chunky, url, form, variables=["v"])
+        found = zarr.open_group(url, mode="r")["v"][:3]
+        with nczarr.open(chunky) as ours:
+            assert np.array_equal(found, ours["/v"][:3])
+
+
+def test_a_wrong_key_is_told_in_the_words_of_the_server_without_secrets(s3: S3, chunky: Path) -> None:
+    secret, key = "hush" * 10, "AKIAHUSHHUSHHUSH0000"
+    url = s3.url("denied.zarr")
+    for environment in ({"AWS_SECRET_ACCESS_KEY": secret}, {"AWS_ACCESS_KEY_ID": key}):
+        for command in (
+            ["convert", str(chunky), url],
+            ["dump", url],
+            ["convert", s3.url("single/every.nc"), "/tmp/n.nc"],
+        ):
+            done = s3.run(*command, "--verbose", **environment)
+            assert done.status == 3
+            assert re.search("signature|access key", done.err, re.IGNORECASE)
+            assert secret not in done.err
+            assert key not in done.err
+    option = ["--storage-option", f"secret={secret}", "--storage-option", f"key={key}"]
+    done = s3.run("convert", str(chunky), url, *option)
+    assert (done.status, secret in done.err, key in done.err) == (3, False, False)
+    assert s3.run("dump", url).status == 3
+
+
+def test_whoever_may_only_read_writes_nothing(s3: S3, chunky: Path) -> None:
+    reader = {
+        "AWS_ACCESS_KEY_ID": s3.environment["READER_ACCESS_KEY_ID"],
+        "AWS_SECRET_ACCESS_KEY": s3.environment["READER_SECRET_ACCESS_KEY"],
+    }
+    done = s3.run("convert", str(chunky), s3.url("reader.zarr"), **reader)
+    assert done.status == 3
+    assert "denied" in done.err.lower()
+    assert "Traceback" not in done.err
+
+
+def test_a_bucket_that_is_not_there(s3: S3, chunky: Path) -> None:
+    for command in (["convert", str(chunky), "s3://nothing-here/a.zarr"], ["dump", "s3://nothing-here/a.zarr"]):
+        done = s3.run(*command)
+        assert done.status == 3
+        assert "bucket does not exist" in done.err
+
+
+def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path: Path) -> None:
+    url = s3.url("counted.zarr")
+    s3.proxy.clear()
+    assert s3.run("convert", str(chunky), url).status == 0
+    sent = chunk_puts(s3)
+    assert len(sent) == CHUNKS + 1
+    assert set(sent.values()) == {1}
+    documents = sum(request.method == "PUT" for request in s3.proxy.requests) - len(sent)
+    others = len(s3.proxy.requests) - len(sent) - documents
+    assert others <= 8
+    assert 12 <= s3.proxy.most <= 16
+    s3.proxy.clear()
+    assert s3.run("convert", url, str(tmp_path / "back.nc")).status == 0
+    gets = [request for request in s3.proxy.requests if request.method == "GET"]
+    assert len(s3.proxy.requests) <= CHUNKS + documents + 7
+    assert len(gets) > CHUNKS
+    assert s3.same(chunky, tmp_path / "back.nc") == ""
+
+
+def chunk_puts(s3: S3) -> Counter[str]:
+    """How often each key of data was put, and the server said that it was."""
+    done = (request for request in s3.proxy.requests if request.method == "PUT" and request.status == 200)
+    paths = (unquote(request.path.partition("?")[0]) for request in done)
+    return Counter(path for path in paths if not path.rpartition("/")[2].startswith(".z") and ".nczarr-" not in path)
+
+
+def killed(s3: S3, source: Path, url: str, role: str, after: float) -> int:
+    """Convert, and kill a process on the way; the status of ours."""
+    process = s3.process("convert", str(source), url, "--storage-option", "retries=1")
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid if role == "own" else s3.pid(role), signal.SIGKILL)
+    process.communicate(timeout=120)
+    if role != "own":
+        s3.start()
+    return process.returncode
+
+
+def check_resumed(s3: S3, source: Path, url: str, status: int) -> None:
+    """After a kill: refused where it is unfinished, then gone on with to its end, nothing sent twice."""
+    assert status in (0, 3, -signal.SIGKILL)
+    if status:
+        dumped = s3.run("dump", "-h", url)
+        assert dumped.status in (1, 3)
+        assert "unfinished-store" in dumped.err or "No such" in dumped.err
+        resumed = s3.run("convert", str(source), url, "--resume", "--verify")
+        assert resumed.status == 0, resumed.err
+    twice = {key for key, count in chunk_puts(s3).items() if count > 1}
+    assert not twice
+    assert s3.run("diff", str(source), url, AWS_ENDPOINT_URL=f"http://{s3.proxy.host}").status == 0
+
+
+@pytest.mark.parametrize("role", ["s3", "own"])
+def test_a_killed_run_is_gone_on_with(s3: S3, chunky: Path, role: str) -> None:
+    s3.proxy.clear()
+    url = s3.url(f"killed/{role}.zarr")
+    status = killed(s3, chunky, url, role, 0.8)
+    check_resumed(s3, chunky, url, status)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["s3", "filer", "own"])
+def test_killed_at_thirty_moments(s3: S3, chunky: Path, role: str) -> None:
+    choose = random.Random(role)
+    parts = int(os.environ.get("NCZARR_PROOF_PART", "1/1").partition("/")[2])
+    start = time.monotonic()
+    assert s3.run("convert", str(chunky), s3.url(f"killed/whole-{role}.zarr")).status == 0
+    whole = time.monotonic() - start
+    unfinished = 0
+    for number in range(30 // parts):
+        s3.proxy.clear()
+        url = s3.url(f"killed/{role}-{number}.zarr")
+        status = killed(s3, chunky, url, role, choose.uniform(0.3, whole))
+        unfinished += status != 0
+        check_resumed(s3, chunky, url, status)
+    assert unfinished
