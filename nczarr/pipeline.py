@@ -217,6 +217,8 @@ def write(
     of bytes as they are written. None: an error stands in the report, and no target.
     Raises OSError where the file system refuses.
     """
+    if options.resume and not options.overwrite and targets.is_finished(path, form, options):
+        return _finished_before(checked, path, form, report, options)
     ready = _ready(checked, path, form, report, options)
     if ready is None:
         return None
@@ -241,6 +243,29 @@ def write(
     else:
         planned = targets.write_text(checked, path, form, report, options, looking)
     return None if planned is None else done(planned)
+
+
+def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
+    """What an earlier run has made, which `--resume` finds finished: looked at, and left as it is. None: an error
+    stands in the report; it is something else. Reports finished-target, unequal-target.
+    """
+    from nczarr.compare.verify import verify
+    from nczarr.passes.plan import plan
+
+    settled = settle(checked, form, report, options)
+    if settled is None:
+        return None
+    form, options = settled
+    planned = plan(checked, form, options, report)
+    if planned is None or report.errors:
+        return None
+    done = conversion(path, form, planned, Counts())
+    verify(checked, done, path, options, report, data=options.verify)
+    if report.errors:
+        return None
+    compared = "equal" if options.verify else "of the same variables; their values were not compared (`--verify` does)"
+    report.warning("finished-target", f"`{shown(path)}` was there already, {compared}")
+    return done
 
 
 def _ready(

@@ -20,7 +20,7 @@ from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, location
 
 Inspect: TypeAlias = Callable[[Planned, str], None]
 """Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
@@ -43,6 +43,18 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
         error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
         raise OSError(error, os.strerror(error), folder)
     return True
+
+
+def is_finished(path: str, form: Format, options: Options) -> bool:
+    """Whether something stands at the place of a target that is no unfinished store. Raises OSError, BadURLError."""
+    place = location(path).path
+    if not is_remote(place):
+        return os.path.lexists(place)
+    from nczarr.stores.looking import obstacle
+
+    store = bool(form.emit) and not place.lower().endswith(".zip")
+    found = obstacle(path, options.storage.of("target"), store=store)
+    return found is not None and not found.unfinished
 
 
 def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:

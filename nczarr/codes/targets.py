@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, Code
+from nczarr.codes.code import ERROR, WARNING, Code
 
 CODES = (
     Code(
@@ -20,6 +20,14 @@ CODES = (
         "damaged, another program writes there, or nczarr has a fault. There is no target.",
         "",
         "Convert again; if that ends alike, report it with the source.",
+    ),
+    Code(
+        "finished-target",
+        WARNING,
+        "With `--resume`, a target was there already and finished: it is left as it is. That its variables are those "
+        "of the source was looked at, and with `--verify` that its values are.",
+        "",
+        "Remove it, or say `--overwrite`, where it is to be made anew.",
     ),
     Code(
         "missing-library",

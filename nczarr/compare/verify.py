@@ -18,9 +18,11 @@ def _reading(options: Options) -> Options:
     return Options(allow_loss=UNREAD, unfinished=True, survey=True, storage=storage, memory=options.memory)
 
 
-def verify(checked: Checked, done: Conversion, place: str, options: Options, report: Report) -> None:
+def verify(
+    checked: Checked, done: Conversion, place: str, options: Options, report: Report, *, data: bool = True
+) -> None:
     """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
-    finished, and stands at `place` until it is found right.
+    finished, and stands at `place` until it is found right. Without `data` values are not compared.
 
     Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
     that are rounded on their way (quantize). Raises OSError if the target cannot be read.
@@ -47,7 +49,7 @@ def verify(checked: Checked, done: Conversion, place: str, options: Options, rep
         elif checked.shapes[path] != again.shapes[path]:
             shapes = f"{again.shapes[path]}, not {checked.shapes[path]}"
             report.error("unequal-target", f"`{path}` has the shape {shapes} in `{done.target}`", variable.span)
-        elif alike(checked, again, path):
+        elif data and alike(checked, again, path):
             difference = values(checked, again, path)
             if difference is not None:
                 text = f"`{path}` is not equal in `{done.target}`: {difference.message}"

@@ -219,19 +219,21 @@ class Connection:
         """A failure in the server's words, at the place as people may see it."""
         text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
         place = f"{self.shown.rstrip('/')}/{key}" if key else self.shown
-        if isinstance(error, FileNotFoundError) and (not text or text.startswith(("/", self.root or "/"))):
+        root = str(self.__dict__["_opened"][1]) if "_opened" in self.__dict__ else ""  # it may be that which failed
+        if isinstance(error, FileNotFoundError) and (not text or text.startswith(("/", root or "/"))):
             text = "No such file or object"
         if isinstance(error, NotImplementedError):
             return OSError(errno.EROFS, "what speaks this protocol cannot do that", place)
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
-        number = error.errno if isinstance(error, OSError) and error.errno else _number(error)
-        return OSError(number, said, place)
+        return OSError(_number(error), said, place)
 
 
 def _number(error: Exception) -> int:
-    """The system's number for a failure that has none."""
+    """The system's number for a failure; a pipe that breaks is one of ours, not that of our own output."""
+    if isinstance(error, OSError) and error.errno:
+        return errno.ECONNRESET if error.errno in (errno.EPIPE, errno.ESHUTDOWN) else error.errno
     kinds = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (FileExistsError, errno.EEXIST))
     return next((number for kind, number in kinds if isinstance(error, kind)), errno.EIO)
 

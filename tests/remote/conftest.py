@@ -29,6 +29,11 @@ class S3(NamedTuple):
     def url(self, key: str) -> str:
         return f"s3://{BUCKET}/{key}"
 
+    @property
+    def counted(self) -> dict[str, str]:
+        """The environment of clients whose requests are counted."""
+        return {"AWS_ENDPOINT_URL": self.proxy.endpoint}
+
     def start(self) -> dict[str, str]:
         """Start whatever of it is not running."""
         done = subprocess.run([self.tool, "start", self.folder], capture_output=True, text=True, timeout=180)
@@ -75,7 +80,7 @@ def s3(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
         patch.setenv("PATH", path)
         found = server.start()
         proxy = Proxy(found["AWS_ENDPOINT_URL"])
-        for name, value in {**found, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_CONFIG_FILE": os.devnull}.items():
+        for name, value in {**found, "AWS_CONFIG_FILE": os.devnull}.items():
             patch.setenv(name, value)
         patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
         server = server._replace(environment=dict(os.environ), proxy=proxy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -17,6 +18,7 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
+from tests.peers.exactness import real_folder
 from tests.remote.conftest import S3
 
 pytestmark = pytest.mark.peer
@@ -35,7 +37,7 @@ def chunky(tmp_path_factory: pytest.TempPathFactory, peer: object) -> Path:
     return path
 
 
-def make_chunky(path: Path, count: int, length: int) -> None:
+def make_chunky(path: Path, count: int, length: int, most: int = 100_000) -> None:
     import netCDF4
 
     random_numbers = np.random.default_rng(5)
@@ -46,12 +48,15 @@ def make_chunky(path: Path, count: int, length: int) -> None:
         variable.units = "K"
         for start in range(0, count, 50):
             stop = min(count, start + 50)
-            variable[start:stop] = random_numbers.integers(0, 100_000, (stop - start, length))
+            variable[start:stop] = random_numbers.integers(0, most, (stop - start, length))
         file.createGroup("g").createVariable("s", str, ("t",))[0] = "text"
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+@pytest.mark.parametrize(
+    ("path", "form"),
+    list(zip(SAMPLES, itertools.cycle(["nczarr", "nczarr3"]))),
+    ids=lambda each: getattr(each, "stem", each),
+)
 def test_samples_come_back_exact(s3: S3, path: Path, form: str, tmp_path: Path) -> None:
     url = s3.url(f"samples/{form}/{path.stem}.zarr")
     nczarr.convert(path, tmp_path / "a.nc")
@@ -121,7 +126,7 @@ def test_a_bucket_that_is_not_there(s3: S3, chunky: Path) -> None:
 def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path: Path) -> None:
     url = s3.url("counted.zarr")
     s3.proxy.clear()
-    assert s3.run("convert", str(chunky), url).status == 0
+    assert s3.run("convert", str(chunky), url, **s3.counted).status == 0
     sent = chunk_puts(s3)
     assert len(sent) == CHUNKS + 1
     assert set(sent.values()) == {1}
@@ -130,7 +135,7 @@ def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path:
     assert others <= 8
     assert 12 <= s3.proxy.most <= 16
     s3.proxy.clear()
-    assert s3.run("convert", url, str(tmp_path / "back.nc")).status == 0
+    assert s3.run("convert", url, str(tmp_path / "back.nc"), **s3.counted).status == 0
     gets = [request for request in s3.proxy.requests if request.method == "GET"]
     assert len(s3.proxy.requests) <= CHUNKS + documents + 7
     assert len(gets) > CHUNKS
@@ -146,7 +151,7 @@ def chunk_puts(s3: S3) -> Counter[str]:
 
 def killed(s3: S3, source: Path, url: str, role: str, after: float) -> int:
     """Convert, and kill a process on the way; the status of ours."""
-    process = s3.process("convert", str(source), url, "--storage-option", "retries=1")
+    process = s3.process("convert", str(source), url, "--storage-option", "retries=1", **s3.counted)
     try:
         process.wait(after)
     except subprocess.TimeoutExpired:
@@ -164,11 +169,11 @@ def check_resumed(s3: S3, source: Path, url: str, status: int) -> None:
         dumped = s3.run("dump", "-h", url)
         assert dumped.status in (1, 3)
         assert "unfinished-store" in dumped.err or "No such" in dumped.err
-        resumed = s3.run("convert", str(source), url, "--resume", "--verify")
+        resumed = s3.run("convert", str(source), url, "--resume", "--verify", **s3.counted)
         assert resumed.status == 0, resumed.err
     twice = {key for key, count in chunk_puts(s3).items() if count > 1}
     assert not twice
-    assert s3.run("diff", str(source), url, AWS_ENDPOINT_URL=f"http://{s3.proxy.host}").status == 0
+    assert s3.run("diff", str(source), url).status == 0
 
 
 @pytest.mark.parametrize("role", ["s3", "own"])
@@ -195,3 +200,39 @@ def test_killed_at_thirty_moments(s3: S3, chunky: Path, role: str) -> None:
         unfinished += status != 0
         check_resumed(s3, chunky, url, status)
     assert unfinished
+
+
+def real_files() -> list[Path]:
+    """Twenty real files of all kinds, spread over all sizes; a visible skip where there are none."""
+    folder = real_folder()
+    if folder is None:
+        pytest.skip("no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+    paths = sorted(folder.rglob("*.nc"), key=lambda path: (path.stat().st_size, path.name))
+    return paths[:: max(1, len(paths) // 20)][:20]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
+    paths = real_files()
+    assert len(paths) == 20
+    for number, path in enumerate(paths):
+        url = s3.url(f"real/{form}/{number}.zarr")
+        nczarr.convert(path, url, form, verify=True)
+        back = tmp_path / f"{number}.nc"
+        nczarr.convert(url, back)
+        assert s3.same(path, back) == "", path.name
+
+
+@pytest.mark.slow
+def test_a_gigabyte_comes_back_exact(s3: S3, tmp_path: Path) -> None:
+    path = tmp_path / "large.nc"
+    make_chunky(path, 1024, 1 << 18, 2**31)
+    assert path.stat().st_size > 1e9
+    url = s3.url("large.zarr")
+    assert s3.run("convert", str(path), url, "--verify").status == 0
+    assert s3.run("convert", url, str(tmp_path / "back.nc")).status == 0
+    assert s3.same(path, tmp_path / "back.nc") == ""
+    assert s3.run("convert", str(path), s3.url("large.nc")).status == 0
+    assert s3.run("convert", s3.url("large.nc"), str(tmp_path / "again.nc")).status == 0
+    assert s3.same(path, tmp_path / "again.nc") == ""
