@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BLOCK = 8 << 20
 """Bytes that a task reads, if leaves and chunks allow it."""
 
+WHOLE = 32 << 20
+"""Bytes of a region whose chunks are decoded by one thread."""
+
 SMALL = 1 << 18
 """Bytes of values below which a thread costs more than it gains."""
 
@@ -97,7 +100,7 @@ class Dense:
         occupied = self.source.occupied(() if self.scalar else block)
         for index in occupied:
             region = region_of(index or (0,), block, self.shape)
-            if cells is not None and size > BLOCK and size * TIMES * crew.workers > memory:
+            if cells is not None and size > BLOCK and (size > WHOLE or size * TIMES * crew.workers > memory):
                 yield from self._in_pieces(region, cells, crew.workers)
             else:
                 yield Task(partial(self._whole, region), size * TIMES, here)

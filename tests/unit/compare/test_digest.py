@@ -196,3 +196,29 @@ def test_a_part_of_a_dataset() -> None:
     assert nczarr.digest(one, variables=["a"]) != nczarr.digest(one, variables=["b"])
     with pytest.raises(nczarr.CompileError, match="unmatched-name"):
         nczarr.digest(one, variables=["c"])
+
+
+def test_a_section_of_a_sparse_array(tmp_path: Path) -> None:
+    from nczarr.data.sliced import Sliced
+
+    shape, chunks = (100000, 100000), (100, 100)
+    layout = Layout("<i4", shape, chunks, fill=b"\1\0\0\x80")
+    starts = [100000 * 4567 + 89, 100000 * 70001 + 5]
+    nczarr.write(
+        DatasetHandle(checked(dataset("int", shape, chunks), {"/v": Runs(layout, starts, [0, 3, 4], np.arange(4))})),
+        tmp_path / "a.zarr",
+    )
+    source = nczarr.open(tmp_path / "a.zarr").checked.parts["/v"][""]
+    ranges = (range(1, 99999, 2), range(89, 60089))
+    part = checked(dataset("int", (49999, 60000)), {"/v": Sliced(source, ranges)})
+    copy = checked(dataset("int", (49999, 60000)), {"/v": Runs(
+        layout._replace(shape=(49999, 60000)), [60000 * (4566 // 2)], [0, 3], np.arange(3, dtype="<i4"),
+    )})  # fmt: skip
+    assert digest(part, Options()) == digest(copy, Options())
+
+
+def test_a_store_far_away_has_the_same_digest() -> None:
+    pytest.importorskip("fsspec")
+    one = nczarr.from_cdl('netcdf t { dimensions: x = 3; variables: int a(x); string b; data: a = 1, 2, 3; b = "x"; }')
+    nczarr.write(one, "memory://digest/a.zarr", format="nczarr3", chunks={"/a": (1,)}, shards="auto", overwrite=True)
+    assert nczarr.digest("memory://digest/a.zarr") == nczarr.digest(one)
