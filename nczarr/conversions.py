@@ -39,6 +39,7 @@ def convert(
     fixed: bool = False,
     verify: bool = False,
     resume: bool = False,
+    dask: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Conversion:
     """Convert a file, store or open dataset, whole or not at all; returns what was done, losses and warnings among it.
@@ -47,8 +48,9 @@ def convert(
     `groups` and `sections` (`"temp(0:9:2, :, 5)"`) choose a part; `fixed`: no dimension may grow. `memory`: bytes of
     chunks under way; `workers`: threads. With `verify` the target is read again and compared: every value has to be
     there, but for those of variables that `allow_loss` gave up. `resume` goes on with a target that the same run has
-    begun. `storage_options` are for URLs, as the library of their protocol takes them; `source.` or `target.` in front
-    of a name: for that side alone. The other options are those of `write`.
+    begun. `dask`: the address of the scheduler of a cluster that does the work. `storage_options` are for URLs, as the
+    library of their protocol takes them; `source.` or `target.` in front of a name: for that side alone. The other
+    options are those of `write`.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
@@ -71,6 +73,7 @@ def convert(
         workers=workers,
         verify=verify,
         resume=resume,
+        dask=dask,
         storage=StorageOptions(storage_options),
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
         part=part_in_words(variables, groups, sections, fixed=fixed),
@@ -80,15 +83,9 @@ def convert(
     form = pipeline.target(path, format, report)
     checked = None
     if form is not None and not report.errors:
-        checked = _checked(source, from_format, report, options)
-    if checked is not None and not report.errors:
-        checked = pipeline.select(checked, wanted, report)
+        checked = _part(source, from_format, wanted, report, options, fixed=fixed)
     done = None
     if form is not None and checked is not None and not report.errors:
-        if fixed:
-            from nczarr.passes.subset import fixed as without_growth
-
-            checked = without_growth(checked)
         done = pipeline.write(checked, path, form, report, options)
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
@@ -106,6 +103,28 @@ def _sections(texts: Iterable[str], report: Report) -> tuple[Section, ...]:
 
         found += sections(text, report, "section")
     return tuple(found)
+
+
+def _part(
+    source: str | os.PathLike[str] | DatasetHandle,
+    form: str | None,
+    wanted: Subset,
+    report: Report,
+    options: Options,
+    *,
+    fixed: bool,
+) -> Checked | None:
+    """What is wanted of a dataset; None if an error stands in the report."""
+    from nczarr import pipeline
+
+    checked = _checked(source, form, report, options)
+    if checked is not None and not report.errors:
+        checked = pipeline.select(checked, wanted, report)
+    if fixed and checked is not None and not report.errors:
+        from nczarr.passes.subset import fixed as without_growth
+
+        checked = without_growth(checked)
+    return checked
 
 
 def _checked(

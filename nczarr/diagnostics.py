@@ -172,6 +172,9 @@ class CompileError(ValueError):
             lines.append(f"and {len(errors) - 5} more")
         super().__init__("\n".join(lines) or "compilation failed")
 
+    def __reduce__(self) -> tuple[type[CompileError], tuple[list[Diagnostic]]]:
+        return CompileError, (self.diagnostics,)
+
 
 def _label(span: Span, text: str) -> Label:
     """A place of a text, or that of a document of a store."""

@@ -38,7 +38,8 @@ class Options(NamedTuple):
     `verify`: read the target again, and let it appear only if it holds every value. `resume`: go on with a target that
     the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
     with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
-    `part`: what of it is converted, in any words. `survey`: all of the source is going to be read.
+    `part`: what of it is converted, in any words. `survey`: all of the source is going to be read. `dask`: address of
+    the scheduler of a cluster that does the tasks.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -70,6 +71,7 @@ class Options(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
     source: str | None = None
     part: str = ""
+    dask: str | None = None
     survey: bool = False
 
     def accepts(self, loss: str) -> bool:

@@ -276,6 +276,11 @@ def _ready(
     if place is None:
         return None
     path = place.path.rstrip("/") or place.path
+    if options.dask is not None:
+        from nczarr.link.divisible import is_divisible
+
+        if not is_divisible(path, form, options.dask, report):
+            return None
     if not targets.is_free(path, form, report, options):
         return None
     consolidated = options.consolidated or "consolidated" in place.modes

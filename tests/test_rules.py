@@ -75,6 +75,7 @@ LAZY = {
     "tensorstore",
     "hypothesis",
     "fsspec",
+    "distributed",
     "lark",
 }
 """Packages that cost too much to be imported at the top of a module (PERFORMANCE, start-up)."""

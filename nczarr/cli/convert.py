@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add_subset_options(made)
     made.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
     made.add_argument("--resume", action="store_true", help="go on with a target that the same run has begun")
+    made.add_argument("--dask", metavar="URL", help="a dask cluster does the work: the address of its scheduler")
     made.add_argument("--dry-run", action="store_true", help="show what would be done with the data; write nothing")
     made.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
@@ -62,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse("convert", str(error))
     codecs = options.codecs if codec is None else {"": codec, **options.codecs}
     options = options._replace(
-        chunks={**chunks, **options.chunks}, codecs=codecs, verify=arguments.verify, resume=arguments.resume
+        chunks={**chunks, **options.chunks},
+        codecs=codecs,
+        verify=arguments.verify,
+        resume=arguments.resume,
+        dask=arguments.dask,
     )
     messages = Messages(arguments)
     work = _Work(arguments, options, messages)
@@ -104,6 +109,10 @@ class _Work:
         report = self.messages.report
         subset = subset_of(self.arguments, report)
         asked = self.arguments
+        if asked.dask is not None and "-" in (*asked.sources, asked.target):
+            from nczarr.link.divisible import indivisible
+
+            indivisible("standard input and output are of one process", report)
         targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets

@@ -23,6 +23,7 @@ STATUS = {
     "target-exists": MISUSED,
     "clashing-targets": MISUSED,
     "bad-url": MISUSED,
+    "indivisible-run": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
     "missing-library": UNREACHABLE,

@@ -39,9 +39,9 @@ CODES = (
     Code(
         "bad-url",
         ERROR,
-        "A URL names no file, or a mode that there is not, or one that the target cannot have. Exit status 2.",
+        "A URL has no path, a protocol or mode that there is not, or a mode that the target cannot have. Exit status 2.",
         "$ nczarr check file:///t.zarr#mode=nczar\n",
-        "Write a path, or `file:///path#mode=…` with the modes of the netCDF library.",
+        "Write a path, a URL of a protocol that fsspec knows, or either with `#mode=…` and the modes of the netCDF library.",
     ),
     Code(
         "unequal-digest",
@@ -65,6 +65,14 @@ CODES = (
         "A store has a journal: a run that makes it is at work, or ended before its end. What is there is not all.",
         "",
         "Run the same command again with `--resume`, which goes on with it; or with `--overwrite`, which begins anew.",
+    ),
+    Code(
+        "indivisible-run",
+        ERROR,
+        "A cluster (`--dask`) is to make what only one process can write (a file, an archive, standard output), or of "
+        "what only this one can read (standard input). Nothing was written. Exit status 2.",
+        "$ nczarr convert - t.zarr --dask tcp://127.0.0.1:8786\nnetcdf t {\n}\n",
+        "Make a store of files that all workers see, or leave out `--dask`.",
     ),
     Code(
         "clashing-targets",

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import errno
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from nczarr.data.blocks import every_block
 from nczarr.data.decoding import DECODING_ERRORS, decoded
 from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
+from nczarr.data.listing import Listing
 from nczarr.data.memory import chunks_of_run
 from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
@@ -58,18 +57,22 @@ class StoredArray:
     encoding: Encoding
     nil: tuple[tuple[int, int], ...] = ()
     _own: list[Any] = field(default_factory=list, repr=False)
-    """What this process knows of the array: the indices of its keys."""
+    """What this process knows of the array: its keys."""
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
     """Encoded chunks that were brought here from far away."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """The description alone."""
-        return self.layout, self.store, self.prefix, self.encoding, self.nil
+        """The description, and a digest of the keys that there are: another process has to see the same.
+
+        Raises OSError.
+        """
+        return self.layout, self.store, self.prefix, self.encoding, self.nil, self._listing.digest()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), state, strict=True):
+        *described, expected = state
+        for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), described, strict=True):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_own", [])
+        object.__setattr__(self, "_own", [self._listed(expected)])
         object.__setattr__(self, "_at_hand", {})
 
     @property
@@ -120,6 +123,7 @@ class StoredArray:
     def place(self, chunk: Index) -> Place | None:
         """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
         if self.layout.shards is None:
+            self._listing.check_seen()
             whole = self.store.locate(self.key(chunk))
             return None if whole is None else Place(*whole)
         found = self._in_shard(chunk)
@@ -132,10 +136,7 @@ class StoredArray:
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
-        encoding = self.encoding
-        numbers = map(str, index)
-        words = (encoding.lead, *numbers) if encoding.lead else numbers
-        return self.prefix + (encoding.separator.join(words) or "0")
+        return self._listing.key(index)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
@@ -162,7 +163,11 @@ class StoredArray:
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
         if self.layout.shards is None:
-            return self.store.get(self.key(chunk))
+            self._listing.check_seen()
+            data = self.store.get(self.key(chunk))
+            if data is None:
+                self._listing.check_absent(chunk)
+            return data
         if chunk in self._at_hand:
             return self._at_hand[chunk]
         found = self._in_shard(chunk)
@@ -205,17 +210,19 @@ class StoredArray:
         """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
         for the shard: it is far away, and only parts of it are fetched.
         """
-        known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+        known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((self._listing, "shard", index))
         if known is not None:
             return known
+        self._listing.check_seen()
         key = self.key(index)
         if self.store.distant:
-            with self._identity.lock:  # others that want the same index wait for it
-                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._identity, "shard", index))
+            with self._listing.lock:  # others that want the same index wait for it
+                again: tuple[None, NDArray[np.uint64]] | None = kept.get((self._listing, "shard", index))
                 return again or self._distant_shard(index, key, count)
         place = self.store.locate(key)
         shard: bytes | Range | None = place if place is not None else self.store.get(key)
         if shard is None:
+            self._listing.check_absent(index)
             return None
         length = shard.length if isinstance(shard, Range) else len(shard)
         size = self._index_size(count)
@@ -227,7 +234,7 @@ class StoredArray:
         else:
             table = shard[begin : begin + size]
         found = shard, self._table(table, key, count)
-        kept.put((self._identity, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+        kept.put((self._listing, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
         return found
 
     def _distant_shard(self, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
@@ -235,9 +242,10 @@ class StoredArray:
         size = self._index_size(count)
         table = self.store.part(key, 0 if self.encoding.index_first else -size, size)
         if table is None:
+            self._listing.check_absent(index)
             return None
         found = None, self._table(table, key, count)
-        kept.put((self._identity, "shard", index), found, 16 * count)
+        kept.put((self._listing, "shard", index), found, 16 * count)
         return found
 
     def _index_size(self, count: int) -> int:
@@ -256,16 +264,21 @@ class StoredArray:
         return np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
 
     @property
-    def _identity(self) -> _Identity:
-        """What tells this array from all others in the process."""
+    def _listing(self) -> Listing:
+        """The keys of the array in this process; made once, because it tells the array from all others, too."""
         if not self._own:
-            self._own.append(_Identity())
-        identity: _Identity = self._own[0]
-        return identity
+            self._own.append(self._listed(None))
+        listing: Listing = self._own[0]
+        return listing
+
+    def _listed(self, expected: str | None) -> Listing:
+        unit = self.layout.shards or self.layout.chunks
+        counts = tuple(-(-length // each) for length, each in zip(self.layout.shape, unit, strict=True))
+        return Listing(self.store, self.prefix, self.encoding.separator, self.encoding.lead, counts, expected)
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
         """A whole decoded chunk in the layout's dtype; None if it is not stored."""
-        known: NDArray[Any] | None = kept.get((self._identity, "chunk", index))
+        known: NDArray[Any] | None = kept.get((self._listing, "chunk", index))
         if known is not None:
             return known
         data = self.encoded(index)
@@ -276,7 +289,7 @@ class StoredArray:
             values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
         except DECODING_ERRORS as error:
             self._unreadable(self.key(self._home(index)), str(error) or type(error).__name__)
-        kept.put_chunk(self._identity, index, values)
+        kept.put_chunk(self._listing, index, values)
         return values
 
     def _home(self, index: Index) -> Index:
@@ -296,7 +309,7 @@ class StoredArray:
         unit = self.layout.shards or self.layout.chunks
         if not self.store.listed:
             return every_block(shape, chunks)
-        stored = self._stored(unit)
+        stored = self._listing.stored()
         if chunks == unit and not self.nil:
             return iter(stored)
         found: set[Index] = set()
@@ -305,41 +318,3 @@ class StoredArray:
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
-
-    def _stored(self, unit: tuple[int, ...]) -> list[Index]:
-        """The indices of the keys that exist, in C order; looked up once in a process."""
-        identity = self._identity
-        if identity.stored is None:
-            ends = [-(-length // each) for length, each in zip(self.layout.shape, unit, strict=True)]
-            found = (self._index_of(key) for key in self.store.keys(self.prefix))
-            identity.stored = sorted(
-                index
-                for index in found
-                if index is not None and all(number < end for number, end in zip(index, ends, strict=True))
-            )
-        return identity.stored
-
-    def _index_of(self, key: str) -> Index | None:
-        """The index of a chunk's key; None for any other key."""
-        rank = len(self.layout.shape)
-        words = key[len(self.prefix) :].split(self.encoding.separator)
-        if self.encoding.lead:
-            if words[0] != self.encoding.lead:
-                return None
-            words = words[1:]
-        elif rank == 0:
-            return () if words == ["0"] else None
-        if len(words) != rank or not all(_NUMBER.fullmatch(word) for word in words):
-            return None
-        return tuple(map(int, words))
-
-
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
-
-
-class _Identity:
-    """One array in one process, and the indices of its keys once they are known."""
-
-    def __init__(self) -> None:
-        self.stored: list[Index] | None = None
-        self.lock = Lock()

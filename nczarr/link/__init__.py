@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.data.counts import Counts, Step
     from nczarr.diagnostics import Report
+    from nczarr.link.cluster import Cluster
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
     from nczarr.passes.planned import Planned
@@ -35,22 +36,40 @@ def store(
     None: an error stands in the report, and no target. `inspect` may look at the target before anyone else sees it,
     and report an error.
 
-    Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
+    With `options.dask` a cluster does the tasks. Raises OSError if the target cannot be written, FileExistsError if it
+    is there and may not be overwritten.
     """
-    from nczarr.link.run import fill
-    from nczarr.link.target import begun
-
     planned = _planned(checked, form, report, options)
     if planned is None:
         return None
+    if options.dask is None:
+        return _store(planned, path, report, counts, inspect, None)
+    from nczarr.link.cluster import Cluster
+
+    with Cluster(options.dask) as cluster:
+        return _store(planned, path, report, counts, inspect, cluster)
+
+
+def _store(
+    planned: Planned,
+    path: str,
+    report: Report,
+    counts: Counts | None,
+    inspect: Inspect | None,
+    cluster: Cluster | None,
+) -> Planned | None:
+    """Write what was planned; as `store`."""
+    from nczarr.link.run import fill
+    from nczarr.link.target import begun
+
     try:
         target = begun(path, planned)
     except FileExistsError as error:
-        helps = ["with the source and options of then, `--resume` goes on with it"] if options.resume else []
+        helps = ["with the source and options of then, `--resume` goes on with it"] if planned.options.resume else []
         report.error("target-exists", f"`{secrets.shown(path)}` {error.strerror or 'exists'}", helps=helps)
         return None
     try:
-        fill(planned, target.store, report, counts)
+        fill(planned, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
             target.store.seal()
             inspect(planned, target.place)

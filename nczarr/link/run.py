@@ -8,10 +8,10 @@ what is under way, never by data; the store is the same whatever the number of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, groupby, starmap
-from typing import Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
 from nczarr.data.crew import Crew
@@ -24,9 +24,13 @@ from nczarr.link.metadata import put_metadata
 from nczarr.link.pieces import Made
 from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
+from nczarr.options import Options
 from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
-from nczarr.stores.base import Store
+from nczarr.stores.base import HELD, Store
+
+if TYPE_CHECKING:
+    from nczarr.link.cluster import Cluster
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
@@ -47,10 +51,18 @@ class Result(NamedTuple):
     chunks: list[Made | None]
 
 
-def fill(planned: Planned, store: Store, report: Report, counts: Counts | None = None) -> Counts:
-    """Write everything the plan asks for, and count it. Raises OSError where the store fails."""
+def fill(
+    planned: Planned, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
+) -> Counts:
+    """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
+    fails.
+    """
     counts = Counts() if counts is None else counts
-    link(planned, store, counts)
+    found = enumerate(arrays(planned))
+    if cluster is None:
+        link(found, store, planned.options, counts)
+    else:
+        cluster.link(found, store, planned.options, counts)
     put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
     return counts
 
@@ -67,13 +79,13 @@ def steps(planned: Planned) -> Iterator[Step]:
         yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
 
 
-def link(planned: Planned, store: Store, counts: Counts) -> None:
-    """Write all keys of data. Raises OSError where the store fails."""
-    options = planned.options
-    far = any(is_far(array, store) for array in arrays(planned))
+def link(found: Iterable[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
+    """Write all keys of data of some arrays. Raises OSError where the store fails."""
+    wanted = list(found)
+    far = any(is_far(array, store) for _, array in wanted)
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
         run = Run(store, Measure(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
-        run.settle(crew.results(chain.from_iterable(starmap(run.works, enumerate(arrays(planned))))))
+        run.settle(crew.results(chain.from_iterable(starmap(run.works, wanted))))
 
 
 def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
@@ -83,6 +95,21 @@ def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
         run = Run(store, Measure(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
         run.settle(crew.results(run.work(array, task)))
     return run.counts
+
+
+def is_small(array: Array) -> bool:
+    """Whether an array is not worth a thread."""
+    return math.prod(array.target.layout.shape) <= SMALL
+
+
+def needed(array: Array, store: Store) -> int:
+    """Bytes of memory that one piece of work takes; encoded chunks that travel are in memory, too."""
+    need = array.decoded * TIMES
+    if not is_far(array, store):
+        return need
+    size = array.chunk_size * array.element
+    held = min(HELD, math.prod(array.unit) * array.element) if store.distant else 0
+    return max(need, 2 * max(size, min(FETCHED, size * MOST))) + held
 
 
 class Run(NamedTuple):
@@ -108,8 +135,8 @@ class Run(NamedTuple):
                 assert_never(task)
 
     def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Work]:
-        layout, need, far = array.target.layout, self._need(array), is_far(array, self.store)
-        here = math.prod(layout.shape) <= SMALL and not far
+        layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
+        here = is_small(array) and not far
         if not self.store.sequential and (layout.shards is None or self.store.distant):
             for batch in apart(array, indices) if far else (indices,):
                 yield Work(partial(work.put_keys, array, batch, self.store), need, here)
@@ -120,14 +147,6 @@ class Run(NamedTuple):
         for index in indices:
             for some in cut(work.chunks_of(array, index), count):
                 yield Work(partial(_make, array, index, some), need, here)
-
-    def _need(self, array: Array) -> int:
-        """Memory that one piece of work takes; encoded chunks that travel are in memory, too."""
-        need = array.decoded * TIMES
-        if not is_far(array, self.store):
-            return need
-        size = array.chunk_size * array.element
-        return max(need, 2 * max(size, min(FETCHED, size * MOST)))
 
     def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
         """Read a region, chunk by chunk of the source; then make the keys in it."""

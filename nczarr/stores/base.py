@@ -17,6 +17,9 @@ JOURNAL = ".nczarr-journal"
 ROOT_KEYS = (".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL)
 """Keys of which the root of every store has one."""
 
+HELD = 64 << 20
+"""Bytes of a key's pieces that a store may hold in memory."""
+
 
 class Range(NamedTuple):
     """Some bytes of a file."""

@@ -137,6 +137,7 @@ class DirectoryTarget(DirectoryStore):
         self._open = True
         self._whole = journal is not None
         self._resumed = begun is not None
+        self._shared = False
         if begun is None:
             os.mkdir(self.path)
         self._real = os.path.realpath(self.path)
@@ -144,7 +145,11 @@ class DirectoryTarget(DirectoryStore):
             self._write(JOURNAL, (journal.bytes(),))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The folder, for another process: there it is not finished, and keys may be put a second time."""
+        """The folder, for another process: there it is not finished, and keys may be put a second time.
+
+        That process may be killed while it is at a file.
+        """
+        self._shared = True
         return {**self.__dict__, "path": self._real, "_open": False, "_whole": True, "_made": {""}, "_folders": {}}
 
     def is_done(self, key: str) -> bool:
@@ -187,7 +192,7 @@ class DirectoryTarget(DirectoryStore):
 
     def finish(self) -> None:
         """Put the folder in its place, in one rename. Raises OSError, and leaves an old target as it was."""
-        if self._resumed:
+        if self._resumed or self._shared:
             self._remove_halves()
         if self._whole:
             os.unlink(f"{self._real}/{JOURNAL}")
@@ -195,7 +200,7 @@ class DirectoryTarget(DirectoryStore):
         self._open = False
 
     def _remove_halves(self) -> None:
-        """Remove files that a killed run was at."""
+        """Remove files that a killed process was at."""
         for folder, _, files in os.walk(self._real):
             for name in files:
                 if name.startswith(GROWING):

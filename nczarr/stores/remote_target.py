@@ -19,13 +19,10 @@ from threading import Lock
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
-from nczarr.stores.base import JOURNAL, Range, safe_key
+from nczarr.stores.base import HELD, JOURNAL, Range, safe_key
 from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
-
-HELD = 64 << 20
-"""Bytes of a key that are held in memory; more go through a file."""
 
 
 class RemoteTarget(RemoteStore):

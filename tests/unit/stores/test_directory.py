@@ -94,3 +94,20 @@ def test_blocks_are_sorted_and_measure_chunks() -> None:
     store.put(".zgroup", b'{"zarr_format": 2}')
     text = b"".join(blocks(store.content, store.sizes)).decode()
     assert text == '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{"zarr_format": 2, "shape": [1]}\n== v/0 (4 bytes)\n'
+
+
+def test_what_a_killed_process_was_at_is_removed(tmp_path: Path) -> None:
+    """A copy of the target is another process's; what it puts is there, what it was putting is not."""
+    import pickle
+
+    from nczarr.stores.directory import GROWING
+
+    target = DirectoryTarget(str(tmp_path / "t.zarr"))
+    copy = pickle.loads(pickle.dumps(target))
+    for _ in range(2):
+        copy.put("v/0", b"chunk")
+    Path(target.path, "v", f"{GROWING}0123").write_bytes(b"ch")
+    target.put(".zgroup", b"{}")
+    copy.abort()
+    target.finish()
+    assert sorted(path.name for path in (tmp_path / "t.zarr").rglob("*")) == [".zgroup", "0", "v"]
