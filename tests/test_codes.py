@@ -23,6 +23,7 @@ PROVOKED = {
     "finished-target",
     "internal-error",
     "missing-library",
+    "unequal-digest",
     "unequal-target",
     "unfinished-store",
     "unseen-object",

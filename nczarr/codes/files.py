@@ -45,6 +45,22 @@ CODES = (
         "library.",
     ),
     Code(
+        "unequal-digest",
+        ERROR,
+        "A dataset has another digest than the file of `digest --check` says: its model or its values have changed, or "
+        "it is another dataset.",
+        "",
+        "Lines that `digest --parts` wrote say which variable or group it is; `diff` says how it differs from a copy.",
+    ),
+    Code(
+        "bad-digest-line",
+        ERROR,
+        "A file of `digest --check` has a line that is not `DIGEST  NAME`, 64 hexadecimal digits and the name of a "
+        "dataset; or it has no line.",
+        "$ nczarr digest --check -\nonce upon a time\n",
+        "Give a file that `nczarr digest` wrote.",
+    ),
+    Code(
         "unfinished-store",
         ERROR,
         "A store has a journal: a run that makes it is at work, or ended before its end. What is there is not all.",
