@@ -39,9 +39,9 @@ CODES = (
     Code(
         "bad-url",
         ERROR,
-        "A URL names no file, or a mode that there is not, or one that the target cannot have. Exit status 2.",
+        "A URL has no path, a protocol or mode that there is not, or a mode that the target cannot have. Exit status 2.",
         "$ nczarr check file:///t.zarr#mode=nczar\n",
-        "Write a path, or `file:///path#mode=…` with the modes of the netCDF library.",
+        "Write a path, a URL of a protocol that fsspec knows, or either with `#mode=…` and the modes of the netCDF library.",
     ),
     Code(
         "unfinished-store",
