@@ -13,6 +13,7 @@ import pickle
 import pkgutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from secrets import token_hex
@@ -68,7 +69,7 @@ class Cluster:
             opened.enter_context(_silence())
             try:
                 self._client = Client(url, timeout=CONNECTING, set_as_default=False)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, TypeError) as error:  # no protocol of dask's, no certificates
                 self._fail(f"no scheduler of dask answers there: {error}")
             opened.callback(self._client.close)
             self._wait_for_workers()
@@ -226,10 +227,11 @@ class _Sending:
         """What became of a task; None if that cannot be had yet."""
         from distributed import KilledWorker
 
-        if future.status == "cancelled":
-            raise ClusterLostError("the connection to the scheduler was lost, or somebody cancelled the run")
         try:
             outcome: worker.Outcome = future.result(timeout=LOOK)
+        except CancelledError:
+            text = "the connection to the scheduler was lost, or somebody cancelled the run"
+            raise ClusterLostError(text) from None
         except TimeoutError:  # the worker that had it was lost: it is done again
             return None
         except KilledWorker as error:

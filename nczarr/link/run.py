@@ -108,8 +108,10 @@ def needed(array: Array, store: Store) -> int:
     if not is_far(array, store):
         return need
     size = array.chunk_size * array.element
+    together = array.source is not None and array.source.together is not None
+    travelling = max(size, min(FETCHED, size * MOST)) if together else size
     held = min(HELD, math.prod(array.unit) * array.element) if store.distant else 0
-    return max(need, 2 * max(size, min(FETCHED, size * MOST))) + held
+    return max(need, 2 * travelling) + held
 
 
 class Run(NamedTuple):
