@@ -67,7 +67,9 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     from nczarr.compare.difference import json_lines, text_lines
 
     report = messages.report
-    options = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}), storage=storage_of(arguments))
+    options = Options(
+        allow_loss=frozenset({"bad-metadata", "unreadable-array"}), storage=storage_of(arguments), survey=arguments.data
+    )
     one = read_input(arguments.first, report, options)
     other = read_input(arguments.second, report, options)
     subset = subset_of(arguments, report)

@@ -14,6 +14,7 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics import Report
 from nczarr.options import DEFAULT_MEMORY, Options
+from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.compare.digest import Digest
@@ -70,7 +71,9 @@ class _Work:
         from nczarr.compare.digest import chosen, digest
 
         arguments, report = self.arguments, self.messages.report
-        options = Options(memory=arguments.memory, workers=arguments.workers, storage=storage_of(arguments))
+        options = Options(
+            memory=arguments.memory, workers=arguments.workers, storage=storage_of(arguments), survey=True
+        )
         checked = read_input(path, report, options, arguments.form)
         subset = subset_of(arguments, report)
         if checked is None or subset is None or report.errors:
@@ -92,7 +95,7 @@ class _Work:
             return self.digest(path)
         finally:
             if len(self.arguments.sources) > 1 or self.arguments.files:
-                self.messages.report.annotate(f"of `{path}`")
+                self.messages.report.annotate(f"of `{shown(path)}`")
 
     def _line(self, path: str, digest: str, part: str | None) -> bytes:
         from nczarr.compare.digest_lines import line

@@ -17,14 +17,13 @@ from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.compare.digest_values import Dense, Hashed, Values
 from nczarr.compare.values import whole_parts
-from nczarr.data.crew import Crew, Task
+from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import is_fixed
 from nczarr.data.sliced import Sliced
 from nczarr.data.source import ArraySource
 from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import Report
-from nczarr.link.run import DISTANT_WORKERS
 from nczarr.options import Options, Subset
 from nczarr.passes.checked import Checked
 

@@ -20,7 +20,7 @@ from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, is_number, largest_distance
 from nczarr.compare.ragged import Cells
 from nczarr.data.blocks import every_block, first_of, linear_block, region_of
-from nczarr.data.crew import Crew, Task
+from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.memory import fill_array, fill_source
 from nczarr.data.parts import Types, descr, is_fixed, parts
@@ -125,8 +125,9 @@ class _Dense(NamedTuple):
             return
         size = itemsize(self.layout.dtype) or TEXT
         block = block_shape(shape, (one.layout.chunks, other.layout.chunks), size)
-        if any(self.unfilled):  # chunk by chunk: what one block has is stored as a whole, or not at all
-            chunks = (one if self.unfilled[0] else other).layout.chunks
+        far = one.distant or other.distant
+        if far or any(self.unfilled):  # chunk by chunk: each is a request, or is stored as a whole or not at all
+            chunks = (one if self.unfilled[0] or (one.distant and not self.unfilled[1]) else other).layout.chunks
             block = tuple(max(1, length) for length in chunks) if math.prod(chunks) * size <= LARGEST else block
         grid = every_block(shape, block)
         visited, gap = 0, None
@@ -141,9 +142,9 @@ class _Dense(NamedTuple):
                     gap = expected
                 if any(lacking and not has for lacking, has in zip(self.unfilled, stored, strict=True)):
                     continue
-                yield Task(partial(self._block, region), need, here=need < SMALL)
+                yield Task(partial(self._block, region), need, here=need < SMALL and not far)
 
-        with Crew(None, MEMORY) as crew:
+        with Crew(DISTANT_WORKERS if far else None, MEMORY) as crew:
             for result in crew.results(tasks()):
                 if result is not None:
                     found.add(*result)

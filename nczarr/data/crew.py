@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+DISTANT_WORKERS = 16
+"""Threads where a run reads or writes over a network, and requests wait most of the time."""
+
 AHEAD = 2
 """Tasks under way for each thread."""
 

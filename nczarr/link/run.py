@@ -14,7 +14,7 @@ from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
-from nczarr.data.crew import Crew
+from nczarr.data.crew import DISTANT_WORKERS, Crew
 from nczarr.data.crew import Task as Work
 from nczarr.data.matching import grid
 from nczarr.data.source import Index, Selection, itemsize
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
-
-DISTANT_WORKERS = 16
-"""Threads of a run that reads or writes over a network, where requests wait most of the time."""
 
 BATCH = 1 << 20
 """Bytes of decoded chunks that make a task of several chunks worth its while."""

@@ -64,6 +64,7 @@ def test_samples_come_back_exact(s3: S3, path: Path, form: str, tmp_path: Path) 
     nczarr.convert(url, tmp_path / "b.nc")
     assert s3.same(tmp_path / "a.nc", tmp_path / "b.nc") == ""
     assert nczarr.diff(path, url) == []
+    assert nczarr.digest(tmp_path / "a.nc") == nczarr.digest(url)
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zip", ".cdl"])
@@ -222,6 +223,7 @@ def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
         back = tmp_path / f"{number}.nc"
         nczarr.convert(url, back)
         assert s3.same(path, back) == "", path.name
+        assert nczarr.digest(path) == nczarr.digest(url), path.name
 
 
 @pytest.mark.slow
