@@ -1,7 +1,7 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md, docs/types.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md and others what stands
-between `<!-- NAME -->` and `<!-- end -->`.
+docs/CODES.md, docs/types.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md, docs/peers.md and others
+what stands between `<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import types_page  # noqa: E402
 
-from nczarr import registry  # noqa: E402
+from nczarr import peers, registry  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
+from nczarr.codes import CODES  # noqa: E402
 from nczarr.formats.ast_json.wire import schema  # noqa: E402
 from tests.peers import ncgen  # noqa: E402
 
@@ -42,11 +43,28 @@ def differences() -> str:
     return "\n".join(rows) + "\n"
 
 
+def faults() -> str:
+    """What each reader does wrong, rule by rule."""
+    lines = []
+    for peer in peers.peers():
+        lines.append(f"\n## {peer.name}\n\n{peer.title} {peer.versions}.\n")
+        for what, rules in (("Zarr stores", peer.stores), ("netCDF files", peer.files or ())):
+            if rules:
+                lines.append(f"\n### {what}\n\n" + "| code | | what is wrong | the reader | seen with | what to do |\n")
+                lines.append("|---|---|---|---|---|---|\n")
+            for rule in rules:
+                code = CODES[rule.code]
+                cells = (f"`{rule.code}`", str(code.severity), code.summary, rule.does, rule.seen, rule.instead or "–")
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    return "".join(lines)
+
+
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
     yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     yield ROOT / "docs" / "types.md", types_page.page()
+    yield inserted("docs/peers.md", "peers", faults())
     yield inserted("README.md", "formats", table())
     yield inserted("docs/FORMATS.md", "formats", table())
     yield inserted("docs/ncgen-differences.md", "differences", differences())

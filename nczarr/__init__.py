@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from nczarr.builder import DatasetBuilder
     from nczarr.compare.difference import Difference
-    from nczarr.compare.doors import diff
+    from nczarr.compare.doors import diff, digest
     from nczarr.conversion import Conversion
     from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Diagnostic
@@ -27,6 +27,7 @@ _PUBLIC = {
     "Difference": ("nczarr.compare.difference", "Difference"),
     "convert": ("nczarr.conversions", "convert"),
     "diff": ("nczarr.compare.doors", "diff"),
+    "digest": ("nczarr.compare.doors", "digest"),
     "Diagnostic": ("nczarr.diagnostics", "Diagnostic"),
     "VariableHandle": ("nczarr.handle", "VariableHandle"),
     "from_cdl": ("nczarr.handle", "from_cdl"),
@@ -45,6 +46,7 @@ __all__ = [
     "VariableHandle",
     "convert",
     "diff",
+    "digest",
     "from_cdl",
     "from_notation",
     "open",

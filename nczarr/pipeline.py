@@ -73,24 +73,30 @@ def read_path(
 
     Raises OSError if it is out of reach.
     """
-    from nczarr.stores.connection import MissingProtocolError
-    from nczarr.stores.opening import open_path
-
-    place = located(path, report)
-    if place is None:
-        return None
-    try:
-        source = open_path(path, options.storage.of("source"))
-    except (BadURLError, MissingProtocolError) as error:
-        unusable(path, error, report)
+    source = opened(path, report, options)
+    if source is None:
         return None
     if options.survey and not isinstance(source, Source):
         source.survey()
-    asked = name or ("zarr2" if "zarr" in place.modes else None)
+    asked = name or ("zarr2" if "zarr" in location(path).modes else None)
     form = source_format(source, asked, report) if asked else None
     if asked and form is None:
         return None
     return read(source, report, options, form, observe)
+
+
+def opened(path: str, report: Report, options: Options) -> Source | Store | None:
+    """What lies at a path or URL; None, and an error, if that is no place. Raises OSError if it is out of reach."""
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.opening import open_path
+
+    if located(path, report) is None:
+        return None
+    try:
+        return open_path(path, options.storage.of("source"))
+    except (BadURLError, MissingProtocolError) as error:
+        unusable(path, error, report)
+        return None
 
 
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
@@ -198,14 +204,15 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     return None
 
 
-def rehearse(checked: Checked, report: Report, options: Options) -> None:
-    """Report what a netCDF file of the kind in the options would lose or refuse, and make none."""
-    from nczarr.passes.plan import plan
-
-    form = registry.named("netcdf")
+def rehearse(checked: Checked, report: Report, options: Options, form: Format | None = None) -> None:
+    """Report what a target of a format would lose or refuse, and make none; without one, a netCDF file of the kind in
+    the options.
+    """
+    form = form or registry.named("netcdf")
     settled = settle(checked, form, report, options) if form is not None else None
     if settled is not None:
-        plan(checked, *settled, report)
+        form, options = settled
+        targets.planned_text(checked, form, report, options)
 
 
 def write(

@@ -63,6 +63,8 @@ class FlakyFileSystem(MemoryFileSystem):
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **named: Any) -> dict[str, str] | None:
         fault = self._fault("pipe_file", path)
+        if mode == "create" and self._strip_protocol(path) in self.store:
+            raise FileExistsError(path)
         if fault != "lost":
             value = spoilt(value, fault)
             super().pipe_file(path, value)

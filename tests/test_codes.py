@@ -23,6 +23,7 @@ PROVOKED = {
     "finished-target",
     "internal-error",
     "missing-library",
+    "unequal-digest",
     "unequal-target",
     "unfinished-store",
     "unseen-object",
@@ -43,7 +44,7 @@ def texts_of(path: Path) -> set[str]:
 
 
 REPORTING = {"error", "warning", "lost", "warn", "Diagnostic", "RefusedError", "BadHeaderError", "_LiteralError"}
-REPORTING |= {"_error", "_stop"}
+REPORTING |= {"_error", "_stop", "_add", "Rule"}
 """Functions of ours whose first argument is a code."""
 
 

@@ -3,31 +3,124 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr.cli.inputs import read_input
+from nczarr.cli import FAULTY
+from nczarr.cli.inputs import read_input, standard_input
 from nczarr.cli.shared import Messages, command, kind, storage_of
 from nczarr.options import Options
+
+if TYPE_CHECKING:
+    from nczarr.capabilities import Format
+    from nczarr.diagnostics import Report
+    from nczarr.passes.checked import Checked
+    from nczarr.peers.rule import Peer
 
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of `check`."""
-    made = command("check", "Print diagnostics only. Status 1 if a source is in error.")
+    made = command(
+        "check", "Print diagnostics only. Status 1 if a source is in error, or `--for` a reader finds something."
+    )
     made.add_argument("sources", metavar="SRC", nargs="+", help="what to check; - is standard input")
     made.add_argument("-k", "--kind", type=kind, metavar="KIND", help="as if compiled to this kind of netCDF file")
+    made.add_argument(
+        "--for",
+        dest="readers",
+        type=reader,
+        action="append",
+        default=[],
+        metavar="PEER|FORMAT",
+        help="what netcdf-c, zarr-python or xarray would do wrong with it; or what this format would lose",
+    )
+    made.add_argument(
+        "--schema", metavar="S", help="where it does not follow this schema: CDL, notation or any dataset"
+    )
     return made
 
 
+def reader(text: str) -> Peer | Format:
+    """A reader or a format that can be written, by name. Raises ArgumentTypeError for others."""
+    from nczarr import peers, registry
+    from nczarr.names import closest
+
+    form = registry.named(text)
+    found = peers.named(text) or (form if form is not None and form.writable else None)
+    if found is not None:
+        return found
+    known = [*peers.ROWS, *(form.name for form in registry.formats() if form.writable)]
+    meant = closest(text, known)
+    hint = f"did you mean {meant!r}?" if meant else f"there are: {', '.join(known)}"
+    raise argparse.ArgumentTypeError(f"{text!r} is no reader and no format that can be written; {hint}")
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Check each source on its own; the status is the worst of all."""
-    options = Options(kind=arguments.kind, storage=storage_of(arguments))
+    """Check each source on its own; the status is the worst of all, and 1 where a reader was found to do wrong."""
     messages = Messages(arguments)
+    options = Options(kind=arguments.kind, storage=storage_of(arguments))
+    known: list[Checked | None] = []
+    found = 0
+
+    def schema() -> Checked | None:
+        if not known:
+            known.append(read_input(arguments.schema, messages.report, options._replace(kind=None)))
+        return known[0]
 
     def check(path: str) -> None:
+        nonlocal found
+        work = _Work(messages.report, options, arguments.readers, schema if arguments.schema else None)
+        found += work.check(path)
+
+    status = messages.guard(*(partial(check, path) for path in arguments.sources))
+    return max(status, FAULTY) if found else status
+
+
+class _Work(NamedTuple):
+    """What is asked of every source."""
+
+    report: Report
+    options: Options
+    readers: list[Peer | Format]
+    schema: Callable[[], Checked | None] | None
+
+    def check(self, path: str) -> int:
+        """Report on one source, and return how much its readers do wrong. Where nothing else is asked, those see the
+        documents alone: what only we cannot read is nothing to another reader.
+        """
+        from nczarr import peers, pipeline
+        from nczarr.peers.rule import Peer
+
+        asked = [each for each in self.readers if isinstance(each, Peer)]
+        found = 0
+        text = standard_input() if path == "-" else None
+        if asked:
+            source = text or pipeline.opened(path, self.report, self.options)
+            found = 0 if source is None else sum(peers.check(peer, source, self.report) for peer in asked)
+            if len(asked) == len(self.readers) and self.options.kind is None and self.schema is None:
+                return found
+        before = self.report.errors
+        if text is not None:
+            checked = pipeline.read(text, self.report, self.options)
+        else:
+            checked = read_input(path, self.report, self.options)
+        if checked is not None and self.report.errors == before:
+            self._rehearse(checked)
+        return found
+
+    def _rehearse(self, checked: Checked) -> None:
+        """What targets would lose of a dataset, and where it does not follow the schema."""
         from nczarr import pipeline
+        from nczarr.peers.rule import Peer
 
-        checked = read_input(path, messages.report, options)
-        if checked is not None and options.kind is not None and not messages.report.errors:
-            pipeline.rehearse(checked, messages.report, options)
+        for form in self.readers:
+            if not isinstance(form, Peer):
+                pipeline.rehearse(checked, self.report, self.options, form)
+        if self.options.kind is not None:
+            pipeline.rehearse(checked, self.report, self.options)
+        schema = self.schema() if self.schema is not None else None
+        if schema is not None:
+            from nczarr.compare.schema import follow
 
-    return messages.guard(*(partial(check, path) for path in arguments.sources))
+            follow(checked, schema, self.report)

@@ -6,7 +6,23 @@ is reported with exactly its code; the source uses no code that is not declared 
 
 from __future__ import annotations
 
-from nczarr.codes import classic, files, lexical, losses, names, storage, stores, subsets, syntax, targets, values
+from nczarr.codes import (
+    classic,
+    files,
+    lexical,
+    losses,
+    names,
+    peer_arrays,
+    peer_python,
+    peer_stores,
+    schema,
+    storage,
+    stores,
+    subsets,
+    syntax,
+    targets,
+    values,
+)
 from nczarr.codes.code import Code
 
 PARTS = {
@@ -17,6 +33,10 @@ PARTS = {
     "Storage and special attributes": storage,
     "Stores that are read": stores,
     "Parts of datasets": subsets,
+    "Schemas": schema,
+    "Other readers: stores and attributes": peer_stores,
+    "Other readers: arrays and dimensions": peer_arrays,
+    "Other readers: zarr-python and xarray": peer_python,
     "Kinds of file and targets": targets,
     "Losses": losses,
     "Classic netCDF files": classic,

@@ -39,9 +39,26 @@ CODES = (
     Code(
         "bad-url",
         ERROR,
-        "A URL has no path, a protocol or mode that there is not, or a mode that the target cannot have. Exit status 2.",
+        "A URL has no path, a protocol or mode that there is not, or a mode that the target cannot have. Status 2.",
         "$ nczarr check file:///t.zarr#mode=nczar\n",
-        "Write a path, a URL of a protocol that fsspec knows, or either with `#mode=…` and the modes of the netCDF library.",
+        "Write a path, a URL of a protocol that fsspec knows, or either with `#mode=…` and modes of the netCDF "
+        "library.",
+    ),
+    Code(
+        "unequal-digest",
+        ERROR,
+        "A dataset has another digest than the file of `digest --check` says: its model or its values have changed, or "
+        "it is another dataset.",
+        "",
+        "Lines that `digest --parts` wrote say which variable or group it is; `diff` says how it differs from a copy.",
+    ),
+    Code(
+        "bad-digest-line",
+        ERROR,
+        "A file of `digest --check` has a line that is not `DIGEST  NAME`, 64 hexadecimal digits and the name of a "
+        "dataset; or it has no line.",
+        "$ nczarr digest --check -\nonce upon a time\n",
+        "Give a file that `nczarr digest` wrote.",
     ),
     Code(
         "unfinished-store",

@@ -1,4 +1,4 @@
-"""`nczarr.diff`: what two datasets differ in, for callers in Python."""
+"""`nczarr.diff` and `nczarr.digest`: what two datasets differ in, and one hash of a dataset, for callers in Python."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance
 from nczarr.diagnostics import CompileError, Report
-from nczarr.options import Subset
+from nczarr.options import DEFAULT_MEMORY, Options, Subset
 
 if TYPE_CHECKING:
     from nczarr.handle import DatasetHandle
     from nczarr.passes.checked import Checked
+
+
+LEFT_OUT = frozenset({"bad-metadata", "unreadable-array"})
+"""Codes of what an open dataset does not have of its file or store."""
 
 
 def diff(
@@ -44,6 +48,46 @@ def diff(
     if sides is None:
         raise CompileError(report.sorted())
     return list(differences(*sides, data=data, storage=storage, tolerance=limit))
+
+
+def digest(
+    dataset: str | os.PathLike[str] | DatasetHandle,
+    *,
+    variables: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    memory: int = DEFAULT_MEMORY,
+    workers: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> str:
+    """One hash of a dataset's model and values, 64 hexadecimal digits, as docs/digest.md defines it.
+
+    It is the same whatever the format, chunks, codecs, byte order and order of definition, and another after any change
+    of a name, type, attribute, dimension or bit of a value.
+
+    A path, URL or open dataset; `variables` and `groups` are all that counts, if there are any. `memory`: bytes that
+    values under way may take; `workers`: threads. `storage_options` are for URLs.
+
+    Raises OSError if it is out of reach, CompileError if it is in error, or something in it cannot be read.
+    """
+    from nczarr.compare.digest import chosen
+    from nczarr.compare.digest import digest as digest_of
+
+    report = Report()
+    checked = chosen(_complete(dataset, storage_options), Subset(tuple(variables), tuple(groups)), report)
+    if checked is None:
+        raise CompileError(report.sorted())
+    return digest_of(checked, Options(memory=memory, workers=workers)).whole
+
+
+def _complete(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
+    """A dataset of which nothing was left out. Raises CompileError for any other."""
+    from nczarr.handle import DatasetHandle, open_dataset
+
+    handle = given if isinstance(given, DatasetHandle) else open_dataset(given, storage_options=storage_options)
+    missing = [each for each in handle.diagnostics if each.code in LEFT_OUT]
+    if missing:
+        raise CompileError(missing)
+    return handle.checked
 
 
 def _checked(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:

@@ -84,12 +84,13 @@ def _order(path: str, one: Group, other: Group) -> Iterator[Difference]:
 
 
 def _type(path: str, one: UserType, other: UserType, *, storage: bool) -> Iterator[Difference]:
-    first, second = (_definition(each, storage=storage) for each in (one, other))
+    first, second = (definition(each, storage=storage) for each in (one, other))
     if first != second:
         yield Difference("type", path, _pair("type", first, second))
 
 
-def _definition(declared: UserType, *, storage: bool) -> str:
+def definition(declared: UserType, *, storage: bool) -> str:
+    """What a type is, in one line; with `storage`, where its fields lie too."""
     match declared:
         case EnumType():
             constants = ", ".join(f"{each.name} = {each.value}" for each in declared.constants)

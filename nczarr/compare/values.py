@@ -20,11 +20,11 @@ from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, is_number, largest_distance
 from nczarr.compare.ragged import Cells
 from nczarr.data.blocks import every_block, first_of, linear_block, region_of
+from nczarr.data.crew import Crew, Task
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.memory import fill_array, fill_source
 from nczarr.data.parts import Types, descr, is_fixed, parts
 from nczarr.data.source import Index, Layout, Parts, Selection, itemsize
-from nczarr.link.crew import Crew, Task
 from nczarr.passes.checked import Checked
 
 BLOCK = 8 << 20

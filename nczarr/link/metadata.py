@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
+from nczarr.data.crew import Crew, Task
 from nczarr.diagnostics import Report
-from nczarr.link.crew import Crew, Task
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 

@@ -125,7 +125,11 @@ def blocks(
 def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[list[Selection]]:
     """A region cut along the source's chunks, in groups of about `most` bytes, of a chunk at least."""
     assert array.source is not None
-    cells = grid(array.source)
+    return along(region, grid(array.source), array.element, most)
+
+
+def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
+    """A region cut along chunks of these lengths, in groups of about `most` bytes, of a chunk at least."""
     ranges = [range(part.start // each, -(-part.stop // each)) for part, each in zip(region, cells, strict=True)]
     batch: list[Selection] = []
     size = 0
@@ -135,7 +139,7 @@ def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[lis
             for part, number, each in zip(region, index, cells, strict=True)
         )
         batch.append(piece)
-        size += math.prod(part.stop - part.start for part in piece) * array.element
+        size += math.prod(part.stop - part.start for part in piece) * element
         if size >= most:
             yield batch
             batch, size = [], 0
@@ -145,9 +149,13 @@ def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[lis
 
 def room(array: Array, region: Selection) -> Window:
     """Room for a region, in the dtype that the source reads as."""
+    assert array.source is not None
+    return window(array.source.layout, region)
+
+
+def window(layout: Layout, region: Selection) -> Window:
+    """Room for a region of an array of this layout."""
     import numpy as np
 
-    assert array.source is not None
-    layout = array.source.layout
     shape = tuple(part.stop - part.start for part in region)
     return Window(layout, tuple(part.start for part in region), np.empty(shape, numpy_dtype(layout.dtype)))

@@ -14,12 +14,12 @@ from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
+from nczarr.data.crew import Crew
+from nczarr.data.crew import Task as Work
 from nczarr.data.matching import grid
 from nczarr.data.source import Index, Selection, itemsize
 from nczarr.diagnostics import Report
 from nczarr.link import regions, work
-from nczarr.link.crew import Crew
-from nczarr.link.crew import Task as Work
 from nczarr.link.metadata import put_metadata
 from nczarr.link.pieces import Made
 from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks

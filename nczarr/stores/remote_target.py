@@ -55,7 +55,9 @@ class RemoteTarget(RemoteStore):
         if old:
             self._put(JOURNAL, journal._replace(state="clearing").bytes())
             self._clear(old)
-        if not (begun is not None and not old):
+        if begun is None and not old:
+            self._claim(journal.bytes())
+        elif begun is None or old:
             self._put(JOURNAL, journal.bytes())
 
     def _begin(self) -> None:
@@ -65,6 +67,20 @@ class RemoteTarget(RemoteStore):
         self._open = False
         self._spoilt = False
         self._done: set[str] = set()
+
+    def _claim(self, data: bytes) -> None:
+        """Put the journal where none was seen: of two runs that begin at once, one gets the place. Raises
+        FileExistsError if it is the other, where the protocol can tell.
+        """
+        with suppress(OSError):  # not all know how to create; what is there then tells
+            self.connection.call("pipe_file", JOURNAL, data, mode="create")
+        there = self._fetch(JOURNAL, None)
+        if there is None:
+            self._put(JOURNAL, data)
+        elif there != data and parsed(there).fingerprint is not None:
+            raise FileExistsError(errno.EEXIST, "was just begun by another run", self.path)
+        elif there != data:
+            self._put(JOURNAL, data)
 
     def _go_on(self, there: dict[str, Told]) -> None:
         """Take what an earlier run has put for put."""

@@ -39,7 +39,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, int, str]:
         [sys.executable, "-c", LAUNCHER, *arguments],
         cwd=folder, capture_output=True, text=True, env=environment, check=True,
     )  # fmt: skip
-    status, peak = json.loads(done.stdout)
+    status, peak = json.loads(done.stdout.splitlines()[-1])
     return status, peak, done.stderr
 
 
@@ -103,3 +103,26 @@ def test_a_huge_chunk_is_refused_where_it_must_be_decoded(folder: Path, target: 
     assert "`/v`" in said
     assert peak <= BASE
     assert not (folder / target).exists()
+
+
+def test_digests_take_what_was_given(folder: Path) -> None:
+    limit = 64 * MIB
+    status, _, said = run(folder, "convert", "chunks.nc", "tall.zarr", "--chunks", "/v=500,50,50", "-q", "--overwrite")
+    assert status == 0, said
+    for names in (["chunks.nc", "tall.zarr"], ["piece.nc"], ["chunk.nc"]):
+        status, peak, said = run(folder, "digest", *names, "--memory", str(limit))
+        assert status == 0, said
+        assert peak <= limit + BASE, names
+
+
+def test_the_digest_of_a_huge_array_takes_what_is_stored(folder: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(
+        store=str(folder / "huge.zarr"), name="v", shape=(1_000_000, 1_000_000), chunks=(1000, 1000), dtype="f4",
+        zarr_format=2, fill_value=-1.0, overwrite=True,
+    )  # fmt: skip
+    array[500_000:500_900, 10:900] = 3
+    array[-1, -1] = 4
+    status, peak, said = run(folder, "digest", "huge.zarr", "--memory", str(64 * MIB))
+    assert status == 0, said
+    assert peak <= 64 * MIB + BASE

@@ -133,6 +133,23 @@ def test_no_lasting_fault_makes_a_wrong_target(source: Path, fault: Fault) -> No
     assert "failed" in outcomes
 
 
+def _journal_of(source: Path) -> Journal:
+    """The journal of the conversion of a source, as another place has it."""
+    kept = dict(FlakyFileSystem.store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nczarr.link.run.put_metadata", _out_of_reach)
+        with pytest.raises(OSError, match="out of reach"):
+            nczarr.convert(source, "flaky://bucket/journal.zarr")
+    found = parsed(content()["/bucket/journal.zarr/.nczarr-journal"])
+    FlakyFileSystem.store.clear()
+    FlakyFileSystem.store.update(kept)
+    return found
+
+
+def _out_of_reach(*arguments: object) -> None:
+    raise OSError(5, "out of reach")
+
+
 def _written(source: Path, right: dict[str, bytes]) -> str:
     """What became of a conversion; a target that is wrong, and is not refused, fails the test."""
     try:
@@ -142,7 +159,8 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
         there = content()
         if there:
             assert "/bucket/t.zarr/.nczarr-journal" in there
-            nczarr.convert(source, URL, resume=True)
+            damaged = not parsed(there["/bucket/t.zarr/.nczarr-journal"]).is_of(_journal_of(source))
+            nczarr.convert(source, URL, resume=not damaged, overwrite=damaged)
         else:
             nczarr.convert(source, URL)
         assert content() == right
@@ -397,6 +415,18 @@ def test_a_target_in_another_process_puts_and_does_not_finish() -> None:
     assert "/bucket/t.zarr/v/0" in content()
     target.abort()
     assert content() == {}
+
+
+def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
+    def other(number: int, method: str, path: str) -> None:
+        if method == "pipe_file" and not content():
+            FlakyFileSystem.faults = staticmethod(lambda *request: None)
+            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("other").bytes())
+
+    FlakyFileSystem.faults = staticmethod(other)
+    with pytest.raises(FileExistsError, match="just begun by another run"):
+        RemoteTarget(URL, journal=Journal("mine"))
+    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
 
 
 def test_unknown_protocols_and_options_are_told() -> None:

@@ -1,0 +1,163 @@
+"""`nczarr digest SRC…`: one hash of model and values, whatever the format; `--check`: whether it is what it was."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nczarr.cli.inputs import read_input, standard_input
+from nczarr.cli.shared import Messages, command, size, storage_of, workers
+from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.diagnostics import Report
+from nczarr.options import DEFAULT_MEMORY, Options
+
+if TYPE_CHECKING:
+    from nczarr.compare.digest import Digest
+    from nczarr.compare.digest_lines import Wanted
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `digest`."""
+    made = command(
+        "digest",
+        "Print one hash of each dataset's model and values: the same whatever the format, chunks, codecs and byte "
+        "order, another after any change of a name, type, attribute, dimension or bit of a value.",
+    )
+    made.add_argument("sources", metavar="SRC", nargs="*", help="a file, store or `file://` URL; - is standard input")
+    made.add_argument(
+        "--check",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="read such lines, and say of each whether it is right; - is standard input; repeatable",
+    )
+    made.add_argument("--parts", action="store_true", help="digests of variables and of the models of groups too")
+    made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
+    made.add_argument(
+        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of values under way (1GiB)"
+    )
+    made.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
+    add_subset_options(made, sections=False)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print or check; the status is the worst of all sources, 1 if a digest is not what it was."""
+    if bool(arguments.sources) == bool(arguments.files):
+        return misuse("digest", "name sources, or files of digests with --check")
+    messages = Messages(arguments)
+    work = _Work(arguments, messages)
+    if arguments.files:
+        return messages.guard(*work.checks())
+    return messages.guard(*(partial(work.print, path) for path in arguments.sources))
+
+
+class _Work:
+    """The digests of one command line."""
+
+    def __init__(self, arguments: argparse.Namespace, messages: Messages) -> None:
+        self.arguments = arguments
+        self.messages = messages
+        self.json = arguments.message_format == "json"
+
+    def digest(self, path: str) -> Digest | None:
+        """The digests of a source; None if an error stands in the report. Raises OSError, CompileError."""
+        from nczarr.compare.digest import chosen, digest
+
+        arguments, report = self.arguments, self.messages.report
+        options = Options(memory=arguments.memory, workers=arguments.workers, storage=storage_of(arguments))
+        checked = read_input(path, report, options, arguments.form)
+        subset = subset_of(arguments, report)
+        if checked is None or subset is None or report.errors:
+            return None
+        part = chosen(checked, subset, report)
+        return None if part is None else digest(part, options)
+
+    def print(self, path: str) -> None:
+        """Print the lines of a source."""
+        found = self._named(path)
+        if found is None:
+            return
+        parts = found.parts if self.arguments.parts else {}
+        write_product(self._line(path, each, part) for part, each in [(None, found.whole), *parts.items()])
+
+    def _named(self, path: str) -> Digest | None:
+        """The digests of a source; what is wrong with it is said with its name."""
+        try:
+            return self.digest(path)
+        finally:
+            if len(self.arguments.sources) > 1 or self.arguments.files:
+                self.messages.report.annotate(f"of `{path}`")
+
+    def _line(self, path: str, digest: str, part: str | None) -> bytes:
+        from nczarr.compare.digest_lines import line
+
+        if self.json:
+            return _json({"digest": digest, "file": path, "path": part})
+        return line(digest, path, part)
+
+    def checks(self) -> list[Callable[[], None]]:
+        """One piece of work a file of digests, and one a dataset that it names."""
+        from nczarr.compare.digest_lines import parse
+        from nczarr.stores.single import open_source
+
+        works: list[Callable[[], None]] = []
+        for name in self.arguments.files:
+            report = Report(strict=self.arguments.strict)
+            try:
+                wanted = parse(standard_input() if name == "-" else open_source(name), report)
+            except OSError as error:
+                works.append(partial(_fail, error))
+                continue
+            works.append(partial(self._repeat, report))
+            works += [partial(self._check, name, each) for each in wanted]
+        return works
+
+    def _repeat(self, report: Report) -> None:
+        """Say what was found before."""
+        for found in report.sorted():
+            self.messages.report.add(found)
+
+    def _check(self, name: str, wanted: Wanted) -> None:
+        """Say of a dataset, and of the parts of it that are named, whether they are what they were."""
+        found = None
+        try:
+            found = self._named(wanted.name)
+        finally:
+            if found is None:
+                write_product([self._verdict(wanted.name, None, wanted.whole, None)])
+        if found is None:
+            return
+        lines = [self._verdict(wanted.name, None, wanted.whole, found.whole)]
+        lines += [self._verdict(wanted.name, part, each, found.parts.get(part)) for part, each in wanted.parts.items()]
+        write_product(lines)
+        faulty = [part for part, each in wanted.parts.items() if found.parts.get(part) != each]
+        if found.whole != wanted.whole or faulty:
+            where = f": {', '.join(f'`{part}`' for part in faulty[:9])}" if faulty else ""
+            text = f"`{wanted.name}` is not what `{name}` says{where}"
+            self.messages.report.error("unequal-digest", text)
+
+    def _verdict(self, name: str, part: str | None, wanted: str, found: str | None) -> bytes:
+        if self.json:
+            return _json({"digest": found, "wanted": wanted, "ok": found == wanted, "file": name, "path": part})
+        if found == wanted and self.arguments.quiet:
+            return b""
+        from nczarr.compare.digest_lines import line
+
+        head, tail = line("", name, part).split(b"  ", 1)
+        unread = found is None and part is None  # a dataset that was read may lack a part
+        word = b"OK" if found == wanted else b"FAILED open or read" if unread else b"FAILED"
+        return head + tail[:-1] + b": " + word + b"\n"
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def _json(record: dict[str, object]) -> bytes:
+    return json.dumps(record, ensure_ascii=True).encode() + b"\n"

@@ -1,0 +1,147 @@
+"""`digest`: one hash of a dataset's model and values, whatever its format and storage. docs/digest.md defines it.
+
+What counts is what `diff` compares without `storage`, and every bit of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import Group
+from nczarr.compare.digest_ragged import Ragged, leaf_of, width
+from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
+from nczarr.compare.digest_tree import Folding, leaf_shape
+from nczarr.compare.digest_values import Dense, Hashed, Values
+from nczarr.compare.values import whole_parts
+from nczarr.data.crew import Crew, Task
+from nczarr.data.fills import all_fill
+from nczarr.data.parts import is_fixed
+from nczarr.data.sliced import Sliced
+from nczarr.data.source import ArraySource
+from nczarr.data.stored import StoredArray
+from nczarr.diagnostics import Report
+from nczarr.link.run import DISTANT_WORKERS
+from nczarr.options import Options, Subset
+from nczarr.passes.checked import Checked
+
+
+class Digest(NamedTuple):
+    """A dataset's digest and those of its parts, in hexadecimal digits: of each variable under its FQN, of the model of
+    each group under its FQN with `/` behind it (the root is `/`).
+    """
+
+    whole: str
+    parts: dict[str, str]
+
+
+def digest(checked: Checked, options: Options) -> Digest:
+    """The digest of a dataset; `memory` and `workers` of the options bound what it takes.
+
+    Raises OSError if values are out of reach, CompileError if they cannot be decoded or need more memory.
+    """
+    found = _variables(checked, options)
+    parts: dict[str, str] = {}
+    whole = _group("/", checked.dataset, checked, found, parts)
+    return Digest(whole.hex(), parts)
+
+
+def chosen(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+    """The wanted part of a dataset, as `diff` takes it; None if a name is in error."""
+    from nczarr.compare.diff import chosen as of_both
+
+    sides = of_both(checked, checked, wanted, report)
+    return None if sides is None else sides[0]
+
+
+def _group(path: str, group: Group, checked: Checked, found: dict[str, bytes], parts: dict[str, str]) -> bytes:
+    """The hash of a group; the parts in it are added to `parts`."""
+    model = model_hash(group, checked.types)
+    parts[path if path == "/" else path + "/"] = model.hex()
+    variables = []
+    for variable in group.variables:
+        fqn = names.join(path, variable.name)
+        made = variable_hash(variable, checked.shapes[fqn], found[fqn], checked.types)
+        variables.append((variable.name, made))
+        parts[fqn] = made.hex()
+    inner = [(child.name, _group(names.join(path, child.name), child, checked, found, parts)) for child in group.groups]
+    return group_hash(model, variables, inner)
+
+
+def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
+    """The hashes of the values of all variables. One stream of tasks, so that threads need not wait between two."""
+    owners: dict[str, Values] = {}
+    found: dict[str, bytes] = {}
+
+    def tasks(crew: Crew) -> Iterator[Task]:
+        for path in checked.variables:
+            owners[path] = owner = _values(checked, path)
+            yield from owner.tasks(crew, options.memory)
+            yield Task(partial(_finished, path), here=True)
+
+    far = any(source.distant for parts in checked.parts.values() for source in parts.values())
+    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+        for result in crew.results(tasks(crew)):
+            if isinstance(result, Hashed):
+                result.owner.take(result)
+            elif isinstance(result, str):
+                found[result] = owners.pop(result).root()
+    return found
+
+
+def _finished(path: str) -> str:
+    """Say that all tasks of a variable are done."""
+    return path
+
+
+def _values(checked: Checked, path: str) -> Values:
+    """What hashes the values of a variable."""
+    variable, shape = checked.variables[path], checked.shapes[path]
+    if not checked.parts.get(path):
+        return _Constant(checked, path)
+    sources = whole_parts(checked, path)
+    if variable.type == "string" or is_fixed(variable.type, checked.types):
+        source = sources[""]
+        return Dense(_unfilled(source) if variable.storage.no_fill else source, shape, path)
+    return Ragged(sources, variable.type, shape, checked.types)
+
+
+def _unfilled(source: ArraySource) -> ArraySource:
+    """The same chunks of a store or file, and zeros where none is: what was never written is undefined there."""
+    if isinstance(source, Sliced):
+        return replace(source, source=_unfilled(source.source))
+    if isinstance(source, StoredArray):
+        return replace(source, layout=source.layout._replace(fill=None))
+    return source
+
+
+class _Constant:
+    """The values of a variable that was given none: fill, or, where that is undefined, zeros."""
+
+    def __init__(self, checked: Checked, path: str) -> None:
+        variable = checked.variables[path]
+        self._fill = None if variable.storage.no_fill else checked.fills[path]
+        self._type_name = variable.type
+        self._types = checked.types
+        self._shape = checked.shapes[path] or (1,)
+
+    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
+        """Nothing is to be read."""
+        yield from ()
+
+    def take(self, found: Hashed) -> None:
+        """Nothing was."""
+        raise AssertionError("no task was given")
+
+    def root(self) -> bytes:
+        """The hash of all values."""
+        if 0 in self._shape:
+            return self._leaf(0)
+        return Folding(self._shape, leaf_shape(self._shape, width(self._type_name, self._types)), self._leaf).root()
+
+    def _leaf(self, count: int) -> bytes:
+        sources = all_fill(self._fill, self._type_name, (count,), self._types)
+        return leaf_of(sources, self._type_name, count, self._types)

@@ -1,0 +1,191 @@
+"""The hash of ragged values: lists, and records with strings or lists in them (docs/digest.md, "Elements").
+
+Leaves are stretches of cells. What a leaf hashes is, array by array of those that the type is made of (data/parts.py),
+the elements that belong to its cells: counts before content. So arrays are read from front to back, some megabytes at a
+time, however long one list is, and where the content of the next cells begins is known from the sums of counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+from heapq import merge
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+from nczarr.ast.types import CompoundType, VlenType
+from nczarr.compare.digest_tree import Folding, leaf_shape
+from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, encoded
+from nczarr.compare.found import each_once
+from nczarr.data.blocks import every_block, linear_block, region_of
+from nczarr.data.crew import Crew, Task
+from nczarr.data.memory import fill_source
+from nczarr.data.parts import Types, escape, is_fixed, parts, size
+from nczarr.data.source import Index, Layout, Parts, Selection, itemsize
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from numpy.typing import NDArray
+
+CELLS = 1 << 18
+"""Cells that are looked at in one go; a library may have to read as many again for every piece of their content."""
+
+
+def width(type_name: str, types: Types) -> int:
+    """Bytes that a value counts for where leaves are cut: `TEXT` for each string and list."""
+    declared = types.get(type_name)
+    if isinstance(declared, VlenType) or type_name == "string":
+        return TEXT
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        return sum(math.prod(field.shape) * width(field.type, types) for field in declared.fields)
+    return size(type_name, types)
+
+
+class Ragged:
+    """The values of one variable of a type without fixed size. Tasks run in the thread that asks for them."""
+
+    def __init__(self, sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> None:
+        self.sources = sources
+        self.type_name = type_name
+        self.types = types
+        self.scalar = not shape
+        self.shape = shape or (1,)
+        self.leaf = leaf_shape(self.shape, width(type_name, types))
+        self.empty = 0 in shape
+        self.leading = {path: each for path, each in sources.items() if "content" not in path.split("/")}
+        self._ends: dict[str, int] = {}
+        """By path of counts: where the content of the next cells begins."""
+        if not self.empty:
+            self.folding = Folding(self.shape, self.leaf, self._leaf_of_fill)
+
+    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
+        """The work, region by region."""
+        if self.empty:
+            return
+        room = max(1, min(CELLS, BLOCK // width(self.type_name, self.types)))
+        block = _whole_leaves(self.shape, self.leaf, room)
+        for index in self._occupied(block):
+            yield Task(partial(self._region, region_of(index, block, self.shape)), here=True)
+
+    def _occupied(self, block: tuple[int, ...]) -> Iterator[Index]:
+        """Blocks in which anything but fill may lie, where fill has no content."""
+        if self.scalar or self._fill_has_content():
+            return every_block(self.shape, block)
+        rank = len(self.shape)
+        lengths = [(*block, *each.layout.shape[rank:]) for each in self.leading.values()]
+        met = (each.occupied(wanted) for each, wanted in zip(self.leading.values(), lengths, strict=True))
+        return each_once(merge(*((index[:rank] for index in indices) for indices in met)))
+
+    def _fill_has_content(self) -> bool:
+        counts = (each for path, each in self.leading.items() if path.rpartition("/")[2] == "counts")
+        return any((each.layout.fill or b"").strip(b"\0") for each in counts)
+
+    def _region(self, region: Selection) -> Hashed:
+        """The hashes of the leaves in a region, which is a linear range of cells."""
+        cut = self.folding.cut
+        places = tuple(
+            range(part.start // each, -(-part.stop // each))
+            for part, each in zip(region[: cut + 1], self.leaf, strict=False)
+        )
+        inner = math.prod(self.shape[cut + 1 :])
+        row = (region[cut].stop - region[cut].start) * inner
+        rows = math.prod(part.stop - part.start for part in region[:cut])
+        step = self.leaf[cut] * inner
+        bounds = [first * row + at for first in range(rows) for at in range(0, row, step)] + [rows * row]
+        hashers = [sha256() for _ in bounds[:-1]]
+        self._feed(self.type_name, "", () if self.scalar else region, bounds, hashers)
+        return Hashed(self, b"".join(each.digest() for each in hashers), places)
+
+    def _feed(
+        self, type_name: str, path: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
+    ) -> None:
+        """Hash the values of a part of the type, for all leaves. `region`: the cells, None: elements of content.
+
+        `bounds`: where the elements of each leaf begin, in the region or in the content, and the end of the last.
+        """
+        declared = self.types.get(type_name)
+        inside = path + "/" if path else ""
+        if isinstance(declared, VlenType):
+            self._sequences(declared.base, inside, region, bounds, hashers)
+        elif isinstance(declared, CompoundType) and not is_fixed(type_name, self.types):
+            for field in declared.fields:
+                each = math.prod(field.shape)
+                inner = bounds if region is None else [bound * each for bound in bounds]
+                self._feed(field.type, inside + escape(field.name), region, inner, hashers)
+        else:
+            for number, values in self._pieces(path, region, bounds):
+                hashers[number].update(encoded(values))
+
+    def _sequences(
+        self, base: str, inside: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
+    ) -> None:
+        """Counts of all leaves, then their content."""
+        totals = [0] * len(hashers)
+        for number, counts in self._pieces(inside + "counts", region, bounds):
+            hashers[number].update(encoded(counts.astype("<i8", copy=False)))
+            totals[number] += int(counts.sum())
+        first = self._ends.get(inside, 0)
+        ends = list(accumulate(totals, initial=first))
+        self._ends[inside] = ends[-1]
+        self._feed(base, inside + "content", None, ends, hashers)
+
+    def _pieces(self, path: str, region: Selection | None, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The elements of one array, piece by piece, each with the number of its leaf."""
+        source = self.sources[path]
+        layout = source.layout
+        if region is not None:
+            whole = tuple(slice(0, length) for length in layout.shape[len(region) :])
+            flat = source.read((*region, *whole)).reshape(-1)
+            yield from _cut(flat, 0, bounds)
+            return
+        inner = layout.shape[1:]
+        room = max(1, BLOCK // max(1, (itemsize(layout.dtype) or TEXT) * math.prod(inner)))
+        for low in range(bounds[0], bounds[-1], room):
+            high = min(low + room, bounds[-1])
+            rows = source.read((slice(low, high), *(slice(0, length) for length in inner)))
+            yield from _cut(rows, low, bounds)
+
+    def _leaf_of_fill(self, count: int) -> bytes:
+        """The hash of a leaf of so many cells without content."""
+        empty: Parts = {}
+        for part in parts(self.type_name, (count,), self.types):
+            known = self.sources[part.path].layout
+            shape = tuple(length or 0 for length in part.shape)
+            empty[part.path] = fill_source(Layout(known.dtype, shape, shape, fill=known.fill))
+        return leaf_of(empty, self.type_name, count, self.types)
+
+    def take(self, found: Hashed) -> None:
+        """Take the hashes of some leaves."""
+        assert found.places is not None
+        self.folding.put(found.places, found.hashes)
+
+    def root(self) -> bytes:
+        """The hash of all values."""
+        return sha256().digest() if self.empty else self.folding.root()
+
+
+def leaf_of(sources: Parts, type_name: str, count: int, types: Types) -> bytes:
+    """The hash of one leaf: `count` cells of any type, of sources of that length."""
+    hasher = sha256()
+    Ragged(sources, type_name, (count,), types)._feed(type_name, "", (slice(0, count),), [0, count], [hasher])
+    return hasher.digest()
+
+
+def _whole_leaves(shape: tuple[int, ...], leaf: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Lengths of linear ranges of whole leaves, of `room` cells at most if a leaf has no more."""
+    lengths = list(linear_block(shape, max(room, math.prod(leaf))))
+    for axis, length in enumerate(lengths):
+        if length < shape[axis]:
+            lengths[axis] = max(leaf[axis], length // leaf[axis] * leaf[axis])
+    return tuple(lengths)
+
+
+def _cut(values: NDArray[Any], first: int, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Elements that begin at `first`, cut where leaves end."""
+    for number, (low, high) in enumerate(pairwise(bounds)):
+        some = values[max(0, low - first) : max(0, high - first)]
+        if len(some):
+            yield number, some

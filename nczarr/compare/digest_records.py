@@ -1,0 +1,136 @@
+"""The records of a digest: types, dimensions, attributes, variables and groups as bytes (docs/digest.md).
+
+Everything is written behind its length or number, so that no two models have the same bytes. What one group declares
+stands in the order of names, because the order of definition does not count; attributes stand in their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import assert_never
+
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Constant,
+    EnumType,
+    Group,
+    OpaqueType,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.data.parts import Types, is_fixed
+
+VERSION = "nczarr-digest-1"
+"""What each record begins with. Another definition gets another number."""
+
+
+def number(value: int) -> bytes:
+    """A number: eight bytes, little-endian."""
+    return value.to_bytes(8, "little")
+
+
+def data(value: bytes) -> bytes:
+    """Bytes behind their number."""
+    return number(len(value)) + value
+
+
+def text(value: str) -> bytes:
+    """A name as UTF-8 behind its length; bytes that were none come out as they were."""
+    return data(value.encode("utf-8", "surrogateescape"))
+
+
+def model_hash(group: Group, types: Types) -> bytes:
+    """The hash of what a group declares, but for variables and groups."""
+    return _hash(
+        "model",
+        attributes(group.attributes, types),
+        _listed((declared.name, _definition(declared)) for declared in group.types),
+        _listed((each.name, number(each.size) + number(each.unlimited)) for each in group.dimensions),
+    )
+
+
+def group_hash(model: bytes, variables: Iterable[tuple[str, bytes]], groups: Iterable[tuple[str, bytes]]) -> bytes:
+    """The hash of a group and all in it: of its model, and of variables and groups by name."""
+    return _hash("group", model, _listed(variables), _listed(groups))
+
+
+def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, types: Types) -> bytes:
+    """The hash of a variable, whatever its name. `values`: that of its values."""
+    axes = (
+        text(named if isinstance(named, str) else "") + number(length)
+        for named, length in zip(variable.dimensions, shape, strict=True)
+    )
+    return _hash(
+        "variable",
+        text(variable.type),
+        number(len(shape)) + b"".join(axes),
+        attributes(variable.attributes, types),
+        values,
+    )
+
+
+def attributes(given: tuple[Attribute, ...], types: Types) -> bytes:
+    """Attributes in their order: name, type, number of values, values."""
+    found = [number(len(given))]
+    for each in given:
+        value = each.value
+        found += (text(each.name), text(value.type), number(value.count), data(elements(value.type, [value], types)))
+    return b"".join(found)
+
+
+def elements(type_name: str, constants: Sequence[Constant], types: Types) -> bytes:
+    """The values of some constants of one type, one behind the other, as the values of variables are hashed."""
+    declared = types.get(type_name)
+    if type_name == "string":
+        return b"".join(map(_string, itertools.chain.from_iterable(each.data for each in constants)))
+    if is_fixed(type_name, types):
+        return b"".join(each.data for each in constants if isinstance(each.data, bytes))
+    inner = [item for each in constants for item in each.data if isinstance(item, Constant)]
+    if isinstance(declared, VlenType):
+        return b"".join(number(item.count) for item in inner) + elements(declared.base, inner, types)
+    assert isinstance(declared, CompoundType)  # enums and opaque types are of fixed size
+    fields = declared.fields
+    members = (elements(field.type, inner[at :: len(fields)], types) for at, field in enumerate(fields))
+    return b"".join(members)
+
+
+def _string(value: object) -> bytes:
+    return data(value) if isinstance(value, bytes) else b"\xff" * 8
+
+
+def _definition(declared: UserType) -> bytes:
+    match declared:
+        case EnumType():
+            size = ATOMIC[declared.base].size
+            constants = (
+                text(each.name) + each.value.to_bytes(size, "little", signed=each.value < 0)
+                for each in declared.constants
+            )
+            return text("enum") + text(declared.base) + number(len(declared.constants)) + b"".join(constants)
+        case OpaqueType():
+            return text("opaque") + number(declared.size)
+        case VlenType():
+            return text("vlen") + text(declared.base)
+        case CompoundType():
+            fields = (
+                text(each.name) + text(each.type) + number(len(each.shape)) + b"".join(map(number, each.shape))
+                for each in declared.fields
+            )
+            return text("compound") + number(len(declared.fields)) + b"".join(fields)
+        case _:
+            assert_never(declared)
+
+
+def _listed(given: Iterable[tuple[str, bytes]]) -> bytes:
+    """Things with names, sorted by the bytes of these, behind their number."""
+    lines = sorted((name.encode("utf-8", "surrogateescape"), found) for name, found in given)
+    return number(len(lines)) + b"".join(data(name) + found for name, found in lines)
+
+
+def _hash(kind: str, *pieces: bytes) -> bytes:
+    return sha256(text(VERSION) + text(kind) + b"".join(pieces)).digest()

@@ -1,0 +1,252 @@
+"""The hash of the values of a variable whose elements lie in one array: of a type of fixed size, or strings.
+
+Regions of whole leaves are read and hashed as tasks. Where chunks have to be decoded regions follow their grid as far
+as memory allows, so that each is decoded once, or nearly so; a region too large for one task is read piece by piece
+first. Where nothing is stored nothing is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+
+from nczarr.compare.digest_tree import Folding, leaf_shape
+from nczarr.data.affine import AffineArray
+from nczarr.data.blocks import region_of
+from nczarr.data.crew import Crew, Task
+from nczarr.data.matching import grid
+from nczarr.data.memory import fill_array
+from nczarr.data.source import ArraySource, Computed, Selection, itemsize, little
+from nczarr.diagnostics import CompileError, Diagnostic, Severity
+from nczarr.link import regions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BLOCK = 8 << 20
+"""Bytes that a task reads, if leaves and chunks allow it."""
+
+WHOLE = 32 << 20
+"""Bytes of a region whose chunks are decoded by one thread."""
+
+SMALL = 1 << 18
+"""Bytes of values below which a thread costs more than it gains."""
+
+TIMES = 3
+"""What a task takes in memory, in regions: chunks on their way, the region, and a copy in another byte order."""
+
+TEXT = 16
+"""Bytes that a string, or a list, counts for where leaves are cut."""
+
+HELD = 128
+"""Bytes that a string is taken to have in memory."""
+
+LENGTH = 8
+"""Bytes of the length before a string or behind it, signed and little-endian; -1: NIL."""
+
+
+class Hashed(NamedTuple):
+    """Hashes of leaves in C order. `places`: the box of the grid that they complete, None: more of it comes."""
+
+    owner: Values
+    hashes: bytes
+    places: tuple[range, ...] | None
+
+
+class Values(Protocol):
+    """What hashes the values of one variable: tasks, whose results it takes in their order, and at the end a hash."""
+
+    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
+        """The work, as tasks that give `Hashed`, or None."""
+
+    def take(self, found: Hashed) -> None:
+        """Take what a task gave."""
+
+    def root(self) -> bytes:
+        """The hash of all values, once everything was taken."""
+
+
+class Dense:
+    """The values of one array. `name` is for people."""
+
+    def __init__(self, source: ArraySource, shape: tuple[int, ...], name: str) -> None:
+        self.source = source
+        self.name = name
+        self.scalar = not shape
+        self.shape = shape or (1,)
+        self.element = itemsize(source.layout.dtype) or HELD
+        self.leaf = leaf_shape(self.shape, itemsize(source.layout.dtype) or TEXT)
+        self.empty = 0 in shape
+        self._pending = bytearray()
+        if not self.empty:
+            self.folding = Folding(self.shape, self.leaf, self._leaf_of_fill)
+
+    def _leaf_of_fill(self, count: int) -> bytes:
+        return sha256(encoded(fill_array(self.source.layout, (count,)))).digest()
+
+    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
+        """The work: a task a region, or, of large ones, tasks that read it and others that hash it."""
+        if self.empty:
+            return
+        cells = None if self.scalar else decoded_in(self.source)
+        if cells is not None and math.prod(cells) * self.element > memory:
+            self._oversized(math.prod(cells) * self.element, memory)
+        block = region_shape(self.shape, self.leaf, cells, self.element, memory)
+        size = math.prod(block) * self.element
+        here = math.prod(self.shape) * self.element <= SMALL and not self.source.distant
+        occupied = self.source.occupied(() if self.scalar else block)
+        for index in occupied:
+            region = region_of(index or (0,), block, self.shape)
+            if cells is not None and size > BLOCK and (size > WHOLE or size * TIMES * crew.workers > memory):
+                yield from self._in_pieces(region, cells, crew.workers)
+            else:
+                yield Task(partial(self._whole, region), size * TIMES, here)
+
+    def _places(self, region: Selection) -> tuple[range, ...]:
+        """The leaves of a region, along all dimensions up to the cut."""
+        return tuple(
+            range(part.start // each, -(-part.stop // each))
+            for part, each, _ in zip(region, self.leaf, range(self.folding.cut + 1), strict=False)
+        )
+
+    def _whole(self, region: Selection) -> Hashed:
+        """Read and hash a region."""
+        selection = () if self.scalar else region
+        values = self.source.fetched([selection]).read(selection).reshape(_lengths(region))
+        return Hashed(self, self._hashes(values), self._places(region))
+
+    def _in_pieces(self, region: Selection, cells: tuple[int, ...], workers: int) -> Iterator[Task]:
+        """Read a region chunk by chunk, then hash it, each in threads."""
+        yield Task(_nothing, here=True, after_all=True)  # the region before it is given back
+        window = regions.window(self.source.layout, region)
+        chunk = max(math.prod(cells) * self.element, regions.PIECE)
+        need = 2 * TIMES * chunk  # of half the memory: the region has the other
+        for batch in regions.along(region, cells, self.element):
+            yield Task(partial(window.fill, self.source, batch), need)
+        yield Task(_nothing, here=True, after_all=True)
+        room = window.values
+        rows = next((axis for axis, part in enumerate(region) if part.stop - part.start > 1), 0)
+        step = self.leaf[rows] * max(1, -(-room.shape[rows] // (self.leaf[rows] * workers * 2)))
+        if rows > self.folding.cut:
+            step = room.shape[rows]
+        for low in range(0, room.shape[rows], step):
+            part = room[(slice(None),) * rows + (slice(low, low + step),)]
+            last = low + step >= room.shape[rows]
+            yield Task(partial(self._part, part, self._places(region) if last else None))
+        del room, window
+
+    def _part(self, values: NDArray[Any], places: tuple[range, ...] | None) -> Hashed:
+        return Hashed(self, self._hashes(values), places)
+
+    def _hashes(self, values: NDArray[Any]) -> bytes:
+        """The hashes of the leaves of a region, or of a part of one along its first length that is not 1."""
+        import numpy as np
+
+        cut, found = self.folding.cut, []
+        inner = math.prod(values.shape[cut + 1 :])
+        row, step = values.shape[cut] * inner, self.leaf[cut] * inner
+        flat = np.ascontiguousarray(little(values)).reshape(-1)
+        if values.dtype.hasobject:
+            pieces = ((start, min(start + step, end)) for start, end in _steps(flat.size, row, step))
+            return b"".join(sha256(encoded(flat[low:high])).digest() for low, high in pieces)
+        width = flat.dtype.itemsize
+        view = flat.view(np.uint8).data
+        for start in range(0, len(view), row * width):
+            end = start + row * width
+            found += [sha256(view[at : min(at + step * width, end)]).digest() for at in range(start, end, step * width)]
+        return b"".join(found)
+
+    def take(self, found: Hashed) -> None:
+        """Take the hashes of some leaves."""
+        self._pending += found.hashes
+        if found.places is not None:
+            self.folding.put(found.places, bytes(self._pending))
+            self._pending.clear()
+
+    def root(self) -> bytes:
+        """The hash of all values."""
+        return sha256().digest() if self.empty else self.folding.root()
+
+    def _oversized(self, size: int, memory: int) -> NoReturn:
+        text = f"variable `{self.name}`: a chunk of {size} bytes would have to be decoded, and the limit is {memory}"
+        helps = ("`--memory` sets another limit",)
+        raise CompileError([Diagnostic("oversized-chunk", Severity.ERROR, text, helps=helps)])
+
+
+def _steps(size: int, row: int, step: int) -> Iterator[tuple[int, int]]:
+    """Where leaves begin, and where the rows end that they are cut from."""
+    for start in range(0, size, row):
+        for at in range(start, start + row, step):
+            yield at, start + row
+
+
+def _nothing() -> None:
+    """Give nothing."""
+
+
+def _lengths(region: Selection) -> tuple[int, ...]:
+    return tuple(part.stop - part.start for part in region)
+
+
+def encoded(values: NDArray[Any]) -> bytes:
+    """Elements as they are hashed: packed and little-endian; of each string the length and its bytes."""
+    if not values.dtype.hasobject:
+        return little(values).tobytes()
+    found: list[bytes] = []
+    for text in values.reshape(-1).tolist():
+        if text is None:
+            found.append(_NIL)
+        else:
+            found += (len(text).to_bytes(LENGTH, "little"), text)
+    return b"".join(found)
+
+
+_NIL = b"\xff" * LENGTH
+
+
+def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
+    """The chunks in which values have to be decoded; None where any region costs no more than it holds."""
+    if isinstance(source, Computed | AffineArray):
+        return None
+    stored = source.stored
+    if stored is not None and not stored.codecs and source.manifest is not None:  # pieces of a file's map
+        large = math.prod(stored.chunks) * itemsize(stored.dtype) > BLOCK
+        if large:
+            return None
+    return tuple(max(1, length) for length in grid(source))
+
+
+def region_shape(
+    shape: tuple[int, ...], leaf: tuple[int, ...], cells: tuple[int, ...] | None, element: int, memory: int
+) -> tuple[int, ...]:
+    """Lengths of the regions to be read: whole leaves, whole chunks of at most half the memory as far as that goes."""
+    lengths = list(leaf)
+    cut = max((axis for axis, length in enumerate(leaf) if length < shape[axis]), default=0)
+    if cells is not None:
+        for axis in range(cut):
+            lengths[axis] = min(cells[axis], shape[axis])
+        lengths[cut] = _multiple(leaf[cut], cells[cut], shape[cut])
+        room = memory // 2 // element
+        if math.prod(lengths) > room:
+            found = regions.block_shape(shape, leaf, cells, room)
+            return leaf if found is None else found
+    for axis in range(cut, -1, -1):
+        most = max(1, BLOCK // (math.prod(lengths) * element))
+        lengths[axis] = min(lengths[axis] * most, shape[axis])
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
+
+
+def _multiple(leaf: int, chunk: int, length: int) -> int:
+    """A length of whole leaves that cuts few chunks: each of them once, or every eighth of them twice."""
+    if leaf % chunk == 0 or chunk >= length:
+        found = leaf if chunk < length else length
+    elif chunk % leaf == 0:
+        found = chunk
+    else:
+        found = -(-max(leaf, 8 * chunk) // leaf) * leaf
+    return min(found, length)

@@ -1,0 +1,163 @@
+"""In which ways a dataset does not follow a schema, which is a dataset as well: CDL, notation or any other.
+
+What the schema declares must be there and be the same: groups, types, dimensions, variables and attributes with type
+and value. An unlimited dimension of the schema fits any length. What else there is, is said as a warning. Values of
+variables, layout and order of definition are not compared, nor are the names of the datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from nczarr import names
+from nczarr.ast import Attribute, Dimension, UserType, Variable
+from nczarr.ast.node import Node
+from nczarr.codes import CODES
+from nczarr.compare.difference import shown_constant
+from nczarr.compare.model import definition
+from nczarr.diagnostics import Diagnostic, Label, Report
+from nczarr.passes.checked import Checked
+from nczarr.render import place
+from nczarr.source import Span
+
+
+class _Named(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+def follow(checked: Checked, schema: Checked, report: Report) -> None:
+    """Report where a dataset does not follow a schema: at the place in the dataset, with that in the schema."""
+    _Check(checked, schema, report).all()
+
+
+class _Check:
+    """One comparison. `here` is the dataset, `there` the schema."""
+
+    def __init__(self, here: Checked, there: Checked, report: Report) -> None:
+        self.here = here
+        self.there = there
+        self.report = report
+
+    def all(self) -> None:
+        """Everything, subject by subject."""
+        here, there = self.here, self.there
+        self._members("group", here.groups, there.groups)
+        self._members("type", here.types, there.types)
+        self._members("dimension", here.dimensions, there.dimensions)
+        self._members("variable", here.variables, there.variables)
+        for path in _common(here.types, there.types):
+            self._type(path, here.types[path], there.types[path])
+        for path in _common(here.dimensions, there.dimensions):
+            self._dimension(path, here.dimensions[path], there.dimensions[path])
+        for path in _common(here.variables, there.variables):
+            self._variable(path, here.variables[path], there.variables[path])
+        for path in _common(here.groups, there.groups):
+            self._attributes(f"group `{path}`", here.groups[path], there.groups[path])
+
+    def _members(self, what: str, here: Mapping[str, Node], there: Mapping[str, Node]) -> None:
+        """What one side alone has; of a group that is missing or surplus, the group alone."""
+        both = self.here.groups.keys() & self.there.groups.keys()
+        surplus = [path for path in here if path not in there and names.parent(path) in both]
+        for path, wanted in there.items():
+            if path not in here and names.parent(path) in both:
+                home = self.here.groups[names.parent(path)]
+                near = _near(path, surplus)
+                self._missing(f"{what} `{path}`", home, wanted, near)
+        for path in surplus:
+            self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
+
+    def _missing(self, what: str, home: _Named, wanted: _Named, near: str | None) -> None:
+        helps = [f"did you mean `{near}`, which is there and not in the schema?"] if near else []
+        self._add(
+            "missing-element",
+            f"there is no {what}, and the schema has it{_place(wanted)}",
+            home,
+            wanted,
+            helps,
+        )
+
+    def _add(self, code: str, message: str, here: _Named, there: _Named | None, helps: list[str] | None = None) -> None:
+        others = () if there is None else (_label(there, "the schema"),)
+        self.report.add(Diagnostic(code, CODES[code].severity, message, _label(here), others, (), tuple(helps or ())))
+
+    def _differs(self, what: str, found: object, wanted: object, here: _Named, there: _Named) -> None:
+        text = f"{what} is {found}, and the schema wants {wanted}{_place(there)}"
+        self._add("different-element", text, here, there)
+
+    def _type(self, path: str, here: UserType, there: UserType) -> None:
+        found, wanted = definition(here, storage=False), definition(there, storage=False)
+        if found != wanted:
+            self._differs(f"type `{path}`", f"`{found}`", f"`{wanted}`", here, there)
+
+    def _dimension(self, path: str, here: Dimension, there: Dimension) -> None:
+        if there.unlimited:
+            if not here.unlimited:
+                text = f"dimension `{path}` is fixed, and the schema wants it unlimited{_place(there)}"
+                self._add("fixed-dimension", text, here, there)
+        elif here.unlimited:
+            self._differs(f"dimension `{path}`", "unlimited", f"the length {there.size}", here, there)
+        elif here.size != there.size:
+            self._differs(f"the length of dimension `{path}`", here.size, there.size, here, there)
+
+    def _variable(self, path: str, here: Variable, there: Variable) -> None:
+        if here.type != there.type:
+            self._differs(f"the type of `{path}`", f"`{here.type}`", f"`{there.type}`", here, there)
+        if here.dimensions != there.dimensions:
+            found, wanted = (f"`({', '.join(map(str, each.dimensions))})`" for each in (here, there))
+            self._differs(f"the shape of `{path}`", found, wanted, here, there)
+        self._attributes(f"`{path}`", here, there)
+
+    def _attributes(self, owner: str, here: _Owner, there: _Owner) -> None:
+        found, wanted = ({each.name: each for each in side.attributes} for side in (here, there))
+        surplus = [name for name in found if name not in wanted]
+        for name, attribute in wanted.items():
+            if name not in found:
+                self._missing(f"attribute `{name}` of {owner}", here, attribute, _near(name, surplus))
+            elif found[name].value != attribute.value:
+                is_there, shall_be = _value(found[name], attribute), _value(attribute, found[name])
+                self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, found[name], attribute)
+        for name in surplus:
+            text = f"attribute `{name}` of {owner} is not in the schema"
+            self._add("extra-element", text, found[name], None)
+
+
+class _Owner(_Named, Protocol):
+    @property
+    def attributes(self) -> tuple[Attribute, ...]: ...
+
+
+def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
+    return [path for path in there if path in here]
+
+
+def _value(one: Attribute, other: Attribute) -> str:
+    """The value of an attribute, with its type where that differs or the values look alike."""
+    text = shown_constant(one.value)
+    if one.value.type != other.value.type or text == shown_constant(other.value):
+        return f"`{text}` ({one.value.type}, {one.value.count})"
+    return f"`{text}`"
+
+
+def _near(name: str, others: list[str]) -> str | None:
+    """The name among others that was probably meant: the same in another group, or spelled nearly so."""
+    same = [each for each in others if names.last(each) == names.last(name)] if name.startswith("/") else []
+    return same[0] if same else names.closest(name, others)
+
+
+def _place(node: _Named) -> str:
+    where = place(_label(node)) if node.span.source is not None else ""
+    return f" at {where}" if where else ""
+
+
+def _label(node: _Named, text: str = "") -> Label:
+    """Where a node was read; of an attribute of a store, the member of its document."""
+    source = node.span.source
+    key = source.key if source is not None else None
+    pointer = None
+    if key is not None and isinstance(node, Attribute):
+        home = "/attributes/" if key.endswith("zarr.json") else "/"
+        pointer = home + node.name.replace("~", "~0").replace("/", "~1")
+    offset = node.span.start if source is not None and source.binary else None
+    return Label(node.span, text, key=key, pointer=pointer, offset=offset)

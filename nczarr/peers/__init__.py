@@ -1,0 +1,98 @@
+"""What readers do wrong with a store: known faults, one folder or file a reader, and one way to ask for all of them.
+
+Comes in: the documents of a store as they are, foreign or broken ones too, or a netCDF file that was read. Goes out:
+diagnostics that name the reader and the versions that were seen. Nothing is run, and no value of an array is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr import registry
+from nczarr.codes import CODES
+from nczarr.diagnostics import Diagnostic, Label, Report
+from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.source import Source, Span
+from nczarr.stores.base import Store
+
+ROWS: dict[str, str] = {
+    "netcdf-c": "nczarr.peers.netcdf_c:PEER",
+    "zarr-python": "nczarr.peers.zarr_python:PEER",
+    "xarray": "nczarr.peers.xarray:PEER",
+}
+"""The readers by name, in the order of documentation."""
+
+
+def named(name: str) -> Peer | None:
+    """The reader of this name, or None."""
+    row = ROWS.get(name)
+    found: Peer | None = None if row is None else registry.load(row)
+    return found
+
+
+def peers() -> Iterator[Peer]:
+    """Every reader."""
+    for row in ROWS.values():
+        yield registry.load(row)
+
+
+def check(peer: Peer, source: Source | Store, report: Report) -> int:
+    """Report what a reader does wrong with a source, and return how much was found. Raises OSError."""
+    if isinstance(source, Source):
+        return _file(peer, source, report)
+    from nczarr.peers.documents import Documents
+
+    documents = Documents(source)
+    if not any(node.document is not None for version in (2, 3) for node in documents.tree(version).walk()):
+        return _unread(peer, source.path, report)
+    view = peer.view(documents)
+    return _found(peer, peer.stores, view, source.path, report)
+
+
+def _file(peer: Peer, source: Source, report: Report) -> int:
+    """A file; what is in a netCDF file is asked of our own reader, and what that reports is said."""
+    form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    if peer.files is None or form is None or form.name not in ("netcdf3", "netcdf4"):
+        return _unread(peer, source.name, report)
+    if not peer.files:
+        return 0
+    from nczarr import pipeline
+    from nczarr.options import Options
+
+    checked = pipeline.read(source, report, Options(), form)
+    return 0 if checked is None else _found(peer, peer.files, checked, source.name, report)
+
+
+def _found(peer: Peer, rules: tuple[Rule, ...], view: Any, path: str, report: Report) -> int:
+    count = 0
+    for rule in rules:
+        for place in rule.find(view):
+            report.add(_diagnostic(peer, rule, place, path))
+            count += 1
+    return count
+
+
+def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
+    does = place.does or rule.does
+    instead = place.instead or rule.instead
+    return Diagnostic(
+        rule.code,
+        CODES[rule.code].severity,
+        f"{place.what}: {peer.title} {does}",
+        _label(place, path),
+        notes=(f"seen with {peer.title} {rule.seen}",),
+        helps=(instead,) if instead else (),
+    )
+
+
+def _label(place: Place, path: str) -> Label:
+    if not place.key:
+        return Label(place.span)
+    return Label(Span(Source(path, b"", key=place.key), 0, 0), key=place.key, pointer=place.pointer)
+
+
+def _unread(peer: Peer, path: str, report: Report) -> int:
+    """A source that a reader does not read at all."""
+    report.error("unread-format", f"{peer.title} reads nothing of the kind of `{path}`")
+    return 1

@@ -1,0 +1,85 @@
+"""What xarray 2026.9.0 cannot decode by the CF conventions, which it follows unless told otherwise.
+
+Times are decoded through cftime, so the words for units and calendars are those of cftime 1.6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+UNITS = frozenset(
+    "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "
+    "msec msecs ms "
+    "second seconds sec secs s minute minutes min mins hour hours hr hrs h day days d".split()
+)
+CALENDARS = frozenset(
+    "standard gregorian proleptic_gregorian tai noleap julian all_leap 365_day 366_day 360_day".split()
+)
+_LONG = frozenset({"nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day"})
+_USUAL = frozenset({"standard", "gregorian", "proleptic_gregorian"})
+_DATE = re.compile(r"\s*([+-]?[0-9]{1,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?![0-9-])")
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
+    """Attributes of a variable that stop it, and why: names and words. `numeric`: its values are numbers."""
+    units = attributes.get("units")
+    if isinstance(units, str) and "since" in units:
+        why = time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
+        if why:
+            yield "units", why
+    yield from encoding_faults(attributes)
+
+
+def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Attributes that say how values are packed, or name other variables, and say no such thing."""
+    for name in ("scale_factor", "add_offset"):
+        value = attributes.get(name)
+        single = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if name in attributes and single is not None and not isinstance(single, int | float):
+            yield name, f"`{name}` is no number"
+    if not isinstance(attributes.get("coordinates", ""), str):
+        yield "coordinates", "`coordinates` is no text"
+
+
+def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
+    """Why times in these units cannot be decoded; None if they can, as far as the words tell."""
+    found = re.match(r"(.+) since (.+)", units)
+    if found is None:
+        return "there is no unit before `since`, or no date behind it"
+    name = str(calendar).lower()
+    if not isinstance(calendar, str) or name not in CALENDARS:
+        return f"there is no calendar `{calendar}`"
+    unit = found[1].strip().lower()
+    if unit not in UNITS and not (unit in ("month", "months") and name == "360_day"):
+        return f"`{unit}` is no unit of time that has one length"
+    if not numeric:
+        return "the values are no numbers"
+    date = _DATE.match(found[2])
+    whole = unit.removesuffix("s") not in _LONG or name not in _USUAL  # pandas does the others, and takes less
+    if date is None or (whole and date[3] is None) or not _exists(date, name):
+        return f"`{found[2].strip()}` is no date"
+    return None
+
+
+def _exists(date: re.Match[str], calendar: str) -> bool:
+    """Whether a calendar has a day: year, month and day of a match, of which the last two may be absent."""
+    if date[2] is None:
+        return True
+    year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
+    if not 1 <= month <= 12 or day < 1 or (year == 0 and calendar in ("standard", "gregorian", "julian")):
+        return False
+    if calendar == "360_day":
+        return day <= 30
+    if month == 2 and day == 29:
+        return calendar in ("all_leap", "366_day") or (
+            calendar not in ("noleap", "365_day") and _is_leap(year, calendar)
+        )
+    return day <= _DAYS[month - 1]
+
+
+def _is_leap(year: int, calendar: str) -> bool:
+    old = calendar == "julian" or (calendar in ("standard", "gregorian") and year < 1582)
+    return year % 4 == 0 and (old or year % 100 != 0 or year % 400 == 0)

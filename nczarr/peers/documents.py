@@ -1,0 +1,285 @@
+"""The documents of a store as they are: raw JSON by key, whatever is wrong with it, for rules about readers.
+
+Nothing here judges: a document that is no JSON has a fault, one that only strict readers refuse has another.
+Invariant: all documents of a store are read once, and of its chunks names and lengths at most.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from nczarr.hierarchy.documents import Json
+from nczarr.hierarchy.lenient import NotJsonError, parse, too_deep
+from nczarr.stores.base import Store, UnsafeKeyError, is_safe
+
+DEEPEST = 64
+"""Groups may nest this deep; deeper ones are not looked at."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+\w.]+', re.DOTALL)
+_MARK = "\ue000"
+_CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*|c")
+_ESCAPES = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+
+
+class Word(str):
+    """A bare word or number of a document that JSON does not have: `TRUE`, `007`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON document.
+
+    `value`: what it says, read tolerantly; None if it says nothing. `broken`: why it is no JSON even so, or what
+    stands behind its end. `unstrict`: why a strict parser refuses it. `escaped`: the same value as one who drops the
+    backslash of `\\u00e9` reads it; None where there is no such escape. `repeated`: pointers of members that stand
+    twice.
+    """
+
+    key: str
+    value: Any = None
+    broken: str | None = None
+    unstrict: str | None = None
+    escaped: Any = None
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> Json:
+        """The members of an object; none of anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+
+@dataclass(slots=True)
+class Node:
+    """An array or group of the store. `prefix`: what its keys begin with; `document`: `.zarray`, `.zgroup` or
+    `zarr.json`, None if there is none; `attributes`: `.zattrs`, of Zarr v3 the same document.
+    """
+
+    prefix: str
+    is_array: bool
+    document: Document | None
+    attributes: Document | None
+    version: int
+    members: list[Node] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """Its name for people."""
+        return "/" + self.prefix.rstrip("/")
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.prefix.rstrip("/").rpartition("/")[2]
+
+    @property
+    def key(self) -> str:
+        """The key of its document, there or not."""
+        return self.prefix + ("zarr.json" if self.version == 3 else ".zarray" if self.is_array else ".zgroup")
+
+    @property
+    def meta(self) -> Json:
+        """The members of its document."""
+        return self.document.members if self.document else {}
+
+    @property
+    def attrs(self) -> Json:
+        """Its attributes."""
+        found = self.attributes.members if self.attributes else {}
+        if self.version == 3:
+            found = found.get("attributes", {})
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def attrs_key(self) -> str:
+        """The key that holds its attributes, there or not."""
+        return self.prefix + ("zarr.json" if self.version == 3 else ".zattrs")
+
+    @property
+    def attrs_pointer(self) -> str:
+        """Where in that document they are."""
+        return "/attributes" if self.version == 3 else ""
+
+    def walk(self) -> Iterator[Node]:
+        """It and all below."""
+        yield self
+        for member in self.members:
+            yield from member.walk()
+
+
+class Documents:
+    """All documents of a store. `root`: of one version; a member may stand for a name that has no document at all."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[str, Document | None] = {}
+
+    def get(self, key: str) -> Document | None:
+        """A document, None if there is none. Raises OSError."""
+        if key not in self._known:
+            try:
+                data = self.store.get(key)
+            except UnsafeKeyError:
+                data = None
+            self._known[key] = None if data is None else document(key, data)
+        return self._known[key]
+
+    @property
+    def version(self) -> int:
+        """The version of Zarr that the root is in, for who knows both: 3 where both are."""
+        return 3 if self.get("zarr.json") else 2
+
+    def tree(self, version: int) -> Node:
+        """The root with all groups and arrays of a version, those without a document of their own too. Raises "
+        "OSError."""
+        array = self._node("", version)
+        return array if array and array.is_array else self._group("", version, 0)
+
+    def _group(self, prefix: str, version: int, depth: int) -> Node:
+        made = self._node(prefix, version) or Node(prefix, False, None, self._attributes(prefix, version), version)
+        if depth >= DEEPEST:
+            return made
+        names = self._children(prefix, known=made.document is not None)
+        keys = ("zarr.json",) if version == 3 else (".zarray", ".zgroup", ".zattrs")
+        expected = (f"{prefix}{name}/{key}" for name in names for key in keys)
+        self.store.expect(key for key in expected if is_safe(key))
+        for name in names:
+            inside = f"{prefix}{name}/"
+            found = self._node(inside, version)
+            if found is None or not found.is_array:
+                group = self._group(inside, version, depth + 1)
+                if group.document is None and not group.members and group.attributes is None:
+                    continue
+                found = group
+            made.members.append(found)
+        return made
+
+    def _children(self, prefix: str, *, known: bool) -> list[str]:
+        names = self.store.children(prefix) if self.store.listed else self._told(prefix)
+        return [
+            name
+            for name in names
+            if not name.startswith(".") and name != "zarr.json" and (known or not _CHUNK.fullmatch(name))
+        ]
+
+    def _told(self, prefix: str) -> list[str]:
+        """Names that the documents tell, where the store cannot list its keys."""
+        found = self.get(".zmetadata")
+        keys = found.members.get("metadata") if found else None
+        names = {key[len(prefix) :].split("/", 1)[0] for key in keys or () if key.startswith(prefix)}
+        attributes = self._attributes(prefix, 2)
+        lists = attributes.members.get("_nczarr_group") if attributes else None
+        for member in ("arrays", "groups"):
+            listed = lists.get(member) if isinstance(lists, dict) else None
+            names.update(name for name in listed or () if isinstance(name, str) and "/" not in name)
+        return sorted(names - {""})
+
+    def _attributes(self, prefix: str, version: int) -> Document | None:
+        return self.get(prefix + ".zattrs") if version == 2 else None
+
+    def _node(self, prefix: str, version: int) -> Node | None:
+        if version == 3:
+            found = self.get(prefix + "zarr.json")
+            is_array = found is not None and found.members.get("node_type") == "array"
+            return None if found is None else Node(prefix, is_array, found, found, 3)
+        for name in (".zarray", ".zgroup"):
+            found = self.get(prefix + name)
+            if found is not None:
+                return Node(prefix, name == ".zarray", found, self._attributes(prefix, 2), 2)
+        return None
+
+    def chunks(self, node: Node) -> Iterator[tuple[str, int]]:
+        """The keys of chunks of an array with their lengths; none of a distant store. Raises OSError."""
+        if self.store.distant:
+            return
+        for key in self.store.keys(node.prefix):
+            inside = key[len(node.prefix) :]
+            if inside.rpartition("/")[2].startswith(".z") or inside == "zarr.json":
+                continue
+            place = self.store.locate(key)
+            yield key, place.length if place is not None else len(self.store.get(key) or b"")
+
+
+def document(key: str, data: bytes) -> Document:
+    """A document of these bytes."""
+    unstrict = None
+    try:
+        strict = json.loads(data, object_pairs_hook=_Pairs)
+        if too_deep(strict):
+            return Document(key, None, "it nests too deep")
+    except RecursionError:
+        return Document(key, None, "it nests too deep")
+    except (ValueError, UnicodeDecodeError) as error:
+        unstrict = str(error)
+        strict = None
+    try:
+        parsed = parse(_marked(data) if unstrict is not None else data)
+    except NotJsonError as error:
+        return Document(key, None, str(error), unstrict or str(error))
+    value = _worded(parsed.value) if unstrict is not None else parsed.value
+    behind = next((remark for remark in parsed.remarks if "behind its end" in remark), None)
+    return Document(key, value, behind, unstrict, _unescaped(data), tuple(_repeated(strict, "")))
+
+
+def _unescaped(data: bytes) -> Any:
+    r"""The value for who reads `\u00e9` as `u00e9`; None if nothing is escaped so."""
+    text = data.decode("utf-8", "surrogateescape")
+    if not any(found[1] for found in _ESCAPES.finditer(text)):
+        return None
+    without = _ESCAPES.sub(lambda found: "u" + found[1] if found[1] else found[0], text)
+    try:
+        return parse(without.encode("utf-8", "surrogateescape")).value
+    except NotJsonError:
+        return None
+
+
+def _marked(data: bytes) -> bytes:
+    text = data.decode("utf-8", "surrogateescape")
+    return _TOKEN.sub(_mark, text).encode("utf-8", "surrogateescape")
+
+
+def _mark(found: re.Match[str]) -> str:
+    token = found[0]
+    if token[0] == '"' or token in ("true", "false", "null", "NaN", "Infinity", "-Infinity"):
+        return token
+    try:
+        json.loads(token)
+    except ValueError:
+        return json.dumps(_MARK + token, ensure_ascii=False)
+    return token
+
+
+def _worded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key.removeprefix(_MARK): _worded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_worded(item) for item in value]
+    if isinstance(value, str) and value.startswith(_MARK):
+        return Word(value.removeprefix(_MARK))
+    return value
+
+
+class _Pairs(dict[str, Any]):
+    """An object that remembers which names stood twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.twice = [name for name, _ in pairs if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+
+
+def _repeated(value: Any, pointer: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        for name in dict.fromkeys(value.twice):
+            yield f"{pointer}/{step(name)}"
+    members = dict(enumerate(value)) if isinstance(value, list) else value
+    for name, item in members.items() if isinstance(members, dict) else ():
+        yield from _repeated(item, f"{pointer}/{step(str(name))}")
+
+
+def step(name: str) -> str:
+    """One step of a JSON pointer."""
+    return name.replace("~", "~0").replace("/", "~1")

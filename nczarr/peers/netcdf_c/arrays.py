@@ -1,0 +1,242 @@
+"""Faults of netCDF-C with arrays: members of `.zarray`, types, fill values, codecs, chunks (nczarr-storage §4, §7, "
+"§8, §11)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.peers.chunks import odd_lengths
+from nczarr.peers.documents import Node
+from nczarr.peers.netcdf_c.view import DTYPE, RANGES, View, hidden, integers
+from nczarr.peers.rule import Place
+
+CODECS = frozenset({"zlib", "shuffle", "zstd", "bz2", "blosc", "szip", "fletcher32"})
+"""Codecs that a build with all plugins has."""
+
+_SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
+
+
+def _described(view: View) -> Iterator[Node]:
+    """Arrays whose document is an object."""
+    for _, array in view.arrays:
+        if array.document is not None and isinstance(array.document.value, dict):
+            yield array
+
+
+def kind(array: Node) -> str | None:
+    """The type of an array without its byte order, `i4`; None if the library knows none."""
+    dtype = array.meta.get("dtype")
+    return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
+
+
+def missing(view: View) -> Iterator[Place]:
+    """Members that it does not check for."""
+    does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads other values"}
+    for array in _described(view):
+        for name in ("zarr_format", "shape", "dtype", "chunks", "order"):
+            if name not in array.meta or (name == "order" and array.meta[name] is None):
+                yield Place(array.key, "", f"array `{array.path}` has no `{name}`", does=does.get(name, ""))
+
+
+def shapes(view: View) -> Iterator[Place]:
+    """Shapes that are none."""
+    for array in _described(view):
+        if "shape" not in array.meta:
+            continue
+        shape = integers(array.meta["shape"])
+        if shape is None or any(length < 0 for length in shape):
+            yield Place(array.key, "/shape", f"the shape of `{array.path}` is no list of lengths")
+
+
+def chunks(view: View) -> Iterator[Place]:
+    """Chunks that do not suit the shape."""
+    for array in _described(view):
+        lengths, shape = integers(array.meta.get("chunks", [])), integers(array.meta.get("shape"))
+        if "chunks" not in array.meta:
+            continue
+        if lengths is None or any(length <= 0 for length in lengths):
+            yield Place(array.key, "/chunks", f"the chunks of `{array.path}` are no list of lengths above 0")
+        elif shape is not None and len(lengths) < len(shape):
+            text = f"`{array.path}` has {len(lengths)} lengths of chunks for {len(shape)} axes"
+            yield Place(array.key, "/chunks", text, does="reads other values")
+
+
+def column_order(view: View) -> Iterator[Place]:
+    """Chunks in the order of Fortran."""
+    for array in _described(view):
+        lengths = integers(array.meta.get("chunks")) or []
+        if array.meta.get("order") == "F" and sum(length > 1 for length in lengths) > 1:
+            yield Place(array.key, "/order", f"the chunks of `{array.path}` are in column-major order")
+
+
+def empty_filters(view: View) -> Iterator[Place]:
+    """An empty list of filters."""
+    for array in _described(view):
+        if array.meta.get("filters") == []:
+            yield Place(array.key, "/filters", f"`{array.path}` has an empty list of filters")
+
+
+def _codecs(array: Node) -> Iterator[tuple[str, Any]]:
+    compressor, filters = array.meta.get("compressor"), array.meta.get("filters")
+    if compressor is not None:
+        yield "/compressor", compressor
+    if isinstance(filters, list):
+        for place, each in enumerate(filters):
+            yield f"/filters/{place}", each
+    elif filters is not None:
+        yield "/filters", None
+
+
+def nameless_codecs(view: View) -> Iterator[Place]:
+    """Codecs that are no object with an `id`."""
+    for array in _described(view):
+        for pointer, codec in _codecs(array):
+            if not (isinstance(codec, dict) and isinstance(codec.get("id"), str)):
+                yield Place(array.key, pointer, f"a codec of `{array.path}` has no `id`")
+
+
+def unknown_codecs(view: View) -> Iterator[Place]:
+    """Codecs that it has no plugin for."""
+    for array in _described(view):
+        for pointer, codec in _codecs(array):
+            name = codec.get("id") if isinstance(codec, dict) else None
+            if isinstance(name, str) and name not in CODECS and kind(array) is not None:
+                text = f"`{array.path}` is encoded with `{name}`"
+                yield Place(array.key, f"{pointer}/id", text)
+
+
+def dtypes(view: View) -> Iterator[Place]:
+    """Types that it does not know."""
+    for array in _described(view):
+        dtype = array.meta.get("dtype")
+        if "dtype" in array.meta and not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
+            shown = f"`{dtype}`" if isinstance(dtype, str) else "a record"
+            yield Place(array.key, "/dtype", f"the type of `{array.path}` is {shown}")
+
+
+def unmarked(view: View) -> Iterator[Place]:
+    """Wide types without a byte order."""
+    for array in _described(view):
+        known = kind(array)
+        if known and known[0] != "S" and known[1:] != "1" and array.meta["dtype"][0] not in "<>":
+            text = f"the type `{array.meta['dtype']}` of `{array.path}` has no byte order"
+            yield Place(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
+
+
+def letters(view: View) -> Iterator[Place]:
+    """Chars that it takes for strings."""
+    for array in _described(view):
+        described, _, _ = hidden(array, "array")
+        own = described.get("nczarr") if isinstance(described, dict) else None
+        is_char = isinstance(own, dict) and own.get("type", "char") == "char"
+        if view.nczarr and array.meta.get("dtype") == "|S1" and is_char:
+            yield Place(array.key, "/dtype", f"`{array.path}` is char, and its type `|S1`")
+
+
+def dropped_scalars(view: View) -> Iterator[Place]:
+    """Scalars without an axis."""
+    for array in _described(view):
+        if array.meta.get("shape") == []:
+            yield Place(array.key, "/shape", f"the shape of `{array.path}` is `[]`")
+
+
+def fills(view: View) -> Iterator[Place]:
+    """Fill values that it cannot convert."""
+    for array in _described(view):
+        given, known = array.meta.get("fill_value"), kind(array)
+        value = given[0] if isinstance(given, list) and given else given
+        does = None if known is None else _unconverted(value, known, view, array.meta["dtype"])
+        if does:
+            text = f"the fill value of `{array.path}`, of type `{array.meta['dtype']}`, is {_json(given)}"
+            yield Place(array.key, "/fill_value", text, does=does)
+
+
+def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
+    """What it does with a fill value that does not suit; None if it does."""
+    if value is None:
+        return None
+    if known[0] == "S":
+        if isinstance(value, str):
+            return None
+        is_char = view.nczarr and dtype == ">S1"
+        if not is_char:
+            return "refuses the whole dataset (-36)"
+        return None if type(value) is int and 0 <= value <= 9 else "takes the first letter alone"
+    if isinstance(value, str):
+        return None if known[0] == "f" and _SPECIAL.fullmatch(value) else "aborts"
+    if isinstance(value, dict | list):
+        return "reads other values"
+    finite = not isinstance(value, float) or math.isfinite(value)
+    outside = known in RANGES and finite and not RANGES[known][0] <= value <= RANGES[known][1]
+    if outside and value > 0 and known == "u8":
+        return "takes the largest value"
+    return "refuses the whole dataset (-60)" if outside else None
+
+
+def cut_fills(view: View) -> Iterator[Place]:
+    """Fill values that it rounds."""
+    for array in _described(view):
+        value, known = array.meta.get("fill_value"), kind(array)
+        if known in RANGES and isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+            yield Place(array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}")
+
+
+def two_fills(view: View) -> Iterator[Place]:
+    """`_FillValue` that is not what fills missing chunks."""
+    for array in _described(view):
+        own, fill, known = array.attrs.get("_FillValue"), array.meta.get("fill_value"), kind(array)
+        own = own[0] if isinstance(own, list) and len(own) == 1 else own
+        if known is None or known[0] == "S" or isinstance(own, bool | dict | list | None):
+            continue
+        if not _same(own, fill) and _misses_chunks(view, array):
+            text = f"`_FillValue` of `{array.path}` is {_json(own)}, and `fill_value` of its array {_json(fill)}"
+            does = "reads 0 where chunks are missing" if fill is None else ""
+            yield Place(array.attrs_key, "/_FillValue", text, does=does)
+
+
+def _misses_chunks(view: View, array: Node) -> bool:
+    """Whether not all chunks of an array are stored."""
+    shape, lengths = integers(array.meta.get("shape")), integers(array.meta.get("chunks"))
+    if view.documents.store.distant or shape is None or lengths is None:
+        return False
+    if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
+        return False
+    wanted = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
+    return sum(1 for _ in view.documents.chunks(array)) < wanted
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        first, second = float(one), float(other)
+    except (TypeError, ValueError, OverflowError):
+        return bool(one == other)
+    return first == second or (math.isnan(first) and math.isnan(second)) or math.isclose(first, second, rel_tol=1e-5)
+
+
+def short_chunks(view: View) -> Iterator[Place]:
+    """Chunks with too few bytes."""
+    for array in _described(view):
+        known = kind(array)
+        if known is not None:
+            for key, length, wanted in odd_lengths(view.documents, array, int(known[1:])):
+                if length < wanted:
+                    yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
+                    break
+
+
+def separators(view: View) -> Iterator[Place]:
+    """Separators that it does not know."""
+    for array in _described(view):
+        given = array.meta.get("dimension_separator", ".")
+        if given not in (".", "/"):
+            yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {_json(given)}")
+
+
+def _json(value: Any) -> str:
+    import json
+
+    shown = json.dumps(value, ensure_ascii=False)
+    return f"`{shown if len(shown) < 40 else shown[:39] + '…'}`"

@@ -1,0 +1,182 @@
+"""Faults of netCDF-C with attributes: values and the types that the store gives them (nczarr-storage §9)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nczarr.hierarchy.documents import Json
+from nczarr.peers.documents import Node, Word, step
+from nczarr.peers.netcdf_c.view import DTYPE, HIDDEN, RANGES, RESERVED, View, hidden
+from nczarr.peers.rule import Place
+
+_SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
+_UINT, _INT = 1 << 32, 1 << 31
+
+
+class Attribute(NamedTuple):
+    """One attribute that users see. `type`: as written, None if there is none."""
+
+    node: Node
+    name: str
+    value: Any
+    type: Any
+    place: tuple[str, str]
+
+    @property
+    def items(self) -> list[Any]:
+        """Its values."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+    def at(self, what: str, does: str = "", instead: str = "") -> Place:
+        """Something that is to be said of it."""
+        shown = json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, Word) else self.value
+        shown = shown if len(shown) < 40 else shown[:39] + "…"
+        return Place(*self.place, f"attribute `{self.name}` of `{self.node.path}`, `{shown}`, {what}", does, instead)
+
+
+def types_of(node: Node) -> Json:
+    """The types of a node's attributes by name."""
+    found, _, _ = hidden(node, "attr")
+    types = found.get("types") if isinstance(found, dict) else None
+    return types if isinstance(types, dict) else {}
+
+
+def attributes(view: View) -> Iterator[Attribute]:
+    """All attributes that are read as such."""
+    for node in view.nodes():
+        types = types_of(node)
+        for name, value in node.attrs.items():
+            if (
+                name not in HIDDEN
+                and name not in RESERVED
+                and name not in ("_ARRAY_DIMENSIONS", "_NCProperties", "_NCZARR_ATTR")
+            ):
+                yield Attribute(node, name, value, types.get(name), (node.attrs_key, f"/{step(name)}"))
+
+
+def _number(each: Attribute) -> str | None:
+    """The type of an attribute of numbers, without its byte order."""
+    known = isinstance(each.type, str) and DTYPE.fullmatch(each.type)
+    found = each.type.lstrip("<>|") if known else None
+    return found if found and found[0] != "S" else None
+
+
+def unknown_types(view: View) -> Iterator[Place]:
+    """Types that it does not know."""
+    for each in attributes(view):
+        if each.type is not None and not (isinstance(each.type, str) and DTYPE.fullmatch(each.type)):
+            yield each.at(f"has the type {json.dumps(each.type, ensure_ascii=False)}")
+    for node in view.nodes():
+        found, key, pointer = hidden(node, "attr")
+        if found is not None and not isinstance(found, dict):
+            yield Place(key, pointer, f"`_nczarr_attr` of `{node.path}` is no object")
+
+
+def quoted_numbers(view: View) -> Iterator[Place]:
+    """Texts that are typed as numbers."""
+    for each in attributes(view):
+        kind = _number(each)
+        if kind is None or _as_text(each.value):
+            continue
+        for item in each.items:
+            if isinstance(item, str) and not (kind[0] == "f" and _SPECIAL.fullmatch(item)):
+                yield each.at(f"is of the type `{each.type}`")
+                break
+
+
+def _as_text(value: Any) -> bool:
+    """Whether it takes a value for text in JSON, because it is or holds what is no number and no text."""
+    if isinstance(value, list):
+        return any(item is None or isinstance(item, dict | list) for item in value)
+    return value is None or isinstance(value, dict)
+
+
+def large_numbers(view: View) -> Iterator[Place]:
+    """Integers outside their type."""
+    for each in attributes(view):
+        kind = _number(each)
+        if kind in RANGES and not _as_text(each.value):
+            low, high = RANGES[kind]
+            if any(
+                isinstance(item, int) and not (low <= item <= high or (kind == "u8" and item > high))
+                for item in each.items
+            ):
+                yield each.at(f"is outside of the type `{each.type}`")
+
+
+def bare_texts(view: View) -> Iterator[Place]:
+    """Texts that are written without quotes."""
+    for each in attributes(view):
+        kind = each.type.lstrip("<>|") if isinstance(each.type, str) and DTYPE.fullmatch(each.type) else ""
+        if not kind.startswith("S") or isinstance(each.value, list | dict) or each.value is None:
+            continue
+        if isinstance(each.value, Word) or not isinstance(each.value, str):
+            is_char = each.type == ">S1" and view.nczarr
+            if is_char and type(each.value) is int and 0 <= each.value <= 9:
+                continue  # its first letter is all of it
+            does = "takes the first letter alone" if is_char else "refuses the dataset (-36)"
+            yield each.at(f"of the type `{each.type}`, is no JSON text", does=does)
+
+
+def empty_lists(view: View) -> Iterator[Place]:
+    """Empty lists without a type."""
+    for each in attributes(view):
+        if each.type is None and each.value == []:
+            yield each.at("has no type")
+
+
+def mixed_lists(view: View) -> Iterator[Place]:
+    """Lists whose first element has the type that the others do not suit."""
+    for each in attributes(view):
+        if each.type is not None or not isinstance(each.value, list) or len(each.value) < 2 or _as_text(each.value):
+            continue
+        first, rest = each.value[0], each.value[1:]
+        if isinstance(first, str):
+            continue
+        texts = [item for item in rest if isinstance(item, str)]
+        if any(not (isinstance(first, float) and _SPECIAL.fullmatch(text)) for text in texts):
+            yield each.at("has numbers and texts", does="aborts")
+        elif isinstance(first, int) and not isinstance(first, bool):
+            low, high = _range(first)
+            if any(isinstance(item, int) and not low <= item <= high for item in rest):
+                yield each.at("does not suit the type of its first element", does="refuses the dataset (-60)")
+            elif any(isinstance(item, float) for item in rest):
+                yield each.at("begins with an integer", does="cuts the others to integers")
+
+
+def _range(first: int) -> tuple[int, int]:
+    """The type that it gives an integer without one."""
+    if -_INT <= first < _INT:
+        return RANGES["i4"]
+    if 0 <= first < _UINT:
+        return RANGES["u4"]
+    return RANGES["i8"] if first < 1 << 63 else RANGES["u8"]
+
+
+def structured(view: View) -> Iterator[Place]:
+    """Values that become the text of their JSON."""
+    for each in attributes(view):
+        kind = _number(each)
+        strings = (
+            each.type is None and isinstance(each.value, list) and bool(each.value) and isinstance(each.value[0], str)
+        )
+        if (each.type is None or kind) and (_as_text(each.value) or strings):
+            yield each.at("is no list of numbers and no text")
+
+
+def hidden_names(view: View) -> Iterator[Place]:
+    """Attributes with names that the library keeps for itself."""
+    for node in view.nodes():
+        for name in node.attrs:
+            if name in RESERVED or (name == "_ARRAY_DIMENSIONS" and not node.is_array):
+                yield Place(node.attrs_key, f"/{step(name)}", f"an attribute of `{node.path}` is named `{name}`")
+
+
+def provenance(view: View) -> Iterator[Place]:
+    """`_NCProperties` that is no text."""
+    found = view.root.attrs.get("_NCProperties")
+    if found is not None and not isinstance(found, str):
+        yield Place(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is no text")

@@ -1,0 +1,235 @@
+"""Faults of netCDF-C with dimensions and references to them (nczarr-storage §5, §6, §13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.peers.documents import Node, step
+from nczarr.peers.netcdf_c.view import Seen, View, hidden, integers
+from nczarr.peers.rule import Place
+
+
+def dimensions(group: Seen) -> dict[str, Any]:
+    """The dimensions of a group as written."""
+    found = group.home.get("dimensions", group.home.get("dims"))
+    return found if isinstance(found, dict) else {}
+
+
+def _pointer(group: Seen) -> str:
+    return f"{group.home_pointer}/{_member(group)}"
+
+
+def _member(group: Seen) -> str:
+    """The name under which a group has its dimensions; before 4.9.3 it was another."""
+    return "dims" if "dims" in group.home and "dimensions" not in group.home else "dimensions"
+
+
+def length(given: Any) -> int | None:
+    """The length that an entry says; None if it says none."""
+    found = given.get("size") if isinstance(given, dict) else given
+    return found if type(found) is int and found >= 0 else None
+
+
+def entries(view: View) -> Iterator[Place]:
+    """Dimensions without a length, and groups without dimensions."""
+    if not view.nczarr:
+        return
+    for group in view.groups:
+        written = group.home.get("dimensions", group.home.get("dims"))
+        if group.home and not isinstance(written, dict):
+            does = "crashes" if written is None else "refuses the whole dataset (-137)"
+            where = _pointer(group) if written is not None else group.home_pointer
+            yield Place(group.home_key, where, f"group `{group.path}` has no object `dimensions`", does=does)
+        for name, given in dimensions(group).items():
+            if length(given) is None:
+                yield Place(group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length")
+
+
+def boolean_unlimited(view: View) -> Iterator[Place]:
+    """`"unlimited": true`."""
+    for group in view.groups:
+        for name, given in dimensions(group).items():
+            if isinstance(given, dict) and given.get("unlimited") is True:
+                where = f"{_pointer(group)}/{step(name)}/unlimited"
+                yield Place(group.home_key, where, f"`unlimited` of dimension `{name}` is `true`")
+
+
+def _references(view: View) -> Iterator[tuple[Seen, Node, list[Any] | None, str, str]]:
+    """Every array that is described: its group, its references, and where they are."""
+    if not view.nczarr:
+        return
+    for group, array in view.arrays:
+        described, key, pointer = hidden(array, "array")
+        if isinstance(described, dict):
+            name = (
+                "dimrefs"
+                if "dimrefs" in described and "dimension_references" not in described
+                else "dimension_references"
+            )
+            found = described.get(name)
+            yield group, array, found if isinstance(found, list) else None, key, f"{pointer}/{name}"
+
+
+def _scalar(view: View, array: Node) -> bool:
+    described, _, _ = hidden(array, "array")
+    return "scalar" in described or (view.older and described.get("storage") == "scalar")
+
+
+def _rank(array: Node) -> int | None:
+    shape = integers(array.meta.get("shape"))
+    return None if shape is None else len(shape)
+
+
+def unmarked_scalars(view: View) -> Iterator[Place]:
+    """Arrays of one element without references."""
+    for _, array, found, key, pointer in _references(view):
+        if found == [] and array.meta.get("shape") == [1] and not _scalar(view, array):
+            yield Place(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
+
+
+def missing_references(view: View) -> Iterator[Place]:
+    """Fewer references than axes."""
+    for _, array, found, key, pointer in _references(view):
+        rank = _rank(array)
+        if rank is None or rank == 0 or _scalar(view, array) or (found == [] and array.meta.get("shape") == [1]):
+            continue
+        if found is None:
+            yield Place(key, pointer.rpartition("/")[0], f"`{array.path}` has no `dimension_references`")
+        elif len(found) < rank or not all(isinstance(each, str) for each in found):
+            yield Place(key, pointer, f"`{array.path}` has {rank} axes, and {_count(found)}")
+
+
+def _count(found: list[Any]) -> str:
+    texts = sum(isinstance(each, str) for each in found)
+    return "1 reference to a dimension" if texts == 1 else f"{texts} references to dimensions"
+
+
+def surplus_references(view: View) -> Iterator[Place]:
+    """More references than axes."""
+    for _, array, found, key, pointer in _references(view):
+        rank = _rank(array)
+        if (
+            found is not None
+            and rank is not None
+            and len(found) > rank
+            and all(isinstance(each, str) for each in found)
+        ):
+            yield Place(key, pointer, f"`{array.path}` has {_axes(rank)}, and {_count(found)}")
+
+
+def _axes(rank: int) -> str:
+    return "1 axis" if rank == 1 else f"{rank} axes"
+
+
+def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, str, str, str]]:
+    """Every reference: group and array, axis, reference, group that declares it, simple name, and where it stands."""
+    groups = {group.path: group for group in view.groups}
+    for group, array, found, key, pointer in _references(view):
+        for axis, each in enumerate(found or ()):
+            if isinstance(each, str):
+                home, _, name = each.rpartition("/")
+                place = groups.get("/" + home.strip("/"))
+                yield group, array, axis, each, place, name, key, f"{pointer}/{axis}"
+
+
+def unknown_references(view: View) -> Iterator[Place]:
+    """References to what is not there."""
+    for _, array, _, each, place, name, key, pointer in _resolved(view):
+        if place is None:
+            text = f"`{array.path}` refers to `{each}`, and there is no such group"
+            yield Place(key, pointer, text, does="refuses the whole dataset (-125)")
+        elif name not in dimensions(place) and isinstance(place.home.get(_member(place)), dict):
+            yield Place(key, pointer, f"`{array.path}` refers to `{each}`, and there is no such dimension")
+
+
+def sideways_references(view: View) -> Iterator[Place]:
+    """References to dimensions of groups that are no ancestors."""
+    order = [group.path for group in view.groups]
+    for group, array, _, each, place, name, key, pointer in _resolved(view):
+        if (
+            place is None
+            or name not in dimensions(place)
+            or (group.path.rstrip("/") + "/").startswith(place.path.rstrip("/") + "/")
+        ):
+            continue
+        if place.path.startswith(group.path.rstrip("/") + "/"):
+            does = "refuses the whole dataset (-125)"
+        elif order.index(place.path) > order.index(group.path):
+            does = "crashes"
+        else:
+            does = "reads it, and netCDF4-python refuses the whole dataset"
+        yield Place(key, pointer, f"`{array.path}` refers to `{each}`, which no group around it declares", does=does)
+
+
+def unequal_lengths(view: View) -> Iterator[Place]:
+    """Shapes that are not those of the dimensions; without NCZarr, two lengths of one name in one group."""
+    for _, array, axis, each, place, name, _, _ in _resolved(view):
+        shape = integers(array.meta.get("shape"))
+        wanted = None if place is None else length(dimensions(place).get(name))
+        if shape is not None and axis < len(shape) and wanted is not None and wanted != shape[axis] >= 0:
+            text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, and its dimension `{each}` {wanted}"
+            yield Place(array.key, f"/shape/{axis}", text)
+    yield from _unequal_names(view)
+
+
+def _named(view: View) -> Iterator[tuple[Seen, Node, list[Any], list[int]]]:
+    """Arrays of a pure store with names of dimensions: group, array, names, shape."""
+    if view.nczarr:
+        return
+    for group, array in view.arrays:
+        given, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
+        if isinstance(given, list) and shape:
+            yield group, array, given, shape
+
+
+def _unequal_names(view: View) -> Iterator[Place]:
+    known: dict[tuple[str, str], tuple[int, str]] = {}
+    for group, array, given, shape in _named(view):
+        for axis, (name, size) in enumerate(zip(given, shape, strict=False)):
+            if not isinstance(name, str):
+                continue
+            before, other = known.setdefault((group.path, name), (size, array.path))
+            if before != size:
+                text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
+                yield Place(array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", text)
+
+
+def unnamed(view: View) -> Iterator[Place]:
+    """Axes without names."""
+    if view.nczarr:
+        return
+    for _, array in view.arrays:
+        given, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
+        if shape and (not isinstance(given, list) or not given):
+            yield Place(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
+
+
+def missing_names(view: View) -> Iterator[Place]:
+    """Fewer names than axes."""
+    for _, array, given, shape in _named(view):
+        fit = all(isinstance(each, str | int | float) for each in given)
+        if given and (len(given) < len(shape) or not fit):
+            named = sum(isinstance(each, str) for each in given)
+            verb = "has a name" if named == 1 else "have names"
+            text = f"`{array.path}` has {_axes(len(shape))}, and {named} of them {verb}"
+            yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
+
+
+def surplus_names(view: View) -> Iterator[Place]:
+    """More names than axes."""
+    for _, array, given, shape in _named(view):
+        if len(given) > len(shape):
+            text = f"`{array.path}` has {_axes(len(shape))}, and names {len(given)}"
+            yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
+
+
+def illegal_names(view: View) -> Iterator[Place]:
+    """Names of dimensions that it takes for paths."""
+    for _, array, given, _ in _named(view):
+        for axis, name in enumerate(given):
+            if isinstance(name, str) and (not name or "/" in name):
+                does = "refuses the whole dataset (-125)" if name else "refuses the whole dataset (-36)"
+                yield Place(
+                    array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", f"`{name}` is no name of a dimension", does=does
+                )

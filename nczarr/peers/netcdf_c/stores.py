@@ -1,0 +1,272 @@
+"""Faults of netCDF-C with whole stores and groups: documents, lists of members, older layouts (nczarr-storage §2, "
+"§3, §15)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.peers.documents import Document, Node, step
+from nczarr.peers.netcdf_c.view import DTYPE, View, hidden, holds
+from nczarr.peers.rule import Place
+
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+
+
+def version_3(view: View) -> Iterator[Place]:
+    """No release reads Zarr v3."""
+    if view.has_version_3 and not view.has_version_2:
+        yield Place("zarr.json", "/zarr_format", "the store is Zarr v3")
+
+
+def both_versions(view: View) -> Iterator[Place]:
+    """A root in both versions."""
+    if view.has_version_3 and view.has_version_2:
+        yield Place("zarr.json", "", "the root has documents of Zarr v2 and v3")
+
+
+def archive(view: View) -> Iterator[Place]:
+    """Stores in one zip file."""
+    from nczarr.stores.zip import ZipStore
+
+    if isinstance(view.documents.store, ZipStore):
+        yield Place("", "", "the store is a zip archive")
+
+
+def _opened(view: View) -> Iterator[Document]:
+    for node in view.nodes():
+        for found in (node.document, node.attributes):
+            if found is not None:
+                yield found
+
+
+def broken(view: View) -> Iterator[Place]:
+    """Documents that its parser refuses."""
+    for found in _opened(view):
+        if found.broken:
+            behind = "behind its end" in found.broken
+            yield Place(
+                found.key, "", f"the document {found.broken}" if behind else f"the document is no JSON: {found.broken}"
+            )
+        elif not isinstance(found.value, dict):
+            yield Place(found.key, "", "the document is no JSON object")
+
+
+def escaped(view: View) -> Iterator[Place]:
+    """Escapes that its parser takes apart."""
+    for found in _opened(view):
+        if found.escaped is not None and isinstance(found.value, dict):
+            yield from _differing(found.key, "", found.value, found.escaped)
+
+
+def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator[Place]:
+    if isinstance(right, dict) and isinstance(wrong, dict):
+        for (name, item), (other, read) in zip(right.items(), wrong.items(), strict=False):
+            if name != other:
+                yield Place(
+                    key,
+                    f"{pointer}/{step(name)}",
+                    f"the name `{name}` is written with an escape",
+                    does=f"sees `{other}`",
+                )
+            else:
+                yield from _differing(key, f"{pointer}/{step(name)}", item, read)
+    elif isinstance(right, list) and isinstance(wrong, list):
+        for place, (item, read) in enumerate(zip(right, wrong, strict=False)):
+            yield from _differing(key, f"{pointer}/{place}", item, read)
+    elif right != wrong and isinstance(right, str):
+        yield Place(key, pointer, f"`{_short(right)}` is written with an escape", does=f"sees `{_short(str(wrong))}`")
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 40 else text[:39] + "…"
+
+
+def repeated(view: View) -> Iterator[Place]:
+    """Attributes that stand twice."""
+    for node in view.nodes():
+        if node.attributes is None:
+            continue
+        for pointer in node.attributes.repeated:
+            if pointer.count("/") == 1:
+                yield Place(node.attributes.key, pointer, "the attribute stands twice")
+
+
+def format_number(view: View) -> Iterator[Place]:
+    """`zarr_format` other than 2."""
+    if view.root.document is not None and not view.root.is_array:
+        given = view.root.meta.get("zarr_format", 2)
+        if given != 2 and isinstance(view.root.document.value, dict):
+            yield Place(view.root.key, "/zarr_format", f"`zarr_format` of the root is {given}")
+    for _, array in view.arrays:
+        given = array.meta.get("zarr_format", 2)
+        if given != 2:
+            yield Place(array.key, "/zarr_format", f"`zarr_format` is {given}")
+
+
+def superblock(view: View) -> Iterator[Place]:
+    """A superblock whose version is none."""
+    found = view.superblock
+    key, pointer = view.superblock_key, view.superblock_pointer
+    if found is None:
+        return
+    if not isinstance(found, dict):
+        yield Place(key, pointer, "the superblock is no object")
+        return
+    version = found.get("version")
+    if isinstance(version, str) and not _VERSION.fullmatch(version):
+        yield Place(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
+
+
+def empty_superblock(view: View) -> Iterator[Place]:
+    """A superblock without a version."""
+    if view.superblock == {}:
+        yield Place(view.superblock_key, view.superblock_pointer, "the superblock says no version")
+
+
+def no_superblock(view: View) -> Iterator[Place]:
+    """Lists of members without the superblock that makes them count."""
+    if view.nczarr or view.root.is_array:
+        return
+    found, key, pointer = hidden(view.root, "group")
+    if found is not None:
+        yield Place(key, pointer, "the root has `_nczarr_group` and no `_nczarr_superblock`")
+
+
+def no_lists(view: View) -> Iterator[Place]:
+    """Groups of an NCZarr store that list nothing."""
+    if not view.nczarr:
+        return
+    for group in view.groups:
+        node = group.node
+        if not group.home:
+            if node.attributes is None and not view.older:
+                yield Place(node.attrs_key, "", f"group `{group.path}` has no `.zattrs`", does="crashes")
+            elif holds(node):
+                yield Place(group.home_key, "", f"group `{group.path}` has no `_nczarr_group`")
+            continue
+        for member, other, is_array in (("arrays", "vars", True), ("groups", "", False)):
+            given = group.home.get(member, group.home.get(other))
+            lost = [each.path for each in group.hidden if each.is_array == is_array]
+            if not isinstance(given, list) and lost:
+                yield Place(
+                    group.home_key,
+                    group.home_pointer,
+                    f"`_nczarr_group` of group `{group.path}` has no list `{member}`",
+                )
+
+
+def no_group(view: View) -> Iterator[Place]:
+    """Groups without `.zgroup`."""
+    root = view.root
+    if not view.has_version_2 or root.is_array:
+        return
+    if root.document is None and view.nczarr:
+        yield Place(".zgroup", "", "the root has no `.zgroup`, and its `.zattrs` a superblock", does="crashes")
+    elif root.document is None:
+        yield Place(
+            ".zgroup", "", "the root has no `.zgroup`", does="opens it, and from 4.10.2 on refuses the store (-143)"
+        )
+    for group in view.groups:
+        if view.nczarr:
+            for each in group.listed:
+                if (
+                    not each.is_array
+                    and each.node is not None
+                    and not each.node.is_array
+                    and each.node.document is None
+                ):
+                    yield Place(
+                        each.node.key, "", f"group `{each.node.path}` is listed and has no `.zgroup`", does="crashes"
+                    )
+        else:
+            for node in group.hidden:
+                yield Place(node.key, "", f"`{node.path}` has members and no `.zgroup`", does="hides all that is in it")
+
+
+def listed(view: View) -> Iterator[Place]:
+    """Listed names with nothing behind them."""
+    for group in view.groups if view.nczarr else ():
+        for each in group.listed:
+            there = each.node is not None and each.node.is_array
+            if each.is_array and not there and isinstance(each.name, str) and "/" not in each.name:
+                text = f"`{group.path.rstrip('/')}/{each.name}` is listed as an array and has no `.zarray`"
+                yield Place(group.home_key, each.pointer, text)
+
+
+def unlisted(view: View) -> Iterator[Place]:
+    """Members that are stored and not listed."""
+    for group in view.groups:
+        if not view.nczarr or not group.home:
+            continue
+        for node in group.hidden:
+            member = "arrays" if node.is_array else "groups"
+            if not isinstance(group.home.get(member, group.home.get("vars" if node.is_array else "")), list):
+                continue  # said of the list
+            what = "array" if node.is_array else "group"
+            text = f"{what} `{node.path}` is stored, and `_nczarr_group` does not list it"
+            yield Place(group.home_key, f"{group.home_pointer}/{member}", text, instead=_listing(node))
+
+
+def _listing(node: Node) -> str:
+    dtype = node.meta.get("dtype")
+    if isinstance(dtype, str) and DTYPE.fullmatch(dtype):
+        return f"add `{node.name}` to the list"
+    if node.is_array:
+        return "nothing: netCDF-C has no such type, and refuses the whole dataset if the list has it"
+    return "add it to the list, unless it is a variable whose type netCDF-C does not have"
+
+
+def undescribed(view: View) -> Iterator[Place]:
+    """Listed arrays without the attribute that describes them."""
+    if not view.nczarr:
+        return
+    for _, array in view.arrays:
+        found, key, _ = hidden(array, "array")
+        unreadable = array.attributes is not None and not isinstance(array.attributes.value, dict)
+        if found is None and not unreadable:
+            what = "`_nczarr_array`" if array.attributes else "`.zattrs`"
+            yield Place(key, "", f"array `{array.path}` has no {what}")
+
+
+def illegal_names(view: View) -> Iterator[Place]:
+    """Names of members and dimensions that netCDF cannot have."""
+    if not view.nczarr:
+        return
+    for group in view.groups:
+        for each in group.listed:
+            if isinstance(each.name, str) and "/" in each.name:
+                yield Place(group.home_key, each.pointer, f"the name `{each.name}` has a `/`")
+        for member in ("dimensions", "dims"):
+            given = group.home.get(member)
+            for name in given if isinstance(given, dict) else ():
+                fault = names.problem(names.normal(name))
+                if fault is not None or name.endswith(" "):
+                    place = f"{group.home_pointer}/{member}/{step(name)}"
+                    yield Place(group.home_key, place, f"`{name}` is no name of a dimension")
+
+
+def root_array(view: View) -> Iterator[Place]:
+    """An array as the root."""
+    if view.root.is_array:
+        yield Place(".zarray", "", "the root of the store is an array")
+
+
+def capitals(view: View) -> Iterator[Place]:
+    """The layout of 4.8.1 to 4.9.0, and that of 4.8.0."""
+    for node in view.root.walk():
+        for name in node.meta:
+            if name in ("_NCZARR_SUPERBLOCK", "_NCZARR_GROUP", "_NCZARR_ARRAY"):
+                yield Place(node.key, f"/{name}", f"`{name}` of netCDF-C 4.8.1 to 4.9.0 describes `{node.path}`")
+    for key in (".nczarr", ".nczgroup"):
+        if view.documents.get(key) is not None:
+            yield Place(key, "", "the store has the documents of netCDF-C 4.8.0")
+
+
+def read_only(view: View) -> Iterator[Place]:
+    """The layout of 4.9.1 and 4.9.2."""
+    if view.nczarr and view.older:
+        yield Place(
+            view.superblock_key, view.superblock_pointer, "the store has the layout of netCDF-C 4.9.1 and 4.9.2"
+        )

@@ -1,0 +1,130 @@
+"""What netCDF-C sees of a store: groups and arrays from the lists of NCZarr or, without a superblock, from the keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nczarr.hierarchy.documents import Json
+from nczarr.peers.documents import Documents, Node
+
+HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr"})
+RESERVED = frozenset({
+    "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid",
+})  # fmt: skip
+"""Names of attributes that the library keeps for itself (nczarr-storage §9)."""
+
+DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]{0,8})")
+"""Types that the library knows (nczarr-storage §4)."""
+
+RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
+    ("i", (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1)), ("u", (0, (1 << 8 * size) - 1)),
+)}  # fmt: skip
+"""The least and greatest value of each integer type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One name that a group lists. `node`: None if nothing is stored there."""
+
+    name: Any
+    pointer: str
+    is_array: bool
+    node: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One group as the library opens it: what it lists, and what it does not. `home`: its `_nczarr_group`."""
+
+    node: Node
+    home: Json
+    home_key: str
+    home_pointer: str
+    listed: tuple[Listed, ...]
+    hidden: tuple[Node, ...]
+
+    @property
+    def path(self) -> str:
+        """Its name."""
+        return self.node.path
+
+
+class View:
+    """A store through the library. `nczarr`: whether it takes it for NCZarr; `groups` and `arrays`: those that it
+    opens, in the order in which it does.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.has_version_2 = any(node.document is not None for node in documents.tree(2).walk())
+        self.has_version_3 = documents.get("zarr.json") is not None
+        self.root = documents.tree(2)
+        self.superblock, self.superblock_key, self.superblock_pointer = hidden(self.root, "superblock")
+        self.nczarr = self.superblock is not None
+        self.older = self.superblock_key == ".zgroup"
+        self.groups: list[Seen] = []
+        self.arrays: list[tuple[Seen, Node]] = []
+        if not self.root.is_array and self.has_version_2:
+            self._enter(self.root)
+
+    def _enter(self, node: Node) -> None:
+        seen = self._seen(node)
+        self.groups.append(seen)
+        for each in seen.listed:
+            if each.node is not None and each.is_array and each.node.is_array:
+                self.arrays.append((seen, each.node))
+        for each in seen.listed:
+            if each.node is not None and not each.is_array and not each.node.is_array:
+                self._enter(each.node)
+
+    def _seen(self, node: Node) -> Seen:
+        if not self.nczarr:
+            found = [each for each in node.members if each.document is not None]
+            listed = tuple(Listed(each.name, "", each.is_array, each) for each in found)
+            lost = tuple(each for each in node.members if each.document is None)
+            return Seen(node, {}, node.key, "", listed, lost)
+        home, key, pointer = hidden(node, "group")
+        home = home if isinstance(home, dict) else {}
+        byname = {each.name: each for each in node.members}
+        made = []
+        for member, is_array in (("arrays", True), ("vars", True), ("groups", False)):
+            names = home.get(member)
+            for place, name in enumerate(names if isinstance(names, list) else ()):
+                child = byname.get(name) if isinstance(name, str) else None
+                made.append(Listed(name, f"{pointer}/{member}/{place}", is_array, child))
+        known = {(each.name, each.is_array) for each in made if isinstance(each.name, str)}
+        lost = tuple(each for each in node.members if (each.name, each.is_array) not in known and holds(each))
+        return Seen(node, home, key, pointer, tuple(made), lost)
+
+    def nodes(self) -> Iterator[Node]:
+        """All groups and arrays that the library opens."""
+        for group in self.groups:
+            yield group.node
+        for _, array in self.arrays:
+            yield array
+
+
+def holds(node: Node) -> bool:
+    """Whether there is an array at or below a node."""
+    return any(each.is_array for each in node.walk())
+
+
+def hidden(node: Node, what: str) -> tuple[Any, str, str]:
+    """The hidden attribute of a node, the key that has it, and where; releases before 4.9.3 had it in the other "
+    "document."""
+    name = f"_nczarr_{what}"
+    if name in node.attrs:
+        return node.attrs[name], node.attrs_key, f"{node.attrs_pointer}/{name}"
+    if name in node.meta:
+        return node.meta[name], node.key, f"/{name}"
+    return None, node.attrs_key, ""
+
+
+def integers(given: Any) -> list[int] | None:
+    """A list of integers; None if it is none."""
+    if isinstance(given, list) and all(type(each) is int for each in given):
+        return given
+    return None

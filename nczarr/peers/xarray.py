@@ -1,0 +1,293 @@
+"""xarray: what `open_dataset` and `open_zarr` of 2026.9.0 do wrong with stores, through zarr-python, and with files.
+
+It reads with CF decoding, as it does unless told otherwise. One array that fails takes its whole group with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.peers import cf, zarr_python, zarr_types
+from nczarr.peers.documents import Node
+from nczarr.peers.netcdf_c.view import integers
+from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.peers.xarray_files import FILES
+from nczarr.peers.zarr_python import axes
+from nczarr.peers.zarr_view import View
+
+SEEN = "2026.9.0"
+REFUSED = "cannot open its group"
+
+
+def names_of(array: Node) -> tuple[Any, str, str]:
+    """The names of an array's dimensions, those of an older NCZarr too, the key that has them, and where."""
+    given, key, pointer = axes(array)
+    older = array.meta.get("_NCZARR_ARRAY")
+    found = older.get("dimrefs") if isinstance(older, dict) else None
+    if given is None and array.version == 2 and isinstance(found, list):
+        return [str(name).rpartition("/")[2] for name in found], array.key, "/_NCZARR_ARRAY/dimrefs"
+    return given, key, pointer
+
+
+def missing_names(view: View) -> Iterator[Place]:
+    """Axes without names."""
+    for array in view.arrays:
+        given, key, pointer = names_of(array)
+        shape = integers(array.meta.get("shape"))
+        readable = array.attributes is None or isinstance(array.attributes.value, dict)
+        if given is None and shape is not None and readable and (shape or array.version == 2):
+            yield Place(key, "", f"`{array.path}` does not name its dimensions")
+        elif shape is not None and isinstance(given, list | str) and len(given) < len(shape):
+            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
+
+
+def surplus_names(view: View) -> Iterator[Place]:
+    """More names than axes."""
+    yield from zarr_python.name_counts(view, more=True)
+
+
+def unnamed(view: View) -> Iterator[Place]:
+    """Names that are null."""
+    for array in view.arrays:
+        given, key, pointer = names_of(array)
+        if isinstance(given, list) and None in given:
+            yield Place(key, pointer, f"an axis of `{array.path}` has no name")
+
+
+def doubled(view: View) -> Iterator[Place]:
+    """One name for two axes."""
+    for array in view.arrays:
+        given, key, pointer = names_of(array)
+        texts = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+        if len(set(texts)) < len(texts):
+            yield Place(key, pointer, f"two axes of `{array.path}` have one name")
+
+
+def unequal(view: View) -> Iterator[Place]:
+    """One name for several lengths in a group, or for an array that is none of its own axes."""
+    known: dict[tuple[str, str], tuple[int, str]] = {}
+    for array in view.arrays:
+        given, key, pointer = names_of(array)
+        shape = integers(array.meta.get("shape"))
+        group = array.path.rpartition("/")[0]
+        if not isinstance(given, list) or shape is None or len(shape) != len(given):
+            continue
+        for axis, (name, size) in enumerate(zip(given, shape, strict=True)):
+            before, other = known.setdefault((group, json.dumps(name)), (size, array.path))
+            if before != size:
+                text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
+                yield Place(key, f"{pointer}/{axis}", text)
+
+
+def clashing(view: View) -> Iterator[Place]:
+    """Scalars with the name of a dimension."""
+    used = set()
+    for array in view.arrays:
+        given, _, _ = names_of(array)
+        listed = given if isinstance(given, list) else ()
+        used |= {(array.path.rpartition("/")[0], name) for name in listed if isinstance(name, str)}
+    for array in view.arrays:
+        if array.meta.get("shape") == [] and (array.path.rpartition("/")[0], array.name) in used:
+            yield Place(array.key, "/shape", f"scalar `{array.path}` has the name of a dimension")
+
+
+def masking(view: View) -> Iterator[Place]:
+    """Fill values of Zarr v2, which it takes for missing values."""
+    for array in view.arrays:
+        value = array.meta.get("fill_value")
+        if array.version != 2 or value is None or not zarr_types.knows(array.meta, 2) or _declared(array, value):
+            continue
+        letter, _ = zarr_types.kind(array.meta, 2)
+        if letter in "iubSUO" and not zarr_types.refuses_fill(value, array.meta, 2):
+            shown = json.dumps(value, ensure_ascii=False)[:40]
+            does = "takes it for missing" + (", and reads floating-point numbers" if letter in "iu" else "")
+            yield Place(array.key, "/fill_value", f"`fill_value` of `{array.path}` is `{shown}`", does=does)
+
+
+def _declared(array: Node, value: Any) -> bool:
+    """Whether an attribute says that the value is a missing one."""
+    own = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
+    return any(each == value or each == [value] for each in own if each is not None)
+
+
+def rounded(view: View) -> Iterator[Place]:
+    """Integers of 64 bits that become doubles."""
+    for array in view.arrays:
+        letter, size = zarr_types.kind(array.meta, array.version)
+        value = array.meta.get("fill_value") if array.version == 2 else array.attrs.get("_FillValue")
+        if letter in "iu" and size == 8 and value is not None and (array.version == 3 or _declared(array, value)):
+            yield Place(*_fill_place(array), f"`{array.path}` has integers of 64 bits and a missing value")
+
+
+def _fill_place(array: Node) -> tuple[str, str]:
+    if array.version == 2:
+        return array.key, "/fill_value"
+    return array.attrs_key, f"{array.attrs_pointer}/_FillValue"
+
+
+def record_fills(view: View) -> Iterator[Place]:
+    """Fill values of records and raw bytes in Zarr v2."""
+    for array in view.arrays:
+        value = array.meta.get("fill_value")
+        if array.version != 2 or value is None or not zarr_types.knows(array.meta, 2):
+            continue
+        if zarr_types.kind(array.meta, 2)[0] == "V" and not zarr_types.refuses_fill(value, array.meta, 2):
+            what = "records" if isinstance(array.meta["dtype"], list) else "raw bytes"
+            text = f"`{array.path}` holds {what} and has a fill value"
+            yield Place(array.key, "/fill_value", text, does="cannot read it", instead="write `null`")
+
+
+def unencoded(view: View) -> Iterator[Place]:
+    """`_FillValue` of Zarr v3 that is not written as it wants it."""
+    for array in view.arrays:
+        if array.version != 3 or "_FillValue" not in array.attrs or not zarr_types.knows(array.meta, 3):
+            continue
+        value, (letter, _) = array.attrs["_FillValue"], zarr_types.kind(array.meta, 3)
+        if not _decodes(value, letter, array.meta.get("data_type")):
+            text = f"`_FillValue` of `{array.path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`"
+            yield Place(array.attrs_key, f"{array.attrs_pointer}/_FillValue", text, instead=_encoded(value, letter))
+
+
+def _decodes(value: Any, letter: str, name: Any) -> bool:
+    if letter in "iu":
+        return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if letter == "c":
+        return isinstance(value, list) and len(value) == 2 and all(_decodes(part, "f", None) for part in value)
+    if letter == "f" or name in ("bytes", "variable_length_bytes"):
+        try:
+            data = base64.standard_b64decode(value)
+        except (TypeError, ValueError):
+            return False
+        return letter != "f" or len(data) == 8
+    return letter == "b" or name == "string"
+
+
+def _encoded(value: Any, letter: str) -> str:
+    if letter != "f":
+        return ""
+    try:
+        text = base64.standard_b64encode(struct.pack("<d", float(value))).decode()
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    return f'write `"{text}"`'
+
+
+def undecodable(view: View) -> Iterator[Place]:
+    """Attributes of the CF conventions that it stumbles over."""
+    for array, name, why in _cf(view):
+        if name != "units":
+            yield Place(array.attrs_key, f"{array.attrs_pointer}/{name}", f"{why}, at `{array.path}`")
+
+
+def times(view: View) -> Iterator[Place]:
+    """Times that it cannot decode."""
+    for array, name, why in _cf(view):
+        if name == "units":
+            text = f"`{array.path}` is in `{array.attrs['units']}`, and {why}"
+            yield Place(array.attrs_key, f"{array.attrs_pointer}/units", text)
+
+
+def _cf(view: View) -> Iterator[tuple[Node, str, str]]:
+    for array in view.arrays:
+        if zarr_types.knows(array.meta, array.version):
+            numeric = zarr_types.kind(array.meta, array.version)[0] in "iuf"
+            for name, why in cf.faults(array.attrs, numeric=numeric):
+                yield array, name, why
+
+
+def own_names(view: View) -> Iterator[Place]:
+    """The attribute that it writes itself to say that integers are truth values."""
+    for array in view.arrays:
+        if array.attrs.get("dtype") == "bool" and zarr_types.kind(array.meta, array.version)[0] in "iu":
+            text = f"an attribute of `{array.path}` is `dtype`, of the value `bool`"
+            yield Place(array.attrs_key, f"{array.attrs_pointer}/dtype", text)
+
+
+def groups(view: View) -> Iterator[Place]:
+    """Groups below the root."""
+    for node in view.root.members:
+        if not node.is_array and node.document is not None and any(each.is_array for each in node.walk()):
+            yield Place(node.key, "", f"there are arrays in group `{node.path}`")
+
+
+def root_array(view: View) -> Iterator[Place]:
+    """An array as the root."""
+    if view.root.is_array:
+        yield Place(view.root.key, "", "the root of the store is an array")
+
+
+def unconsolidated(view: View) -> Iterator[Place]:
+    """Stores without consolidated metadata."""
+    if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:
+        yield Place(".zmetadata", "", "the store has no consolidated metadata")
+
+
+_ZARR = tuple(
+    rule._replace(
+        seen=f"{SEEN} and zarr-python {rule.seen}", does=REFUSED if rule.does == zarr_python.REFUSED else rule.does
+    )
+    for rule in zarr_python.RULES
+    if rule.code not in ("missing-names", "surplus-names")
+)
+_NAMES = "write one name an axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
+
+STORES = (
+    *_ZARR,
+    Rule("root-array", "finds no group", SEEN, "write the array in a group", root_array),
+    Rule("missing-names", REFUSED, SEEN, _NAMES, missing_names),
+    Rule("surplus-names", REFUSED, SEEN, _NAMES, surplus_names),
+    Rule("unnamed-dimension", "names it `None`", SEEN, _NAMES, unnamed),
+    Rule(
+        "doubled-dimension", "reads it with a warning, and refuses most of what one does with it", SEEN, _NAMES, doubled
+    ),
+    Rule("unequal-lengths", REFUSED, SEEN, "write one length a name in each group", unequal),
+    Rule("clashing-scalar", REFUSED, SEEN, "write another name for one of them", clashing),
+    Rule(
+        "masking-fill",
+        "takes it for missing, and makes floating-point numbers of integers",
+        SEEN,
+        "write `null` if every value counts, or the same value as `_FillValue`",
+        masking,
+    ),
+    Rule(
+        "rounded-integer",
+        "reads doubles, which are not exact beyond 2^53",
+        SEEN,
+        "open it with `mask_and_scale=False`, or write no `_FillValue`",
+        rounded,
+    ),
+    Rule("bad-fill", "cannot read records and raw bytes with a fill value", SEEN, "write `null`", record_fills),
+    Rule(
+        "unencoded-fill",
+        REFUSED,
+        SEEN,
+        "write an integer, or the eight bytes of a little-endian double in base64",
+        unencoded,
+    ),
+    Rule("undecodable-attribute", REFUSED, SEEN, "write one number, and a text for `coordinates`", undecodable),
+    Rule(
+        "undecodable-time",
+        REFUSED,
+        SEEN,
+        "write `days since 2000-01-01` and the like, or open it with `decode_times=False`",
+        times,
+    ),
+    Rule("hidden-attribute", "reads truth values", SEEN, "write another name for it", own_names),
+    Rule(
+        "hidden-group",
+        "shows the root alone",
+        SEEN,
+        "open each group with `group=`, or all with `open_datatree`",
+        groups,
+    ),
+    Rule(
+        "unconsolidated-store", "warns, and lists keys", SEEN, "write the store with `--consolidated`", unconsolidated
+    ),
+)
+
+PEER = Peer("xarray", "xarray", SEEN, STORES, View, FILES)

@@ -1,0 +1,212 @@
+"""xarray and netCDF files: what 2026.9.0 does wrong with the dataset in one, through netCDF4-python 1.7.5.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
+from nczarr.passes.checked import Checked
+from nczarr.peers import cf
+from nczarr.peers.rule import Place, Rule
+
+SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
+REFUSED = "cannot open its group"
+
+
+def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> Place:
+    return Place("", "", what, does, span=node.span)
+
+
+def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
+    """All attributes with the path of what has them."""
+    for table in (checked.groups, checked.variables):
+        for path, owner in table.items():
+            for attribute in owner.attributes:
+                yield path, attribute
+
+
+def groups(checked: Checked) -> Iterator[Place]:
+    """Groups below the root, with variables."""
+    for path, group in checked.groups.items():
+        inside = [fqn for fqn in checked.variables if fqn.startswith(path + "/")]
+        if path != "/" and names.parent(path) == "/" and inside:
+            yield _at(f"there are variables in group `{path}`", group)
+
+
+def types(checked: Checked) -> Iterator[Place]:
+    """Variables whose type it skips."""
+    for path, variable in checked.variables.items():
+        if _is_skipped(variable.type, checked):
+            yield _at(f"`{path}` is of the type `{variable.type}`, {_kind(checked.types[variable.type])}", variable)
+
+
+def _kind(declared: UserType) -> str:
+    match declared:
+        case OpaqueType():
+            return "opaque bytes"
+        case VlenType():
+            return "lists of what is no number"
+        case _:
+            return "records with a field that is no number"
+
+
+def _is_skipped(type_name: str, checked: Checked) -> bool:
+    """Whether netCDF4-python knows no such type for a variable."""
+    match checked.types.get(type_name):
+        case OpaqueType():
+            return True
+        case VlenType(base=base):
+            return base == "string" or base in checked.types
+        case CompoundType(fields=fields):
+            return any(not _is_field(field.type, checked) for field in fields)
+        case _:
+            return False
+
+
+def _is_field(type_name: str, checked: Checked) -> bool:
+    inner = checked.types.get(type_name)
+    if isinstance(inner, CompoundType):
+        return not _is_skipped(type_name, checked)
+    return inner is None and type_name != "string"
+
+
+def attribute_types(checked: Checked) -> Iterator[Place]:
+    """Attributes of types that stop it, and fill values of records."""
+    for path, attribute in _attributes(checked):
+        owner = checked.variables.get(path)
+        if owner is not None and _is_skipped(owner.type, checked):
+            continue
+        kind = attribute.value.type
+        declared = checked.types.get(kind)
+        text = f"attribute `{attribute.name}` of `{path}` is of the type `{kind}`"
+        if isinstance(declared, VlenType) or _is_skipped(kind, checked):
+            yield _at(text, attribute)
+        elif isinstance(declared, CompoundType) and attribute.name == "_FillValue":
+            yield _at(text, attribute, "cannot read the variable")
+
+
+def doubled(checked: Checked) -> Iterator[Place]:
+    """Two axes over one dimension."""
+    for path, variable in checked.variables.items():
+        named = [each for each in variable.dimensions if isinstance(each, str)]
+        if len(set(named)) < len(named):
+            yield _at(f"two axes of `{path}` have one name", variable)
+
+
+def clashing(checked: Checked) -> Iterator[Place]:
+    """Scalars with the name of a dimension that is used beside them."""
+    used = {
+        (names.parent(path), names.last(each))
+        for path, variable in checked.variables.items()
+        for each in variable.dimensions
+        if isinstance(each, str)
+    }
+    for path, variable in checked.variables.items():
+        if not variable.dimensions and (names.parent(path), variable.name) in used:
+            yield _at(f"scalar `{path}` has the name of a dimension", variable)
+
+
+def unused(checked: Checked) -> Iterator[Place]:
+    """Dimensions that no variable has."""
+    used = {each for variable in checked.variables.values() for each in variable.dimensions if isinstance(each, str)}
+    for path, dimension in checked.dimensions.items():
+        if path not in used:
+            yield _at(f"no variable has the dimension `{path}`", dimension)
+
+
+def rounded(checked: Checked) -> Iterator[Place]:
+    """Integers of 64 bits that become doubles."""
+    for path, variable in checked.variables.items():
+        found = [each for each in variable.attributes if each.name in ("_FillValue", "missing_value")]
+        if variable.type in ("int64", "uint64") and found:
+            yield _at(f"`{path}` has integers of 64 bits and a missing value", found[0])
+
+
+def undecodable(checked: Checked) -> Iterator[Place]:
+    """Attributes of the CF conventions that it stumbles over."""
+    for path, attribute, why in _cf(checked):
+        if attribute.name != "units":
+            yield _at(f"{why}, at `{path}`", attribute)
+
+
+def times(checked: Checked) -> Iterator[Place]:
+    """Times that it cannot decode."""
+    for path, attribute, why in _cf(checked):
+        if attribute.name == "units":
+            yield _at(f"`{path}` is in `{_plain(attribute.value)}`, and {why}", attribute)
+
+
+def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
+    for path, variable in checked.variables.items():
+        own = {attribute.name: attribute for attribute in variable.attributes}
+        plain = {name: _plain(attribute.value) for name, attribute in own.items()}
+        numeric = variable.type not in ("char", "string") and variable.type not in checked.types
+        for name, why in cf.faults(plain, numeric=numeric):
+            yield path, own[name], why
+
+
+def _plain(value: Constant) -> Any:
+    """The value of an attribute as Python has it: a text, a number, a list; None for user-defined types."""
+    if value.type == "char" and isinstance(value.data, bytes):
+        return value.data.rstrip(b"\0").decode("utf-8", "replace")
+    if value.type == "string":
+        texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else "" for each in value.data]
+        return texts[0] if len(texts) == 1 else texts
+    if not isinstance(value.data, bytes) or value.type.startswith("/"):
+        return None
+    numbers = list(value.as_numbers())
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def own_names(checked: Checked) -> Iterator[Place]:
+    """The attribute that it writes itself to say that integers are truth values."""
+    for path, variable in checked.variables.items():
+        for attribute in variable.attributes:
+            if attribute.name == "dtype" and _plain(attribute.value) == "bool" and variable.type not in checked.types:
+                yield _at(f"an attribute of `{path}` is `dtype`, of the value `bool`", attribute)
+
+
+FILES = (
+    Rule(
+        "hidden-group",
+        "shows the root alone",
+        SEEN,
+        "open each group with `group=`, or all with `open_datatree`",
+        groups,
+    ),
+    Rule(
+        "skipped-type",
+        "skips it with a warning",
+        SEEN,
+        "write another type; `nczarr convert SRC DST --to zarr3` has them as arrays",
+        types,
+    ),
+    Rule("unread-attribute", REFUSED, SEEN, "write numbers and texts", attribute_types),
+    Rule(
+        "doubled-dimension",
+        "reads it with a warning, and refuses most of what one does with it",
+        SEEN,
+        "write one dimension an axis",
+        doubled,
+    ),
+    Rule("clashing-scalar", REFUSED, SEEN, "write another name for one of them", clashing),
+    Rule("dropped-dimension", "drops it", SEEN, "", unused),
+    Rule(
+        "rounded-integer",
+        "reads doubles, which are not exact beyond 2^53",
+        SEEN,
+        "open it with `mask_and_scale=False`, or write no `_FillValue`",
+        rounded,
+    ),
+    Rule("undecodable-attribute", REFUSED, SEEN, "write one number, and a text for `coordinates`", undecodable),
+    Rule(
+        "undecodable-time",
+        REFUSED,
+        SEEN,
+        "write `days since 2000-01-01` and the like, or open it with `decode_times=False`",
+        times,
+    ),
+    Rule("hidden-attribute", "reads truth values", SEEN, "write another name for it", own_names),
+)

@@ -1,0 +1,379 @@
+"""zarr-python: what 3.1.6 does wrong with stores of Zarr v2 and v3, above all with those of netCDF-C.
+
+One array that it cannot open breaks the listing of its group, so its faults are those of a group (nczarr-storage §4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.peers import zarr_types
+from nczarr.peers.chunks import odd_lengths
+from nczarr.peers.documents import Node, step
+from nczarr.peers.netcdf_c.view import holds, integers
+from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.peers.zarr_view import View
+
+SEEN = "3.1.6"
+REFUSED = "cannot open it, nor list its group"
+MEMBERS_3 = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+KNOWN_3 = {
+    True: {"zarr_format", "node_type", "attributes", "dimension_names", "storage_transformers", *MEMBERS_3},
+    False: {"zarr_format", "node_type", "attributes", "consolidated_metadata"},
+}
+"""Members of `zarr.json` that it knows, of arrays and of groups."""
+
+
+def mixed(view: View) -> Iterator[Place]:
+    """Groups in both versions."""
+    for node in view.nodes if view.version == 3 else ():
+        if view.documents.get(node.prefix + ".zgroup") is not None:
+            yield Place(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
+
+
+def broken(view: View) -> Iterator[Place]:
+    """Documents that are not strictly JSON."""
+    for found in view.read():
+        if found.unstrict is not None:
+            yield Place(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
+        elif not isinstance(found.value, dict) and not found.key.endswith(".zattrs"):
+            yield Place(found.key, "", "the document is no JSON object")
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def format_number(view: View) -> Iterator[Place]:
+    """Numbers of versions that are wrong."""
+    for node in view.nodes:
+        given = node.meta.get("zarr_format", None)
+        if not isinstance(node.document and node.document.value, dict) or (given is None and node.is_array):
+            continue
+        if given != node.version:
+            does = REFUSED if node.is_array and node.version == 2 else "hides all that is in it"
+            text = (
+                f"`zarr_format` of `{node.path}` is {json.dumps(given)}"
+                if given is not None
+                else f"`{node.path}` has no `zarr_format`"
+            )
+            yield Place(node.key, "/zarr_format" if given is not None else "", text, does=does)
+
+
+def missing_members(view: View) -> Iterator[Place]:
+    """Members that it demands."""
+    for array in view.arrays:
+        demanded = ("zarr_format", "shape", "dtype", "chunks", "fill_value", "order")
+        for name in demanded if array.version == 2 else ("zarr_format", *MEMBERS_3):
+            if name not in array.meta:
+                refused = array.version == 2 and name in ("chunks", "fill_value", "order")
+                yield Place(array.key, "", f"array `{array.path}` has no `{name}`", does=REFUSED if refused else "")
+    for node in view.nodes:
+        if node.version == 3 and node.meta.get("node_type") is None and "shape" in node.meta:
+            yield Place(node.key, "", f"`{node.path}` has no `node_type`", does=REFUSED)
+
+
+def shapes(view: View) -> Iterator[Place]:
+    """Shapes that are none."""
+    for array in view.arrays:
+        shape = integers(array.meta.get("shape", []))
+        if shape is None or any(length < 0 for length in shape):
+            yield Place(array.key, "/shape", f"the shape of `{array.path}` is no list of lengths")
+
+
+def chunk_lengths(array: Node) -> tuple[Any, str]:
+    """The chunk lengths of an array as written, and where."""
+    if array.version == 2:
+        return array.meta.get("chunks"), "/chunks"
+    grid = array.meta.get("chunk_grid")
+    configuration = grid.get("configuration") if isinstance(grid, dict) else None
+    found = configuration.get("chunk_shape") if isinstance(configuration, dict) else None
+    return found, "/chunk_grid/configuration/chunk_shape"
+
+
+def chunks(view: View) -> Iterator[Place]:
+    """Chunks that do not suit the shape."""
+    for array in view.arrays:
+        given, pointer = chunk_lengths(array)
+        lengths, shape = integers(given), integers(array.meta.get("shape"))
+        if given is None and (array.version == 3 or "chunks" not in array.meta):
+            continue
+        if (
+            lengths is None
+            or any(length < 0 for length in lengths)
+            or (shape is not None and len(shape) != len(lengths))
+        ):
+            yield Place(array.key, pointer, f"the chunks of `{array.path}` are not one length for each axis")
+        elif 0 in lengths and 0 not in (shape or []):
+            yield Place(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
+
+
+def no_group(view: View) -> Iterator[Place]:
+    """Groups without a document."""
+    for node in view.lost:
+        if node is view.root:
+            yield Place(node.key, "", f"the root has no `{node.key}`", does="cannot open the store")
+        elif holds(node):
+            yield Place(node.key, "", f"group `{node.path}` has no `{node.key.rpartition('/')[2]}`")
+
+
+def dtypes(view: View) -> Iterator[Place]:
+    """Types that it does not know."""
+    for array in view.arrays:
+        member = "dtype" if array.version == 2 else "data_type"
+        if member in array.meta and not zarr_types.knows(array.meta, array.version):
+            given = array.meta[member]
+            text = given if isinstance(given, str) else json.dumps(given)
+            shown = "a record" if isinstance(given, list) else f"`{text}`"
+            instead = f"`|{text[1:]}`" if text[1:] in ("i1", "u1", "b1", "S1") else ""
+            text = f"the type of `{array.path}` is {shown}"
+            yield Place(array.key, f"/{member}", text, instead=f"write {instead}" if instead else "")
+
+
+def codecs(array: Node) -> Iterator[tuple[str, Any]]:
+    """The codecs of an array, and where each stands."""
+    if array.version == 3:
+        given = array.meta.get("codecs")
+        for place, each in enumerate(given if isinstance(given, list) else ()):
+            yield f"/codecs/{place}", each
+        return
+    filters = array.meta.get("filters")
+    for place, each in enumerate(filters if isinstance(filters, list) else ()):
+        yield f"/filters/{place}", each
+    if array.meta.get("compressor") is not None:
+        yield "/compressor", array.meta["compressor"]
+
+
+def _name(codec: Any, version: int) -> Any:
+    return codec.get("id" if version == 2 else "name") if isinstance(codec, dict) else None
+
+
+def nameless_codecs(view: View) -> Iterator[Place]:
+    """Codecs without a name."""
+    for array in view.arrays:
+        for pointer, codec in codecs(array):
+            if not isinstance(_name(codec, array.version), str):
+                yield Place(array.key, pointer, f"a codec of `{array.path}` has no name")
+
+
+def unread_codecs(view: View) -> Iterator[Place]:
+    """Codecs that it does not have."""
+    for array in view.arrays:
+        known = zarr_types.CODECS_2 if array.version == 2 else zarr_types.CODECS_3
+        for pointer, codec in codecs(array):
+            name = _name(codec, array.version)
+            if isinstance(name, str) and name not in known:
+                yield Place(array.key, pointer, f"`{array.path}` is encoded with `{name}`")
+
+
+def unsized_shuffles(view: View) -> Iterator[Place]:
+    """Shuffle without the size of an element."""
+    for array in view.arrays:
+        for pointer, codec in codecs(array):
+            size = zarr_types.kind(array.meta, array.version)[1]
+            if _name(codec, array.version) == "shuffle" and codec.get("elementsize", 4) == 0 and size != 1:
+                text = f"shuffle of `{array.path}` has the element size 0"
+                yield Place(array.key, f"{pointer}/elementsize", text, instead=f"write {size}" if size else "")
+
+
+def fills(view: View) -> Iterator[Place]:
+    """Fill values that it cannot convert."""
+    for array in view.arrays:
+        if not zarr_types.knows(array.meta, array.version) or "fill_value" not in array.meta:
+            continue
+        value = array.meta["fill_value"]
+        if zarr_types.refuses_fill(value, array.meta, array.version):
+            yield Place(
+                array.key,
+                "/fill_value",
+                f"the fill value of `{array.path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`",
+            )
+
+
+def odd_chunks(view: View) -> Iterator[Place]:
+    """Chunks of another length than the array's."""
+    for array in view.arrays:
+        size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
+        if size and zarr_types.knows(array.meta, 2):
+            for key, length, wanted in odd_lengths(view.documents, array, size):
+                yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
+                break
+
+
+def separators(view: View) -> Iterator[Place]:
+    """Separators that it does not know."""
+    for array in view.arrays:
+        given = array.meta.get("dimension_separator", ".")
+        if array.version == 2 and given not in (".", "/"):
+            yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}")
+
+
+def stale(view: View) -> Iterator[Place]:
+    """Consolidated metadata that are not those of the store."""
+    key, pointer, told = _consolidated(view)
+    if told is None:
+        return
+    for node in view.nodes:
+        for name, found in _documents(node):
+            if node is view.root and node.version == 3:
+                continue
+            if name not in told:
+                yield Place(
+                    key, pointer, f"the consolidated metadata lack `{name}`", does=f"does not see what `{name}` says"
+                )
+            elif _meant(told[name]) != _meant(found):
+                where = f"{pointer}/{step(name)}"
+                yield Place(key, where, f"the consolidated metadata say otherwise than `{name}`", does="believes them")
+
+
+def _meant(document: Any) -> str:
+    """What a document says, without what only repeats it or says nothing."""
+    if not isinstance(document, dict):
+        return json.dumps(document)
+    kept = {
+        name: value
+        for name, value in document.items()
+        if name != "consolidated_metadata" and value not in (None, [], {})
+    }
+    return json.dumps(kept, sort_keys=True)
+
+
+def _documents(node: Node) -> Iterator[tuple[str, Any]]:
+    if node.version == 3:
+        yield node.prefix.rstrip("/"), node.meta
+        return
+    for found in (node.document, node.attributes):
+        if found is not None and found.unstrict is None:
+            yield found.key, found.value
+
+
+def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
+    if view.version == 3:
+        found = view.root.meta.get("consolidated_metadata")
+        told = found.get("metadata") if isinstance(found, dict) else None
+        return "zarr.json", "/consolidated_metadata/metadata", told if isinstance(told, dict) else None
+    document = view.documents.get(".zmetadata")
+    if document is None or not isinstance(document.value, dict):
+        return ".zmetadata", "", None
+    told = document.value.get("metadata")
+    return ".zmetadata", "/metadata", told if isinstance(told, dict) else {}
+
+
+def unknown_members(view: View) -> Iterator[Place]:
+    """Members of `zarr.json` that it does not know."""
+    for node in view.nodes:
+        if node.version != 3 or not isinstance(node.meta, dict):
+            continue
+        for name, value in node.meta.items():
+            ignored = node.is_array and isinstance(value, dict) and value.get("must_understand") is False
+            if name not in KNOWN_3[node.is_array] and not ignored:
+                yield Place(node.key, f"/{name}", f"the document of `{node.path}` has a member `{name}`")
+
+
+def unknown_extensions(view: View) -> Iterator[Place]:
+    """Grids and keys of chunks that it does not know."""
+    for array in view.arrays:
+        for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
+            given = array.meta.get(member)
+            name = given.get("name") if isinstance(given, dict) else given
+            if array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
+                yield Place(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
+        if array.version == 3 and array.meta.get("storage_transformers"):
+            text = f"`{array.path}` has storage transformers"
+            yield Place(array.key, "/storage_transformers", text, does="ignores them")
+
+
+def codec_chains(view: View) -> Iterator[Place]:
+    """Chains that do not make bytes of an array, once."""
+    makers = {"bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"}
+    for array in view.arrays:
+        given = array.meta.get("codecs")
+        if array.version != 3 or not isinstance(given, list):
+            continue
+        found = [name for name in (_name(each, 3) for each in given) if isinstance(name, str) and name in makers]
+        text = array.meta.get("data_type") == "string"
+        if len(found) != 1:
+            yield Place(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` make bytes of values")
+        elif text and found == ["bytes"]:
+            yield Place(array.key, "/codecs", f"`{array.path}` holds texts and is encoded as `bytes`")
+
+
+def axes(array: Node) -> tuple[Any, str, str]:
+    """The names of an array's dimensions as written, the key that has them, and where."""
+    if array.version == 3:
+        return array.meta.get("dimension_names"), array.key, "/dimension_names"
+    return array.attrs.get("_ARRAY_DIMENSIONS"), array.attrs_key, "/_ARRAY_DIMENSIONS"
+
+
+def name_counts(view: View, *, more: bool) -> Iterator[Place]:
+    """Names of dimensions that are not as many as the axes: `more`, or fewer."""
+    for array in view.arrays:
+        given, key, pointer = axes(array)
+        shape = integers(array.meta.get("shape"))
+        if (
+            shape is not None
+            and isinstance(given, list | str)
+            and len(given) != len(shape)
+            and (len(given) > len(shape)) == more
+        ):
+            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
+
+
+def few_names(view: View) -> Iterator[Place]:
+    """Fewer names than axes, in Zarr v3."""
+    if view.version == 3:
+        yield from name_counts(view, more=False)
+
+
+def many_names(view: View) -> Iterator[Place]:
+    """More names than axes, in Zarr v3."""
+    if view.version == 3:
+        yield from name_counts(view, more=True)
+
+
+_TYPES = "a type that it knows: `nczarr convert SRC DST --to zarr2`"
+
+RULES = (
+    Rule("mixed-versions", "takes v3, and hides all that is v2", SEEN, "write one version", mixed),
+    Rule("broken-document", REFUSED, SEEN, "write the document anew: `nczarr convert SRC DST`", broken),
+    Rule("odd-format-number", "hides it, or cannot open it", SEEN, "write the number of the version", format_number),
+    Rule("missing-member", "hides it", SEEN, "write all members that the specification demands", missing_members),
+    Rule("bad-shape", REFUSED, SEEN, "write a list of lengths", shapes),
+    Rule("bad-chunks", REFUSED, SEEN, "write one length above 0 for each axis", chunks),
+    Rule("missing-group", "hides all that is in it", SEEN, "write the document", no_group),
+    Rule("unknown-dtype", REFUSED, SEEN, _TYPES, dtypes),
+    Rule("nameless-codec", "cannot read it", SEEN, "write the codec's name", nameless_codecs),
+    Rule("unread-codec", "cannot read it", SEEN, "write another codec: `nczarr convert --codec`", unread_codecs),
+    Rule(
+        "unsized-shuffle",
+        "does not undo the shuffle that netCDF-C did",
+        SEEN,
+        "write the size of an element",
+        unsized_shuffles,
+    ),
+    Rule("bad-fill", REFUSED, SEEN, "write a value of the type; base64 for bytes and records", fills),
+    Rule("odd-chunk", "cannot read it", SEEN, "write all bytes of the chunk", odd_chunks),
+    Rule("odd-separator", REFUSED, SEEN, "write `.` or `/`", separators),
+    Rule("stale-consolidation", "believes the consolidated ones", SEEN, "write them anew, or remove them", stale),
+    Rule(
+        "unknown-member",
+        REFUSED,
+        SEEN,
+        'leave it out, or write an object with `"must_understand": false` in an array',
+        unknown_members,
+    ),
+    Rule("unknown-extension", REFUSED, SEEN, "write `regular` grids and `default` keys", unknown_extensions),
+    Rule(
+        "bad-codecs",
+        "cannot read it",
+        SEEN,
+        "write one of `bytes`, `vlen-utf8`, `vlen-bytes`, `sharding_indexed`",
+        codec_chains,
+    ),
+    Rule("missing-names", REFUSED, SEEN, "write one name an axis, or no `dimension_names`", few_names),
+    Rule("surplus-names", REFUSED, SEEN, "write one name an axis, or no `dimension_names`", many_names),
+)
+
+PEER = Peer("zarr-python", "zarr-python", "3.1.6", RULES, View)

@@ -1,0 +1,47 @@
+"""What zarr-python sees of a store: v3 where the root has both versions, and groups and arrays with a document "
+"alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.peers.documents import Document, Documents, Node
+
+
+class View:
+    """A store through zarr-python. `nodes`: the groups and arrays that it comes to; `lost`: the first ones without a
+    document on each way.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.version = documents.version
+        self.root = documents.tree(self.version)
+        self.nodes: list[Node] = []
+        self.lost: list[Node] = []
+        self._enter(self.root)
+
+    def _enter(self, node: Node) -> None:
+        if node.document is None:
+            self.lost.append(node)
+            return
+        self.nodes.append(node)
+        for member in node.members:
+            self._enter(member)
+
+    @property
+    def arrays(self) -> Iterator[Node]:
+        """The arrays whose document is an object."""
+        return (
+            node for node in self.nodes if node.is_array and node.document and isinstance(node.document.value, dict)
+        )
+
+    def read(self) -> Iterator[Document]:
+        """All documents that it reads."""
+        for node in self.nodes:
+            for found in (node.document, node.attributes if node.version == 2 else None):
+                if found is not None:
+                    yield found
+        consolidated = self.documents.get(".zmetadata") if self.version == 2 else None
+        if consolidated is not None:
+            yield consolidated

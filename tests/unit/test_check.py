@@ -1,0 +1,114 @@
+"""`check --for`: readers and formats by name, status, places, and sources of every kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run_command
+from tests.peers.faulty import NCZARR, PURE, edit, write
+
+TEXT = "netcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2, 3 ;\n}\n"
+
+
+def store(folder: Path, **changes: object) -> str:
+    return str(
+        write(edit(NCZARR, {key.replace("__", "#/"): value for key, value in changes.items()}), folder / "s.zarr")
+    )
+
+
+def test_nothing_to_say(tmp_path: Path) -> None:
+    ran = run_command("check", store(tmp_path), "--for", "netcdf-c", "--for", "zarr-python")
+    assert (ran.status, ran.out, ran.err) == (0, b"", "")
+
+
+def test_an_error_with_its_place(tmp_path: Path) -> None:
+    path = str(write(edit(NCZARR, {"v/.zarray#/filters": []}), tmp_path / "s.zarr"))
+    ran = run_command("check", path, "--for", "netcdf-c", "--message-format", "json")
+    line = json.loads(ran.err)
+    assert ran.status == 1
+    assert (line["code"], line["key"], line["pointer"]) == ("empty-filters", "v/.zarray", "/filters")
+    assert line["message"] == "`/v` has an empty list of filters: netCDF-C crashes"
+    assert line["notes"] == ["seen with netCDF-C 4.10.1, 4.10.2"]
+    assert line["helps"] == ['write `"filters": null`']
+
+
+def test_a_warning_is_something_found(tmp_path: Path) -> None:
+    path = str(write(PURE, tmp_path / "s.zarr"))
+    ran = run_command("check", path, "--for", "xarray", "-q")
+    assert (ran.status, ran.err) == (1, "")
+
+
+def test_sarif(tmp_path: Path) -> None:
+    path = str(write(edit(NCZARR, {"v/.zarray#/filters": []}), tmp_path / "s.zarr"))
+    ran = run_command("check", path, "--for", "netcdf-c", "--message-format", "sarif")
+    assert [each["ruleId"] for each in json.loads(ran.err)["runs"][0]["results"]] == ["empty-filters"]
+
+
+def test_what_only_we_cannot_read_is_not_said(tmp_path: Path) -> None:
+    path = str(write(edit(PURE, {"v/.zarray#/dtype": "<c8", "v/0": b""}), tmp_path / "s.zarr"))
+    (tmp_path / "s.zarr" / "v" / "0").unlink()
+    assert run_command("check", path).status == 1
+    assert "unknown-dtype" in run_command("check", path, "--for", "netcdf-c").err
+    assert run_command("check", path, "--for", "zarr-python").err.count("error[") == 1  # the fill value is no pair
+
+
+def test_several_sources_and_readers(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    paths = [store(good), str(write(edit(NCZARR, {"v/.zarray#/filters": []}), bad / "s.zarr"))]
+    ran = run_command("check", *paths, "--for", "netcdf-c", "--for", "zarr-python")
+    assert ran.status == 1
+    assert ran.err.count("[empty-filters]") == 1
+
+
+@pytest.mark.parametrize("reader", ["netcdf-c", "zarr-python", "xarray"])
+def test_a_text_is_read_by_none(reader: str) -> None:
+    ran = run_command("check", "-", "--for", reader, stdin=TEXT.encode())
+    assert ran.status == 1
+    assert "[unread-format]" in ran.err
+
+
+def test_a_folder_without_documents(tmp_path: Path) -> None:
+    assert "[unread-format]" in run_command("check", str(tmp_path), "--for", "netcdf-c").err
+
+
+def test_readers_of_netcdf_files(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.nc")
+    assert run_command("compile", "-", "-o", path, stdin=TEXT.encode()).status == 0
+    assert run_command("check", path, "--for", "xarray").status == 0
+    assert "[unread-format]" in run_command("check", path, "--for", "zarr-python").err
+    assert run_command("check", path, "--for", "netcdf-c").status == 0
+
+
+@pytest.mark.parametrize(("form", "status"), [("zarr2", 0), ("netcdf3", 1), ("nczarr", 0), ("cdl", 0), ("netcdf", 0)])
+def test_a_format_is_rehearsed(form: str, status: int) -> None:
+    text = TEXT.replace("dimensions:", "types:\n  opaque(2) o ;\ndimensions:").replace(
+        "int v(x) ;", "int v(x) ;\n  o w ;"
+    )
+    ran = run_command("check", "-", "--for", form, stdin=text.encode())
+    assert ran.status == status, ran.err
+
+
+def test_a_reader_and_a_format_of_standard_input() -> None:
+    ran = run_command("check", "-", "--for", "xarray", "--for", "zarr2", stdin=TEXT.encode())
+    assert "[unread-format]" in ran.err
+    assert ran.status == 1
+
+
+def test_unknown_readers(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run_command("check", "-", "--for", "xaray", stdin=TEXT.encode())
+    assert ran.status == 2
+    assert "did you mean 'xarray'?" in ran.err
+
+
+def test_out_of_reach(tmp_path: Path) -> None:
+    assert run_command("check", str(tmp_path / "none.zarr"), "--for", "xarray").status == 3
+
+
+def test_deflated_text_of_a_store_in_an_archive(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.zip")
+    assert run_command("compile", "-", "-o", path, "--to", "nczarr", stdin=TEXT.encode()).status == 0
+    ran = run_command("check", path, "--for", "netcdf-c")
+    assert "warning[zipped-store]" in ran.err
