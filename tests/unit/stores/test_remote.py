@@ -437,3 +437,15 @@ def test_unknown_protocols_and_options_are_told() -> None:
     assert "hush" not in done.err
     done = run_command("dump", URL, "--storage-option", "retries=-1")
     assert (done.status, "retries" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///t.zarr", "flaky://bucket//t.zarr", "flaky://bucket/../t.zarr"])
+def test_urls_of_no_place_are_refused_and_nothing_is_made(
+    url: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run_command("convert", str(source), url, "--to", "nczarr")
+    assert (done.status, "bad-url" in done.err) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+    assert FlakyFileSystem.requests == []
