@@ -44,10 +44,11 @@ def _of_remote(url: str, storage: StorageOptions) -> str:
     connection = Connection(url, storage)
     listed = connection.protocol not in WEB
     found = connection.call("find", "", detail=True) if listed else {"": connection.call("info", "")}
-    return _digest(sorted(f"{name} {_told(info)}" for name, info in found.items()))
+    return _digest(sorted(f"{name} {told_of(info)}" for name, info in found.items()))
 
 
-def _told(info: dict[str, Any]) -> str:
+def told_of(info: dict[str, Any]) -> str:
+    """What a library tells of an object that changes with it."""
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
