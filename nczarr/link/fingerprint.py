@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 
 from nczarr import __version__
 from nczarr.data.source import itemsize
@@ -21,10 +22,10 @@ RESUMABLE = 64 << 20
 
 def journal(planned: Planned) -> Journal:
     """The journal of a run. Raises OSError if the source is out of reach."""
-    source = planned.options.source
+    source, run = planned.options.source, os.urandom(8).hex()
     if source is None:
-        return Journal(None)
-    return Journal(fingerprint(planned), shown(source))
+        return Journal(None, run=run)
+    return Journal(fingerprint(planned), shown(source), run=run)
 
 
 def fingerprint(planned: Planned) -> str:

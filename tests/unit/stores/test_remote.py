@@ -444,7 +444,7 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
+    "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
     assert parsed(data) == Journal(None)
@@ -472,6 +472,34 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     with pytest.raises(FileExistsError, match="just begun by another run"):
         RemoteTarget(URL, journal=Journal("mine"))
     assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
+
+
+@pytest.mark.parametrize("journal", [Journal("same", run="other"), Journal(None, run="other")])
+def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journal) -> None:
+    def other(number: int, method: str, path: str) -> None:
+        if method == "pipe_file" and not content():
+            FlakyFileSystem.faults = staticmethod(lambda *request: None)
+            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", journal.bytes())
+
+    FlakyFileSystem.faults = staticmethod(other)
+    with pytest.raises(FileExistsError, match="just begun by another run"):
+        RemoteTarget(URL, journal=journal._replace(run="mine"))
+
+
+@pytest.mark.parametrize("fingerprint", ["same", None])
+def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(fingerprint: str | None) -> None:
+    first = RemoteTarget(URL, journal=Journal(fingerprint, run="first"))
+    first.put("v/0", b"1")
+    second = RemoteTarget(URL, journal=Journal(fingerprint, run="second"), overwrite=True)
+    second.put("v/0", b"2")
+    with pytest.raises(OSError, match="another run has begun it anew"):
+        first.finish()
+    first.abort()
+    third = RemoteTarget(URL, journal=Journal(fingerprint, run="third"), overwrite=True)
+    second.abort()
+    third.put("v/0", b"3")
+    third.finish()
+    assert list(content()) == ["/bucket/t.zarr/v/0"]
 
 
 def test_unknown_protocols_and_options_are_told() -> None:
