@@ -522,3 +522,33 @@ def test_urls_of_no_place_are_refused_and_nothing_is_made(
     assert (done.status, "bad-url" in done.err) == (2, True)
     assert sorted(tmp_path.iterdir()) == before
     assert FlakyFileSystem.requests == []
+
+
+def test_several_targets_go_into_a_folder_whose_url_has_modes(source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "u.cdl"
+    other.write_text("netcdf u {\n}\n")
+    assert run_command("convert", str(source), str(other), "flaky://bucket/d/#mode=nczarr,consolidated").status == 0
+    assert {path for path in content() if path.endswith("zmetadata")} == {
+        f"/bucket/d/{source.stem}.zarr/.zmetadata", "/bucket/d/u.zarr/.zmetadata"
+    }  # fmt: skip
+
+
+def test_an_object_that_is_named_like_a_store_is_none(tmp_path: Path) -> None:
+    FlakyFileSystem().pipe_file("/bucket/t.zarr", b"x")
+    (tmp_path / "t.zarr").write_bytes(b"x")
+    for path in (URL, str(tmp_path / "t.zarr")):
+        done = run_command("dump", path)
+        assert (done.status, "unknown-format" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TypeError("Session.__init__() got an unexpected keyword argument 'profil'"), "has no option `profil`"),
+        (AttributeError("'str' object has no attribute 'copy'"), "cannot do with the storage options"),
+        (FileNotFoundError("bucket/a.zip"), "No such file or object"),
+        (FileNotFoundError("The specified bucket does not exist"), "bucket does not exist"),
+    ],
+)
+def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, words: str) -> None:
+    assert words in str(connection.Connection("s3://b/k").failure(error))
