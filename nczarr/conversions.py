@@ -56,6 +56,7 @@ def convert(
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
     """
     from nczarr import pipeline
+    from nczarr.stores.spool import passing
 
     variables, groups, sections = tuple(variables), tuple(groups), tuple(sections)
     report = Report()
@@ -81,12 +82,12 @@ def convert(
     wanted = Subset(variables, groups, _sections(sections, report))
     path = os.fspath(target)
     form = pipeline.target(path, format, report)
-    checked = None
-    if form is not None and not report.errors:
-        checked = _part(source, from_format, wanted, report, options, fixed=fixed)
-    done = None
-    if form is not None and checked is not None and not report.errors:
-        done = pipeline.write(checked, path, form, report, options)
+    checked = done = None
+    with passing():
+        if form is not None and not report.errors:
+            checked = _part(source, from_format, wanted, report, options, fixed=fixed)
+        if form is not None and checked is not None and not report.errors:
+            done = pipeline.write(checked, path, form, report, options)
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
         raise FileExistsError(path)

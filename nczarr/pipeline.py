@@ -120,11 +120,7 @@ def unusable(text: str, error: BadURLError | ImportError, report: Report) -> Non
     if isinstance(error, BadURLError):
         report.error("bad-url", f"`{shown(text)}`: {error}")
     else:
-        ours = str(error) == "fsspec" or text.lower().startswith(("http", "s3"))
-        helps = (
-            ["`pip install nczarr[remote]`"] if ours else ["install the package that fsspec needs for this protocol"]
-        )
-        report.error("missing-library", f"`{shown(text)}`: {error}", helps=helps)
+        report.error("missing-library", f"`{shown(text)}`: {error}", helps=[getattr(error, "remedy", "")])
 
 
 def located(text: str, report: Report) -> Location | None:

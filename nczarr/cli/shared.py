@@ -141,6 +141,7 @@ class Messages:
                     self.report = Report(strict=self.report.strict)
                 self._attempt(work)
                 status = max(status, self._print())
+                clear_fetched()
         except BrokenPipeError:
             self._print()
             self._close(DONE)
@@ -218,6 +219,13 @@ def _reason(error: OSError) -> str:
     """The system's words, and the file as the user knows it: a target has its own name while it grows."""
     what = f"`{_known_as(error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
+
+
+def clear_fetched() -> None:
+    """Remove the files that were fetched from elsewhere, if any were."""
+    spool = sys.modules.get("nczarr.stores.spool")
+    if spool is not None:
+        spool.clear()
 
 
 def _known_as(path: str) -> str:

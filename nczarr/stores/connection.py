@@ -11,6 +11,7 @@ will not (nothing there, no right, a malformed request).
 from __future__ import annotations
 
 import errno
+import os
 import random
 import re
 import time
@@ -46,6 +47,14 @@ AT_ONCE = 64
 PARTS_AT_ONCE = 4
 """Parts of one large object that are sent at once."""
 
+PART = 16 << 20
+"""Bytes of a part: what is under way of one object is held in memory."""
+
+MOST_PARTS = 10_000
+
+WHOLE = 64 << 20
+"""Bytes of the largest object that is sent by one request."""
+
 MOST_REMOVED = 1000
 """Keys that one request may remove."""
 
@@ -78,7 +87,12 @@ _PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete",
 
 
 class MissingProtocolError(ImportError):
-    """The library that speaks a protocol is not installed; the text says which."""
+    """The library that speaks a protocol is not installed; the text says which, `remedy` how to get it."""
+
+    def __init__(self, text: str, protocol: str) -> None:
+        super().__init__(text)
+        ours = text == "fsspec" or protocol in (*WEB, "s3", "s3a")
+        self.remedy = "`pip install nczarr[remote]`" if ours else f"install what fsspec needs for `{protocol}`"
 
 
 class Connection:
@@ -91,13 +105,14 @@ class Connection:
         self.url = url
         self.options = options
         self.shown = shown(url)
+        self._process = os.getpid()
 
     def __repr__(self) -> str:
         return f"<{self.shown}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """The description alone."""
-        return {"url": self.url, "options": self.options, "shown": self.shown}
+        return {"url": self.url, "options": self.options, "shown": self.shown, "_process": 0}
 
     @cached_property
     def place(self) -> Location:
@@ -126,9 +141,15 @@ class Connection:
             raise BadURLError("the storage option `retries` is a number, 0 to 100")
         return given
 
-    @cached_property
+    @property
     def system(self) -> AbstractFileSystem:
-        """The file system. Raises BadURLError for a protocol that there is not, MissingProtocolError, OSError."""
+        """The file system. Raises BadURLError for a protocol that there is not, MissingProtocolError, OSError.
+
+        A process that was forked opens its own: sockets and the loop that serves them stay with the other.
+        """
+        if self._process != os.getpid():
+            self.__dict__.pop("_opened", None)
+            self._process = os.getpid()
         return self._opened[0]
 
     @cached_property
@@ -142,7 +163,7 @@ class Connection:
             from fsspec.core import url_to_fs
             from fsspec.registry import known_implementations
         except ImportError:
-            raise MissingProtocolError("fsspec") from None
+            raise MissingProtocolError("fsspec", self.protocol) from None
         for part in self.place.path.split("::"):
             protocol = part.partition("://")[0].lower()
             if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
@@ -150,7 +171,7 @@ class Connection:
         try:
             system, root = url_to_fs(self.place.path, **self._arguments())
         except ImportError as error:
-            raise MissingProtocolError(scrubbed(str(error), self.url, self.options)) from None
+            raise MissingProtocolError(scrubbed(str(error), self.url, self.options), self.protocol) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root
@@ -192,7 +213,11 @@ class Connection:
 
     def send(self, local: str, key: str, size: int) -> None:
         """Send a file of this machine, large ones in parts. Raises OSError."""
-        named = {"max_concurrency": PARTS_AT_ONCE} if self.protocol in ("s3", "s3a") else {}
+        named = {}
+        if self.protocol in ("s3", "s3a") and size > WHOLE:
+            named = {"max_concurrency": PARTS_AT_ONCE}
+            if size <= PART * MOST_PARTS:  # else as large as they have to be
+                named["chunksize"] = PART
         self._tried("put_file", (local, self.path(key)), named, key, size)
 
     def remove(self, keys: Sequence[str]) -> None:

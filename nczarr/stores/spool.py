@@ -12,8 +12,9 @@ import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from threading import local
 from typing import Any
 
 from nczarr.stores.connection import WEB, Connection
@@ -29,13 +30,22 @@ _folders: dict[str, str] = {}
 """Folders with fetched files, and the URLs that these were fetched from, as people may see them."""
 
 
+_own = local()
+"""What each thread has fetched in a block that removes it."""
+
+
 def fetched(connection: Connection) -> str:
-    """The path of a copy of the object at a place, which is there until `clear`. Raises OSError."""
+    """The path of a copy of the object at a place, which is there until `clear`, or the end of a block of `passing`.
+
+    Raises OSError.
+    """
     name = os.path.basename(connection.root) or "data"
     if not _folders:
         atexit.register(clear)
     folder = tempfile.mkdtemp(prefix="nczarr-")
     _folders[folder] = connection.shown
+    if getattr(_own, "folders", None) is not None:
+        _own.folders.append(folder)
     path = os.path.join(folder, name)
     for _ in range(TRIES):
         info = connection.call("info", "")
@@ -133,8 +143,23 @@ def send(connection: Connection, path: str, key: str = "") -> None:
 
 def clear() -> None:
     """Remove all fetched files: nobody needs them any more."""
+    _remove(list(_folders))
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """Files that this thread fetches in the block are removed at its end."""
+    before, _own.folders = getattr(_own, "folders", None), []
+    try:
+        yield
+    finally:
+        _remove(_own.folders)
+        _own.folders = before
+
+
+def _remove(folders: Iterable[str]) -> None:
     import shutil
 
-    while _folders:
-        with suppress(KeyError):
-            shutil.rmtree(_folders.popitem()[0], ignore_errors=True)
+    for folder in folders:
+        _folders.pop(folder, None)
+        shutil.rmtree(folder, ignore_errors=True)

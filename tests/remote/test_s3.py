@@ -143,6 +143,18 @@ def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path:
     assert s3.same(chunky, tmp_path / "back.nc") == ""
 
 
+def test_large_objects_are_sent_in_parts(s3: S3, tmp_path: Path) -> None:
+    """So that what is held of them in memory does not grow with them."""
+    source = tmp_path / "large.nc"
+    make_chunky(source, 9, 2_000_000, 2**31)
+    s3.proxy.clear()
+    assert s3.run("convert", str(source), s3.url("large.nc"), **s3.counted).status == 0
+    sent = [request.path for request in s3.proxy.requests if request.method == "PUT" and "large.nc" in request.path]
+    assert len(sent) == 5
+    assert all("partNumber=" in path for path in sent)
+    assert nczarr.diff(source, s3.url("large.nc")) == []
+
+
 def chunk_puts(s3: S3) -> Counter[str]:
     """How often each key of data was put, and the server said that it was."""
     done = (request for request in s3.proxy.requests if request.method == "PUT" and request.status == 200)

@@ -552,3 +552,30 @@ def test_an_object_that_is_named_like_a_store_is_none(tmp_path: Path) -> None:
 )
 def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, words: str) -> None:
     assert words in str(connection.Connection("s3://b/k").failure(error))
+
+
+def test_fetched_files_are_removed_one_by_one(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many sources there are, room for one is enough."""
+    (tmp_path / "spool").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
+    for name in "ab":
+        nczarr.convert(source, f"flaky://bucket/{name}.nc")
+    most: list[int] = []
+    FlakyFileSystem.faults = staticmethod(lambda *request: most.append(len(list((tmp_path / "spool").iterdir()))))
+    both = [f"flaky://bucket/{name}.nc" for name in "ab"]
+    assert run_command("convert", *both, str(tmp_path / "out")).status == 0
+    assert run_command("digest", *both).status == 0
+    for name in "ab":
+        nczarr.convert(f"flaky://bucket/{name}.nc", tmp_path / f"{name}.zarr")
+    assert max(most) == 1
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_forked_process_opens_its_own_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    FlakyFileSystem().pipe_file("/bucket/k", b"x")
+    made = connection.Connection("flaky://bucket")
+    first = made.system
+    assert made.system is first
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    assert made.system is not first
+    assert made.call("cat_file", "k") == b"x"
