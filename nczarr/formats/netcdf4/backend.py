@@ -42,7 +42,7 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
             return False
         writing = True
         lib.do("nc_enddef", file)
-        with chunk_writer(lib, path, planned.options, counts) as chunks:
+        with chunk_writer(lib, path, planned, counts) as chunks:
             write_data(lib, planned, ids, chunks, counts)
         lib.do("nc_close", file)
     except BaseException:
