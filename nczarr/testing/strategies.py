@@ -39,6 +39,7 @@ from nczarr.ast import (
 from nczarr.ast.types import Atomic
 from nczarr.data.parts import is_fixed, size
 from nczarr.data.source import Parts
+from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.testing.arrays import parts_of
 
 INTEGERS = tuple(name for name, atomic in ATOMIC.items() if atomic.is_integer)
@@ -62,8 +63,10 @@ def legal_names() -> st.SearchStrategy[str]:
 
 def _legal(name: str) -> bool:
     # Names that begin with an underscore may be special attributes, or near enough to one for a warning.
-    # CDL has no spelling for a name that begins with an invisible space beyond ASCII.
-    return names.problem(name) is None and not name.startswith("_") and not names.is_strange(name[0])
+    # CDL has no spelling for a name that begins with an invisible space beyond ASCII. netCDF-4 files keep some names
+    # of attributes for themselves.
+    usable = names.problem(name) is None and not name.startswith("_") and not names.is_strange(name[0])
+    return usable and name not in RESERVED_ATTRIBUTES
 
 
 @st.composite

@@ -54,7 +54,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(entry, id=entry["path"].partition("/")[0])
 
 
-@pytest.mark.parametrize("entry", cases())
+@pytest.mark.parametrize("entry", list(cases()))
 def test_netcdf_c(entry: dict[str, Any]) -> None:
     """An error exactly where libnetcdf 4.10.1 failed, hid or changed something."""
     assert STORES is not None
@@ -63,7 +63,7 @@ def test_netcdf_c(entry: dict[str, Any]) -> None:
     assert bool(errors("netcdf-c", STORES / entry["path"])) == wrong
 
 
-@pytest.mark.parametrize("entry", cases())
+@pytest.mark.parametrize("entry", list(cases()))
 def test_zarr_python(entry: dict[str, Any]) -> None:
     """An error exactly where zarr-python 3.1.6 failed; values that differ from libnetcdf's are MISREAD's subject."""
     assert STORES is not None
@@ -83,7 +83,7 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
-@pytest.mark.parametrize("entry", cases())
+@pytest.mark.parametrize("entry", list(cases()))
 def test_xarray(entry: dict[str, Any], worker: Worker) -> None:
     """An error in the root group exactly where xarray, run now, fails to open that; consolidated, the store is one."""
     assert STORES is not None

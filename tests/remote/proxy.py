@@ -50,6 +50,7 @@ class Proxy:
             setattr(Handler, f"do_{method}", Handler.answer)
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *request: None  # type: ignore[method-assign]  # clients that are killed
         self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
         Thread(target=self.server.serve_forever, daemon=True).start()
 
