@@ -295,7 +295,7 @@ class StoredArray:
         return tuple(number * chunk // shard for number, chunk, shard in lengths)
 
     def _unreadable(self, key: str, reason: str) -> NoReturn:
-        unreadable(self.store.path, reason, key)
+        unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that a stored key meets, in C order."""

@@ -183,7 +183,8 @@ class ChunkedArray(Near):
                 return self._mapped(place)
             values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
         except DECODING_ERRORS as error:
-            unreadable(place.path, f"byte {place.offset}: {str(error) or type(error).__name__}")
+            text = f"the chunk cannot be decoded: {str(error) or type(error).__name__}"
+            unreadable(self.file.name, text, offset=place.offset)
         kept.put_chunk(array, index, values)
         return values
 
