@@ -120,7 +120,11 @@ def unusable(text: str, error: BadURLError | ImportError, report: Report) -> Non
     if isinstance(error, BadURLError):
         report.error("bad-url", f"`{shown(text)}`: {error}")
     else:
-        report.error("missing-library", f"`{shown(text)}`: {error}", helps=["`pip install nczarr[remote]`"])
+        ours = str(error) == "fsspec" or text.lower().startswith(("http", "s3"))
+        helps = (
+            ["`pip install nczarr[remote]`"] if ours else ["install the package that fsspec needs for this protocol"]
+        )
+        report.error("missing-library", f"`{shown(text)}`: {error}", helps=helps)
 
 
 def located(text: str, report: Report) -> Location | None:

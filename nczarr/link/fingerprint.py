@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 
 from nczarr import __version__
 from nczarr.data.source import itemsize
@@ -23,11 +24,11 @@ def journal(planned: Planned) -> Journal:
     """The journal of a run. Raises OSError if the source is out of reach."""
     from nczarr.stores.identity import identity
 
-    options = planned.options
+    options, run = planned.options, os.urandom(8).hex()
     if options.source is None:
-        return Journal(None)
+        return Journal(None, run=run)
     known = identity(options.source, options.storage.of("source"))
-    return Journal(None if known is None else fingerprint(planned, known), shown(options.source))
+    return Journal(None if known is None else fingerprint(planned, known), shown(options.source), run=run)
 
 
 def fingerprint(planned: Planned, identity: str) -> str:

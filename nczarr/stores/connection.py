@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -70,6 +71,10 @@ _LASTING = (
     NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
 )  # fmt: skip
 """Failures that will not pass."""
+
+_SPACE = re.compile(r"\s")
+
+_UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
 
 _PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
 """What the names of botocore's exceptions have that may pass; others are of a request that cannot be made."""
@@ -249,10 +254,15 @@ class Connection:
         text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
         place = f"{self.shown.rstrip('/')}/{key}" if key else self.shown
         root = str(self.__dict__["_opened"][1]) if "_opened" in self.__dict__ else ""  # it may be that which failed
-        if isinstance(error, FileNotFoundError) and (not text or text.startswith(("/", root or "/"))):
-            text = "No such file or object"
+        if isinstance(error, FileNotFoundError) and (text.startswith(("/", root or "/")) or not _SPACE.search(text)):
+            text = "No such file or object"  # libraries give a path
         if isinstance(error, NotImplementedError):
             return OSError(errno.EROFS, "what speaks this protocol cannot do that", place)
+        unknown = _UNKNOWN.search(text) if isinstance(error, TypeError) else None
+        if unknown is not None:
+            text = f"what speaks `{self.protocol}` has no option `{unknown[1]}`"
+        elif isinstance(error, TypeError | AttributeError):
+            text = f"what speaks `{self.protocol}` cannot do with the storage options: {text}"
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__

@@ -15,6 +15,7 @@ MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """The modes of a netCDF URL."""
 
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _EXCLUSIVE = (("file", "zip", "s3"),)
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos"})
 """Protocols whose URLs begin with the name of a bucket or container."""
@@ -73,11 +74,19 @@ def _remote(text: str) -> Location:
     modes = _modes_of(f"mode={fragment}") if mark else frozenset()
     if "s3" in modes and url.lower().startswith(("http://", "https://")):
         return _bucket(url, modes)
-    url = url if mark else text
+    url = _lowered(url if mark else text)
     protocol, _, path = url.rpartition("::")[2].partition("://")
-    if protocol.lower() in _BUCKETS and not path.partition("/")[0]:
+    if protocol in _BUCKETS and not path.partition("/")[0]:
         raise BadURLError("the URL names no bucket")
     return Location(url, modes, remote=True)
+
+
+def _lowered(url: str) -> str:
+    """A URL with its protocols in small letters, as libraries know them."""
+    parts = [part.partition("://") for part in url.split("::")]
+    if not (parts[-1][1] and all(_PROTOCOL.fullmatch(protocol) for protocol, _, _ in parts)):
+        return url  # `::` in a key
+    return "::".join(protocol.lower() + mark + rest for protocol, mark, rest in parts)
 
 
 def trimmed(path: str) -> str:

@@ -444,7 +444,7 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
+    "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
     assert parsed(data) == Journal(None)
@@ -474,6 +474,34 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
 
 
+@pytest.mark.parametrize("journal", [Journal("same", run="other"), Journal(None, run="other")])
+def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journal) -> None:
+    def other(number: int, method: str, path: str) -> None:
+        if method == "pipe_file" and not content():
+            FlakyFileSystem.faults = staticmethod(lambda *request: None)
+            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", journal.bytes())
+
+    FlakyFileSystem.faults = staticmethod(other)
+    with pytest.raises(FileExistsError, match="just begun by another run"):
+        RemoteTarget(URL, journal=journal._replace(run="mine"))
+
+
+@pytest.mark.parametrize("fingerprint", ["same", None])
+def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(fingerprint: str | None) -> None:
+    first = RemoteTarget(URL, journal=Journal(fingerprint, run="first"))
+    first.put("v/0", b"1")
+    second = RemoteTarget(URL, journal=Journal(fingerprint, run="second"), overwrite=True)
+    second.put("v/0", b"2")
+    with pytest.raises(OSError, match="another run has begun it anew"):
+        first.finish()
+    first.abort()
+    third = RemoteTarget(URL, journal=Journal(fingerprint, run="third"), overwrite=True)
+    second.abort()
+    third.put("v/0", b"3")
+    third.finish()
+    assert list(content()) == ["/bucket/t.zarr/v/0"]
+
+
 def test_unknown_protocols_and_options_are_told() -> None:
     done = run_command("dump", "nosuch://a/b")
     assert (done.status, "bad-url" in done.err) == (2, True)
@@ -494,3 +522,33 @@ def test_urls_of_no_place_are_refused_and_nothing_is_made(
     assert (done.status, "bad-url" in done.err) == (2, True)
     assert sorted(tmp_path.iterdir()) == before
     assert FlakyFileSystem.requests == []
+
+
+def test_several_targets_go_into_a_folder_whose_url_has_modes(source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "u.cdl"
+    other.write_text("netcdf u {\n}\n")
+    assert run_command("convert", str(source), str(other), "flaky://bucket/d/#mode=nczarr,consolidated").status == 0
+    assert {path for path in content() if path.endswith("zmetadata")} == {
+        f"/bucket/d/{source.stem}.zarr/.zmetadata", "/bucket/d/u.zarr/.zmetadata"
+    }  # fmt: skip
+
+
+def test_an_object_that_is_named_like_a_store_is_none(tmp_path: Path) -> None:
+    FlakyFileSystem().pipe_file("/bucket/t.zarr", b"x")
+    (tmp_path / "t.zarr").write_bytes(b"x")
+    for path in (URL, str(tmp_path / "t.zarr")):
+        done = run_command("dump", path)
+        assert (done.status, "unknown-format" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TypeError("Session.__init__() got an unexpected keyword argument 'profil'"), "has no option `profil`"),
+        (AttributeError("'str' object has no attribute 'copy'"), "cannot do with the storage options"),
+        (FileNotFoundError("bucket/a.zip"), "No such file or object"),
+        (FileNotFoundError("The specified bucket does not exist"), "bucket does not exist"),
+    ],
+)
+def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, words: str) -> None:
+    assert words in str(connection.Connection("s3://b/k").failure(error))
