@@ -146,7 +146,9 @@ class Messages:
             self._print()
             self._close(DONE)
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            if self._format == "human":
+                self._write(f"nczarr: interrupted; {note}\n" for note in getattr(interrupt, "__notes__", ()))
             self._close(INTERRUPTED)
             raise
         self._close(status)

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.stores.asking import GivenUpError, asked, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 PATIENCE = 60.0
 """Seconds that a request may take, and one more for each `SLOWEST` bytes of it."""
+
+SILENT = 3
+"""Times that a request is left without an answer, whatever the number of tries."""
 
 SLOWEST = 1 << 20
 
@@ -62,8 +66,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _DEFAULTS["s3a"] = _DEFAULTS["s3"]
 
 _LASTING = (
-    FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError, NotImplementedError,
-    TypeError, ValueError, KeyError, AttributeError,
+    GivenUpError, FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError,
+    NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
 )  # fmt: skip
 """Failures that will not pass."""
 
@@ -228,11 +232,14 @@ class Connection:
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
     def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
+        silent = 0
         for number in range(self._retries + 1):
             try:
-                return _asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
+                return asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
             except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
-                if number == self._retries or not may_pass(error):
+                silent += isinstance(error, TimeoutError)
+                over = number == self._retries or silent == SILENT or is_interrupted()
+                if over or not may_pass(error):
                     raise self.failure(error, key) from None
             time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
         raise AssertionError
@@ -275,22 +282,6 @@ def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, 
         both = isinstance(known, Mapping) and isinstance(value, Mapping)
         found[name] = _merged(known, value) if both else value  # type: ignore[arg-type]
     return found
-
-
-def _asked(
-    system: AbstractFileSystem, what: str, arguments: tuple[Any, ...], named: dict[str, Any], seconds: float
-) -> Any:
-    """One request. Raises whatever the library raises, TimeoutError after `seconds` where it is asynchronous."""
-    if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
-        return getattr(system, what)(*arguments, **named)
-    import asyncio
-
-    from fsspec.asyn import sync
-
-    async def limited() -> Any:
-        return await asyncio.wait_for(getattr(system, f"_{what}")(*arguments, **named), seconds)
-
-    return sync(system.loop, limited)
 
 
 def may_pass(error: BaseException) -> bool:

@@ -47,13 +47,14 @@ def _of_remote(url: str, storage: StorageOptions) -> str | None:
 
     store = RemoteStore(url, storage)
     if not is_folder(store):
-        return _digest([_told(store.connection.call("info", ""))])
+        return _digest([told_of(store.connection.call("info", ""))])
     if not store.listed:
         return None
-    return _digest(sorted(f"{info['name']} {_told(info)}" for info in store.connection.listing("")))
+    return _digest(sorted(f"{info['name']} {told_of(info)}" for info in store.connection.listing("")))
 
 
-def _told(info: dict[str, Any]) -> str:
+def told_of(info: dict[str, Any]) -> str:
+    """What a library tells of an object that changes with it."""
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 

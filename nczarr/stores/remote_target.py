@@ -23,6 +23,7 @@ from nczarr.stores.base import HELD, JOURNAL, Range, safe_key
 from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
+from nczarr.stores.spool import send
 
 
 class RemoteTarget(RemoteStore):
@@ -148,7 +149,7 @@ class RemoteTarget(RemoteStore):
                 file.write(data)
             file.flush()
             size = file.tell()
-            self.connection.send(file.name, key, size)
+            send(self.connection, file.name, key)
         self._note(key, size)
 
     def _note(self, key: str, size: int) -> None:

@@ -324,8 +324,53 @@ def test_single_files_and_archives_travel_whole(source: Path, suffix: str, tmp_p
 
 def test_a_file_that_arrives_in_part_is_no_target(source: Path) -> None:
     FlakyFileSystem.faults = staticmethod(lambda n, method, path: "short" if method == "put_file" else None)
-    with pytest.raises(OSError, match="bytes arrived"):
+    with pytest.raises(OSError, match="other bytes arrived"):
         nczarr.convert(source, "flaky://bucket/t.nc")
+    assert content() == {}
+
+
+@pytest.mark.parametrize("method", ["put_file", "get_file", "cat_file"])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_file_with_a_wrong_bit_is_sent_and_fetched_again(
+    method: str, large: bool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000 if large else 1 << 20)
+    wrong = [2]
+
+    def fault(number: int, asked: str, path: str) -> Fault | None:
+        if asked != method or not wrong[0]:
+            return None
+        wrong[0] -= 1
+        return "wrong"
+
+    FlakyFileSystem.faults = staticmethod(fault)
+    nczarr.convert(source, "flaky://bucket/t.nc")
+    nczarr.convert("flaky://bucket/t.nc", tmp_path / "t.zarr")
+    FlakyFileSystem.start()
+    assert nczarr.diff(source, tmp_path / "t.zarr") == []
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_file_that_is_replaced_while_it_is_fetched_is_fetched_again(
+    tags: bool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the one and half of the other would be neither."""
+    FlakyFileSystem.tags = tags
+    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000)
+    nczarr.convert(source, tmp_path / "t.nc")
+    data = (tmp_path / "t.nc").read_bytes()
+    store = FlakyFileSystem()
+    store.pipe_file("/bucket/t.nc", bytes(len(data)))
+    asked = [0]
+
+    def replace(number: int, method: str, path: str) -> None:
+        asked[0] += method == "cat_file"
+        if asked[0] == 3:
+            asked[0] += 1
+            store.pipe_file("/bucket/t.nc", data)
+
+    FlakyFileSystem.faults = staticmethod(replace)
+    assert nczarr.diff(source, "flaky://bucket/t.nc") == []
 
 
 def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +379,7 @@ def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> Non
     built = nczarr.DatasetBuilder("t")
     built.variable("v", "int", [built.dimension("x", 5000)])
     nczarr.write(built.finish(data={"/v": values}), URL, "zarr3", chunks={"x": 100}, shards={"x": 1000}, codecs="none")
-    assert {method for method, path in FlakyFileSystem.requests if "/c/" in path} == {"put_file"}
+    assert {method for method, path in FlakyFileSystem.requests if "/c/" in path} == {"put_file", "info"}
     with nczarr.open(URL) as again:
         assert np.array_equal(again["/v"][:], values)
 
@@ -437,3 +482,15 @@ def test_unknown_protocols_and_options_are_told() -> None:
     assert "hush" not in done.err
     done = run_command("dump", URL, "--storage-option", "retries=-1")
     assert (done.status, "retries" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///t.zarr", "flaky://bucket//t.zarr", "flaky://bucket/../t.zarr"])
+def test_urls_of_no_place_are_refused_and_nothing_is_made(
+    url: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run_command("convert", str(source), url, "--to", "nczarr")
+    assert (done.status, "bad-url" in done.err) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+    assert FlakyFileSystem.requests == []
