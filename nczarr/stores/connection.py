@@ -15,7 +15,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,9 @@ SILENT = 3
 """Times that a request is left without an answer, whatever the number of tries."""
 
 SLOWEST = 1 << 20
+
+LONGEST_LISTING = 1 << 36
+"""Bytes that a listing in one request is taken for, where it is not known in how many it comes: nearly a day's."""
 
 AT_ONCE = 64
 """Requests to one server that may be under way."""
@@ -210,6 +213,25 @@ class Connection:
         `size`: bytes that travel, about. Raises OSError.
         """
         return self._tried(what, (self.path(key), *arguments), named, key, size)
+
+    def listing(self, folder: str) -> Iterator[dict[str, Any]]:
+        """What is told of all objects below a folder: their `name` in the file system, and more in the words of the
+        protocol's library. Page by page where that is known, because many pages take longer than one request may.
+        Raises OSError.
+        """
+        if self.protocol not in ("s3", "s3a") or self.first != self.protocol:
+            yield from self.call("find", folder, detail=True, size=LONGEST_LISTING).values()
+            return
+        bucket, key, _ = self.system.split_path(self.path(folder))
+        asked = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", **getattr(self.system, "req_kw", {})}
+        while True:
+            page = self._tried("call_s3", ("list_objects_v2",), asked, folder, 0)
+            for each in page.get("Contents", ()):
+                if not each["Key"].endswith("/"):
+                    yield {**each, "name": f"{bucket}/{each['Key']}", "size": each["Size"]}
+            if not page.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = page["NextContinuationToken"]
 
     def send(self, local: str, key: str, size: int) -> None:
         """Send a file of this machine, large ones in parts. Raises OSError."""

@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("call", ["compile ok.cdl", "dump ok.cdl", "formats", "--version"])
+@pytest.mark.parametrize("call", ["compile ok.cdl", "dump ok.cdl", "formats", "--version", "--help", "convert --help"])
 @pytest.mark.parametrize(("to", "unbuffered"), [("> /dev/full", False), ("> /dev/full", True), (">&-", False)])
 def test_a_product_that_reaches_nobody(call: str, to: str, unbuffered: bool, folder: Path) -> None:
     status, errors = shell(f"nczarr {call} {to}", folder, unbuffered=unbuffered)
