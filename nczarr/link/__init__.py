@@ -81,6 +81,8 @@ def _store(
             return None
         target.store.finish()
     except (OSError, KeyboardInterrupt) as failure:
+        if isinstance(failure, OSError) and failure.errno and failure.filename is None:
+            failure.filename = target.place  # the system says why, not where
         if target.store.suspend():
             failure.add_note(f"`{secrets.shown(path)}` is begun: `--resume` goes on with it")
         raise

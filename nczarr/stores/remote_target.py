@@ -142,14 +142,18 @@ class RemoteTarget(RemoteStore):
         else:
             self.put(key, b"".join(held))
             return
-        with tempfile.NamedTemporaryFile(prefix="nczarr-") as file:
-            file.writelines(held)
-            held.clear()
-            for data in stream:
-                file.write(data)
-            file.flush()
-            size = file.tell()
-            send(self.connection, file.name, key)
+        try:
+            with tempfile.NamedTemporaryFile(prefix="nczarr-", buffering=0) as file:  # one with a buffer that cannot
+                while held:  # be written when it is closed would stay
+                    ranges.write(file.fileno(), held.pop(0))
+                for data in stream:
+                    ranges.write(file.fileno(), data)
+                size = file.tell()
+                send(self.connection, file.name, key)
+        except OSError as error:
+            if error.errno and error.filename is None:
+                error.filename = tempfile.gettempdir()  # the system says why, not where
+            raise
         self._note(key, size)
 
     def _note(self, key: str, size: int) -> None:
@@ -162,20 +166,24 @@ class RemoteTarget(RemoteStore):
             sent[0] += 1
             sent[1] += size
 
-    def _is_own(self, journal: bytes | None) -> bool:
-        """Whether a journal is that of this run, or of the one that it goes on with."""
-        return journal is not None and parsed(journal).run == self._journal.run
+    def _is_own(self, told: Told | None) -> bool:
+        """Whether the journal that was listed is that of this run, or of the one that it goes on with."""
+        if told is not None and told.md5 == md5(self._journal.bytes()):
+            return True
+        there = self._fetch(JOURNAL, None) if told is not None else None
+        return there is not None and parsed(there).run == self._journal.run
 
     def seal(self) -> None:
         """Look whether everything that was sent is there, and nobody else was. Raises OSError."""
-        journal = self._fetch(JOURNAL, None)
+        listed = self._list()
+        journal = listed.get(JOURNAL)
         if not self._is_own(journal):
             self._open = False  # it is the other's
             words = "finished or removed it" if journal is None else "begun it anew"
             text = f"another run has {words} meanwhile; what is there may be of both: make it again"
             raise OSError(errno.EBUSY, text, self.path)
         there: dict[str, list[int]] = {}
-        for key, told in self._list().items():
+        for key, told in listed.items():
             found = there.setdefault(key.rpartition("/")[0], [0, 0])
             found[0] += key != JOURNAL
             found[1] += (told.size or 0) if key != JOURNAL else 0
@@ -205,9 +213,10 @@ class RemoteTarget(RemoteStore):
             return
         self._open = False
         with suppress(OSError):  # out of reach: what is there stays unfinished, and is refused
-            if not self._is_own(self._fetch(JOURNAL, None)):
+            listed = self._list()
+            if not self._is_own(listed.get(JOURNAL)):
                 return
-            self._clear([key for key in self._list() if key != JOURNAL])
+            self._clear([key for key in listed if key != JOURNAL])
             self.connection.remove([JOURNAL])
 
 

@@ -579,3 +579,26 @@ def test_a_forked_process_opens_its_own_connection(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("os.getpid", lambda: 1)
     assert made.system is not first
     assert made.call("cat_file", "k") == b"x"
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".zip"])
+def test_a_full_folder_for_temporary_files_is_named(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr("nczarr.stores.remote_target.HELD", 1000)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    built = nczarr.DatasetBuilder("t")
+    built.variable("v", "int", [built.dimension("x", 50_000)])
+    made = built.finish(data={"/v": np.arange(50_000, dtype="i4")})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as failure:
+            nczarr.write(made, f"flaky://bucket/t{suffix}", "zarr3", shards={"x": 50_000}, chunks={"x": 100},
+                         codecs="none")  # fmt: skip
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(failure.value.filename).startswith(str(tmp_path))
+    assert content() == {}
+    assert list(tmp_path.iterdir()) == []
