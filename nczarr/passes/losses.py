@@ -117,6 +117,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         alone = not needed and not is_finite(value)
     elif value == default_fill(value.type, checked.types) and not (
         arrays
+        and needed
         and is_fixed(value.type, checked.types)
         and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
     ):
