@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.reference.expressions import quoted
 from nczarr.formats.reference.fitting import Fit, Grid, as_range, fit, grid
+from nczarr.formats.reference.writing import PACKED, fitted, hole, joined, pack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,7 +192,7 @@ def _generators(family: _Family) -> Iterator[dict[str, Any]]:
 def _affine(family: _Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
     """A generator with a dimension for each index."""
     names = [f"i{axis}" if len(found.values) > 8 else "ijklmnop"[axis] for axis in range(len(found.values))]
-    sums = [_sum(each.base, zip(each.factors, names, strict=True)) for each in fits]
+    sums = [fitted(each, names) for each in fits]
     dimensions = {name: as_range(values) for name, values in zip(names, found.values, strict=True)}
     return _generator(family, names, sums, dimensions)
 
@@ -199,77 +200,25 @@ def _affine(family: _Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
 def _packed(family: _Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
     """A generator with one dimension, of a number for each of some chunks.
 
-    From the right: what each column adds, in as many values as it has; then the indices, in their bounding box.
+    It holds the indices, in their bounding box, and what each column adds to its affine part.
     """
     indices = [column[rows] for column in family.indices]
-    rests = [each.rest[rows] for each in fits]
-    digits: list[tuple[Integers, int, int]] = []  # values, the least of them, how many there may be
-    for column in [*rests[::-1], *indices[::-1]]:
-        least = int(column.min())
-        digits.append((column, least, int(column.max()) - least + 1))
-    packed, scale, written = [0] * len(rows), 1, []
-    for column, least, count in digits:
-        if count == 1:
-            written.append(str(least))
-            continue
-        packed = [total + (value - least) * scale for total, value in zip(packed, column.tolist(), strict=True)]
-        written.append(_digit(scale, count, least))
-        scale *= count
-    written.reverse()
-    names, added = written[: len(indices)], written[len(indices) :]
-    sums = [
-        _sum(each.base, [*zip(each.factors, names, strict=True), (1, more)])
-        for each, more in zip(fits, added, strict=True)
-    ]
-    return _generator(family, names, sums, {"x": packed})
-
-
-def _digit(scale: int, count: int, least: int) -> str:
-    """A digit of `x` in mixed radix, and what it counts from."""
-    shifted = f"x//{scale}%{count}" if scale > 1 else f"x%{count}"
-    return shifted if not least else f"({shifted}{least:+d})"
-
-
-def _sum(base: int, terms: Any) -> str:
-    """An expression of the grammar."""
-    written = ""
-    for factor, term in terms:
-        if term.lstrip("-").isdigit():
-            base += factor * int(term)
-        elif factor:
-            product = term if abs(factor) == 1 else f"{term}*{abs(factor)}"
-            written += f"{'-' if factor < 0 else '+'}{product}"
-    if not written:
-        return str(base)
-    tail = f"{base:+d}" if base else ""
-    return (written[1:] if written[0] == "+" else "0" + written) + tail
+    found = pack([*indices, *(each.rest[rows] for each in fits)])
+    names, added = found.expressions[: len(indices)], found.expressions[len(indices) :]
+    sums = [fitted(each, names, more) for each, more in zip(fits, added, strict=True)]
+    return _generator(family, names, sums, {PACKED: found.numbers})
 
 
 def _generator(family: _Family, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
     """An item of `gen`: indices and columns as expressions."""
-    item: dict[str, Any] = {"key": _text(family.pattern.key, [_hole(name) for name in names])}
+    item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
-    numbers = [_hole(each, width) for each, width in zip(sums[ranged:], family.widths, strict=True)]
-    item["url"] = _text(family.pattern.url, numbers)
+    numbers = [hole(each, width) for each, width in zip(sums[ranged:], family.widths, strict=True)]
+    item["url"] = joined(family.pattern.url, numbers)
     if ranged:
-        item["offset"], item["length"] = map(_hole, sums[:2])
+        item["offset"], item["length"] = map(hole, sums[:2])
     item["dimensions"] = dimensions
     return item
-
-
-def _hole(expression: str, width: int = 0) -> str:
-    if expression.isdigit():
-        return expression.zfill(width)
-    return f"{{{{'%0{width}d'|format({expression})}}}}" if width else f"{{{{{expression}}}}}"
-
-
-def _text(literals: tuple[str, ...], holes: list[str]) -> str:
-    """Texts and holes in turn; texts as they must be written."""
-    made = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
-    for place, (hole, literal) in enumerate(zip(holes, literals[1:], strict=True), 2):
-        last = place == len(literals)
-        made += hole + (quoted(literal) if last else quoted(literal + "\0").removesuffix("\0"))
-    return made
 
 
 def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[str, str]:

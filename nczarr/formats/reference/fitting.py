@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
+WIDEST = 2**61
+"""Sums stay below: a column that no factor of 64 bits suits has none."""
+
+
 class Grid(NamedTuple):
     """The values of each index in order, and the order of the keys that makes the last vary fastest."""
 
@@ -52,7 +56,7 @@ def fit(column: Integers, found: Grid) -> Fit:
 
     cells = column.reshape(found.shape)
     factors = []
-    left = cells
+    left, most = cells, int(np.abs(cells).max())
     for axis, values in enumerate(found.values):
         factor = 0
         if len(values) > 1:
@@ -60,6 +64,8 @@ def fit(column: Integers, found: Grid) -> Fit:
             rise = _middle(np.diff(cells, axis=axis))
             step = _middle(steps)
             factor = rise // step if rise % step == 0 else 0
+            furthest = most + abs(factor) * max(abs(int(values[0])), abs(int(values[-1])))
+            factor, most = (factor, furthest) if furthest < WIDEST else (0, most)
             left = left - (factor * values).reshape([-1 if each == axis else 1 for each in range(cells.ndim)])
         factors.append(factor)
     base = _middle(left)
