@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +74,36 @@ def test_urls_that_come_again_are_templates() -> None:
     document = {name: ["s3://bucket/long/name.nc", place**3, 9] for place, name in enumerate("abcd")}
     assert refs.compact(document)["templates"] == {"u0": "s3://bucket/long/name.nc"}
     assert refs.expand(refs.compact(document)) == document
+
+
+@given(
+    files=st.integers(3, 12),
+    sizes=st.lists(st.one_of(st.just(0), st.integers(1, 5000)), min_size=2, max_size=4),
+    gap=st.integers(0, 1),
+    seed=st.randoms(use_true_random=False),
+    names=st.sampled_from(["abcd", ["'", "}}", "{{v}}", "\\\n"], ["g/x", "g/y", "z", "c"]]),
+)
+def test_series_of_files(files: int, sizes: list[int], gap: int, seed: Random, names: Sequence[str]) -> None:
+    document = series(files, dict(zip(names, sizes, strict=False)), gap, seed)
+    assert refs.expand(refs.compact(document)) == document
+
+
+def series(files: int, sizes: Mapping[str, int], gap: int, seed: Random) -> dict[str, Any]:
+    """Arrays in files that begin anywhere: chunks of one length, or of up to 40,000 bytes more than the size."""
+    document: dict[str, Any] = {".zgroup": '{"zarr_format": 2}'}
+    for number in range(files):
+        offset = seed.randrange(8000, 60000)
+        for name, size in sizes.items():
+            length = size + seed.randrange(40000) if size else 221184
+            url = f"s3://bucket/model/historical/day/file_{1850 + number}0101-{1850 + number}1231.nc"
+            document[f"{name}/{number}.0.0"] = [url, offset, length]
+            offset += length + gap * seed.randrange(2)
+    return document
+
+
+@pytest.mark.parametrize("size", [0, 90_000])
+def test_a_series_with_irregular_offsets_becomes_a_tenth(size: int) -> None:
+    document = series(500, {"tas": size, "pr": size, "huss": size}, 0, Random(1))
+    compacted = refs.compact(document)
+    assert len(json.dumps(compacted)) < len(json.dumps(document)) / 10
+    assert refs.expand(compacted) == document
