@@ -18,6 +18,9 @@ Path = tuple[str | int, ...]
 CHEAP = 1 << 22
 """Lines are counted in documents of at most so many bytes."""
 
+FEW = 100
+"""So many faults of a document have a line and column."""
+
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -33,7 +36,8 @@ class Faults:
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
         self.report = report
-        self._text = ""
+        self._known: Places | None = None
+        self._placed = 0
 
     def error(self, code: str, message: str, path: Path = (), helps: Iterable[str] = ()) -> None:
         """Report an error."""
@@ -46,10 +50,10 @@ class Faults:
     def _add(self, severity: Severity, code: str, message: str, path: Path, helps: Iterable[str]) -> None:
         span = Span(self.source, 0, 0)
         notes: tuple[str, ...] = ()
-        if len(self.source.data) <= CHEAP and path:
-            self._text = self._text or bytes(self.source.data).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-            at = offset(self._text, path)
-            start = len(self._text[:at].encode("utf-8", "surrogateescape"))
+        if path and len(self.source.data) <= CHEAP and self._placed < FEW:
+            self._known = self._known or Places(bytes(self.source.data).decode("utf-8", "surrogateescape"))
+            self._placed += 1
+            start = self._known.start(path)
             span = Span(self.source, start, start)
             line, column = self.source.position(start)
             notes = (f"line {line}, column {column}",)
@@ -57,16 +61,24 @@ class Faults:
         self.report.add(Diagnostic(code, severity, message, place, notes=notes, helps=tuple(helps)))
 
 
-def offset(text: str, path: Path) -> int:
-    """The character where the value at a path begins: of the deepest part of it that is there."""
-    at = _skip(text, 0)
-    for part in path:
-        inside = _members(text, at) if isinstance(part, str) else _items(text, at)
-        places = [start for name, start in inside if name == part]  # of equal names the last counts
-        if not places:
-            break
-        at = places[-1]
-    return at
+class Places:
+    """Where values of a text begin; what is found of an object or array on the way is kept."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._inside: dict[int, dict[str | int, int]] = {}
+
+    def start(self, path: Path) -> int:
+        """The byte where the value at a path begins: of the deepest part of it that is there."""
+        text = self._text
+        at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+        for part in path:
+            if at not in self._inside:  # of equal names the last counts
+                self._inside[at] = dict(_members(text, at) if isinstance(part, str) else _items(text, at))
+            if part not in self._inside[at]:
+                break
+            at = self._inside[at][part]
+        return len(text[:at].encode("utf-8", "surrogateescape"))
 
 
 def _skip(text: str, at: int) -> int:
@@ -74,7 +86,7 @@ def _skip(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
+def _members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     """Names of an object and where their values begin."""
     if text[at : at + 1] != "{":
         return
@@ -86,7 +98,7 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
         at = _next(text, start)
 
 
-def _items(text: str, at: int) -> Iterator[tuple[int, int]]:
+def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     """Indices of an array and where its values begin."""
     if text[at : at + 1] != "[":
         return
