@@ -47,6 +47,24 @@ def without_plugins() -> None:
     sys.modules[name] = stand_in
 
 
+def hear_signals() -> None:
+    """Let the signals that ask a process to end do what Ctrl-C does, unless they are ignored: what was begun is removed
+    or left to be gone on with, and fetched files are removed. Requests to a server that does not answer are given up.
+    """
+    import signal
+
+    def interrupt(*_: object) -> None:
+        asking = sys.modules.get("nczarr.stores.asking")
+        if asking is not None:
+            asking.give_up()
+        raise KeyboardInterrupt
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, interrupt)
+
+
 def process() -> None:
     """Run this process's command line, and end the process.
 
@@ -62,6 +80,8 @@ def process() -> None:
         from nczarr.cli.streams import complete
 
         complete()
+    if sys.argv[1:] != ["--version"]:
+        hear_signals()
     try:
         status = main()
     except KeyboardInterrupt:

@@ -21,7 +21,7 @@ from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
-from nczarr.stores.url import BadURLError, Location, location
+from nczarr.stores.url import BadURLError, Location, location, trimmed, untidy
 
 
 def read(
@@ -120,7 +120,11 @@ def unusable(text: str, error: BadURLError | ImportError, report: Report) -> Non
     if isinstance(error, BadURLError):
         report.error("bad-url", f"`{shown(text)}`: {error}")
     else:
-        report.error("missing-library", f"`{shown(text)}`: {error}", helps=["`pip install nczarr[remote]`"])
+        ours = str(error) == "fsspec" or text.lower().startswith(("http", "s3"))
+        helps = (
+            ["`pip install nczarr[remote]`"] if ours else ["install the package that fsspec needs for this protocol"]
+        )
+        report.error("missing-library", f"`{shown(text)}`: {error}", helps=helps)
 
 
 def located(text: str, report: Report) -> Location | None:
@@ -161,7 +165,9 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
 
 
 def _unmet_mode(place: Location, form: Format) -> str | None:
-    """Which mode of a target's URL cannot be kept, and why; None if all can."""
+    """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
+    if place.remote and (fault := untidy(place.path)):
+        return fault
     if place.modes and not form.emit:
         return f"modes are for stores, and format `{form.name}` is a file"
     if "s3" in place.modes and not place.path.lower().startswith("s3://"):
@@ -282,7 +288,7 @@ def _ready(
     place = located(path, report)
     if place is None:
         return None
-    path = place.path.rstrip("/") or place.path
+    path = trimmed(place.path)
     if options.dask is not None:
         from nczarr.link.divisible import is_divisible
 

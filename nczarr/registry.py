@@ -117,8 +117,8 @@ def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | N
     found: tuple[int, Format] | None = None
     for row in table.values():
         candidate: Format = load(row)
-        if not (candidate.writable if writing else candidate.read):
-            continue
+        if not (candidate.writable if writing else candidate.read and not candidate.holds):
+            continue  # a file is no store, whatever its suffix
         length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
         if length and (found is None or length > found[0]):
             found = length, candidate

@@ -80,6 +80,11 @@ class FlakyFileSystem(MemoryFileSystem):
         if fault == "after":
             raise OSError(104, "Connection reset by peer")
 
+    def get_file(self, rpath: str, lpath: Any, **named: Any) -> None:
+        fault = self._fault("get_file", rpath)
+        with open(lpath, "wb") as file:
+            file.write(spoilt(super().cat_file(rpath), fault))
+
     def info(self, path: str, **named: Any) -> dict[str, Any]:
         self._fault("info", path)
         return self._told(super().info(self._strip_protocol(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.codes import CODES, PARTS, Code
+from nczarr.codes import CODES, KINDS, PARTS, Code, differences
 from nczarr.codes.losses import VALUE_LOSSES
 from nczarr.diagnostics import Diagnostic, Report, Severity
 from nczarr.options import Options
@@ -60,7 +61,7 @@ def reported(path: Path) -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
+@pytest.mark.parametrize("code", [*CODES.values(), *KINDS.values()], ids=[*CODES, *KINDS])
 def test_name_and_page(code: Code) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+){0,3}", code.name)
     for text in (code.meaning, code.remedy):
@@ -71,6 +72,13 @@ def test_name_and_page(code: Code) -> None:
 
 def test_no_code_is_declared_twice() -> None:
     assert sum(len(part.CODES) for part in PARTS.values()) == len(CODES)
+    assert len(differences.CODES) == len(KINDS)
+
+
+def test_a_name_of_a_code_and_of_a_kind_has_both_pages() -> None:
+    ran = run_command("explain", "missing-group")
+    assert CODES["missing-group"].remedy in ran.out.decode()
+    assert "diff a.cdl b.cdl" in ran.out.decode()
 
 
 def test_codes_that_the_source_uses_are_declared() -> None:
@@ -100,6 +108,28 @@ def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     if code.name != "lost-annotations":  # which every pure target has, beside whatever else it loses
         found.discard(("lost-annotations", Severity.WARNING))
     assert found == {(code.name, code.severity)}
+
+
+@pytest.mark.parametrize("kind", differences.CODES, ids=lambda kind: kind.name)
+def test_example_of_a_difference(kind: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its two datasets differ in nothing else."""
+    monkeypatch.chdir(tmp_path)
+    call, _, texts = kind.example.partition("\n")
+    store(texts)
+    ran = run_command(*shlex.split(call)[2:], "--message-format", "json")
+    found = [json.loads(line) for line in ran.out.decode().splitlines()]
+    assert [(each["code"], each["severity"]) for each in found] == [(kind.name, str(kind.severity))]
+    assert ran.status == 1
+
+
+def test_kinds_of_difference_are_those_that_are_found() -> None:
+    missing = {"group", "type", "dimension", "variable", "attribute"}
+    found = {f"missing-{what}" for what in missing}
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Difference":
+                found |= {str(node.args[0].value)} if isinstance(node.args[0], ast.Constant) else set()
+    assert found == {kind.name for kind in differences.CODES}
 
 
 def test_bad_constant() -> None:

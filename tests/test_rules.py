@@ -261,3 +261,14 @@ def test_generated_pages_are_current(peer: Callable[[str], ModuleType]) -> None:
         [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_dataclasses_pickle_by_reduce() -> None:
+    """Python before 3.11.4 puts a `__getstate__` of its own into frozen dataclasses with slots."""
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+                names = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+                wrong += [f"{path.name}: {node.name}"] if "__getstate__" in names else []
+    assert not wrong

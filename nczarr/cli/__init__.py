@@ -46,6 +46,11 @@ def run(arguments: Sequence[str]) -> int:
         # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
         streams.give_up(sys.stdout)
         return DONE
+    except OSError as error:
+        if error.filename != "<stdout>":
+            raise
+        streams.give_up(sys.stdout)
+        lost = f"standard output: {error.strerror or error}"
     if lost is None:
         return status
     sys.stderr.write(f"nczarr: {lost}\n")
@@ -80,6 +85,7 @@ def _top() -> argparse.ArgumentParser:
     import argparse
 
     from nczarr import __version__
+    from nczarr.cli.help import Help
 
     listing = "\n".join(f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -88,7 +94,9 @@ def _top() -> argparse.ArgumentParser:
         description="A compiler for array data models: CDL, the NCZarr notation and Zarr through one typed tree.",
         epilog=f"commands:\n{listing}\n\n`nczarr COMMAND --help` shows the options of one command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
+    parser.add_argument("-h", "--help", action=Help, help="show this help and exit")
     parser.add_argument("--version", action="version", version=f"nczarr {__version__}")
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
     return parser

@@ -32,7 +32,7 @@ def destinations(
     found: dict[str, str] = {}
     homes: dict[str, str] = {}
     for source in sources:
-        path = os.path.join(target, _stem(source) + (suffix or _suffix_for(source, storage)))
+        path = _inside(target, _stem(source) + (suffix or _suffix_for(source, storage)))
         if path in homes:
             report.error(
                 "clashing-targets",
@@ -42,6 +42,14 @@ def destinations(
         homes.setdefault(path, source)
         found[source] = path
     return found if not report.errors else None
+
+
+def _inside(folder: str, name: str) -> str:
+    """The path or URL of a name in a folder; the modes behind a URL stay behind it."""
+    if not is_remote(folder):
+        return os.path.join(folder, name)
+    url, mark, modes = folder.rpartition("#mode=")
+    return f"{url.rstrip('/')}/{name}{mark}{modes}" if mark else f"{folder.rstrip('/')}/{name}"
 
 
 def _suffix_of(name: str, report: Report) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
+from nczarr.cli.help import Help
 from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
@@ -38,7 +39,7 @@ def command(name: str, description: str, *, short_help: bool = True, places: boo
     parser = argparse.ArgumentParser(prog=f"nczarr {name}", description=description, add_help=False, allow_abbrev=False)
     shared = parser.add_argument_group("shared options")
     flags = ("-h", "--help") if short_help else ("--help",)
-    shared.add_argument(*flags, action="help", help="show this help and exit")
+    shared.add_argument(*flags, action=Help, help="show this help and exit")
     shared.add_argument("--strict", action="store_true", help="take every warning for an error")
     forms = ("human", "json", "sarif")
     shared.add_argument("--message-format", choices=forms, default="human", help="form of diagnostics")
@@ -145,7 +146,9 @@ class Messages:
             self._print()
             self._close(DONE)
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            if self._format == "human":
+                self._write(f"nczarr: interrupted; {note}\n" for note in getattr(interrupt, "__notes__", ()))
             self._close(INTERRUPTED)
             raise
         self._close(status)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nczarr.codes import (
     classic,
+    differences,
     files,
     lexical,
     losses,
@@ -49,4 +50,7 @@ PARTS = {
 CODES: dict[str, Code] = {code.name: code for part in PARTS.values() for code in part.CODES}
 """Every code by name."""
 
-__all__ = ["CODES", "PARTS", "Code"]
+KINDS: dict[str, Code] = {kind.name: kind for kind in differences.CODES}
+"""Every kind of difference by name; `missing-group` is a code as well."""
+
+__all__ = ["CODES", "KINDS", "PARTS", "Code"]

@@ -38,9 +38,7 @@ class Values(NamedTuple):
 class Difference(NamedTuple):
     """One difference: its kind, the FQN of what differs, and a line that says how.
 
-    Kinds: `missing-group`, `missing-type`, `missing-dimension`, `missing-variable`, `missing-attribute` (what only one
-    of the two has); `type`, `dimension`, `variable-type`, `variable-dimensions`, `attribute`, `attribute-order`;
-    `values`, which alone has `values`; and of storage `kind`, `layout`, `definition-order`.
+    `codes/differences.py` lists the kinds; `values` alone has `values`.
     """
 
     kind: str

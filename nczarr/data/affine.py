@@ -21,7 +21,7 @@ from nczarr.data.source import Affine, Index, Layout, Manifest, Near, Place, Sel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nczarr.source import Buffer
+    from nczarr.source import Buffer, Source
 
 RESIDENT = 1 << 26
 """Bytes of a map that are looked at before its pages are given back to the system."""
@@ -32,22 +32,32 @@ _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 class FileBytes:
     """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path.
 
-    `modified`: when the file was changed last, in nanoseconds; None: nobody looks at that.
+    `modified`: when the file was changed last, in nanoseconds; None: nobody looks at that. `name`: what people know
+    the file by, where that is not its path.
     """
 
-    __slots__ = ("_data", "_seen", "modified", "path", "size")
+    __slots__ = ("_data", "_seen", "modified", "name", "path", "size")
 
-    def __init__(self, path: str | None, size: int, data: Buffer | None = None, modified: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | None,
+        size: int,
+        data: Buffer | None = None,
+        modified: int | None = None,
+        name: str | None = None,
+    ) -> None:
         self.path = path
         self.size = size
         self.modified = modified
+        self.name = name or path or ""
         self._data = data
         self._seen = 0
 
     @classmethod
-    def of(cls, name: str, data: Buffer) -> FileBytes:
-        """Bytes that are at hand; a map is that of the file `name`."""
-        return cls(os.path.abspath(name) if isinstance(data, mmap) else None, len(data), data)
+    def of(cls, source: Source) -> FileBytes:
+        """The bytes of a source: in memory, or the map of its file."""
+        path = os.path.abspath(source.path) if isinstance(source.data, mmap) else None
+        return cls(path, len(source.data), source.data, name=source.name)
 
     @property
     def data(self) -> Buffer:
@@ -60,7 +70,7 @@ class FileBytes:
             data = open_source(self.path).data
             if len(data) != self.size:
                 raise OSError(
-                    None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.path
+                    None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.name
                 )
             self._data = data
         return self._data
@@ -71,7 +81,7 @@ class FileBytes:
             return
         status = os.stat(self.path)
         if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
-            raise OSError(None, "the file has changed since it was opened", self.path)
+            raise OSError(None, "the file has changed since it was opened", self.name)
 
     def seen(self, size: int) -> None:
         """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
@@ -84,7 +94,8 @@ class FileBytes:
             self._data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileBytes, (self.path, self.size, None if self.path is not None else self._data, self.modified)
+        data = None if self.path is not None else self._data
+        return FileBytes, (self.path, self.size, data, self.modified, self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

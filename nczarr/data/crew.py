@@ -84,11 +84,10 @@ class Crew:
                 used -= need
             if task.here and not waiting:
                 yield task.work()
-            elif task.here:
-                waiting.append((None, task.work(), 0))
-            else:
-                waiting.append((self._begin(task), None, task.need))
-                used += task.need
+                continue
+            future, result = (None, task.work()) if task.here else (self._begin(task), None)
+            waiting.append((future, result, task.need))
+            used += task.need
         while waiting:
             future, result, _ = waiting.popleft()
             yield result if future is None else future.result()

@@ -173,9 +173,11 @@ def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> s
     return found
 
 
-def unreadable(path: str, reason: str, key: str | None = None) -> NoReturn:
-    """Raise CompileError with `unreadable-chunk`: of a key in the store `path`, or of the file itself."""
-    place = Label(Span(Source(path, b"", key=key), 0, 0), key=key)
-    raise CompileError(
-        [Diagnostic("unreadable-chunk", Severity.ERROR, f"the chunk cannot be decoded: {reason}", place)]
-    ) from None
+def unreadable(
+    name: str, text: str, key: str | None = None, *, offset: int = 0, helps: tuple[str, ...] = ()
+) -> NoReturn:
+    """Raise CompileError with `unreadable-chunk`: of a key in a store, or of what begins at a byte of a file."""
+    binary = key is None
+    span = Span(Source(name, b"", binary=binary, key=key), offset, offset)
+    place = Label(span, key=key, offset=offset if binary else None)
+    raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text, place, helps=helps)]) from None

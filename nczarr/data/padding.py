@@ -9,13 +9,15 @@ if TYPE_CHECKING:
 
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
-    """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype."""
+    """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype, or one text."""
     import numpy as np
 
     if values.shape == chunks:
         return np.ascontiguousarray(values)
     full = np.empty(chunks, values.dtype)
-    if fill.strip(b"\0"):
+    if values.dtype.hasobject:
+        full.fill(fill)
+    elif fill.strip(b"\0"):
         full[...] = np.frombuffer(fill, values.dtype)[0]
     else:
         full.reshape(-1).view(np.uint8)[...] = 0

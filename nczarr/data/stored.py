@@ -61,19 +61,13 @@ class StoredArray:
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
     """Encoded chunks that were brought here from far away."""
 
-    def __getstate__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """The description, and a digest of the keys that there are: another process has to see the same.
 
         Raises OSError.
         """
-        return self.layout, self.store, self.prefix, self.encoding, self.nil, self._listing.digest()
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        *described, expected = state
-        for name, value in zip(("layout", "store", "prefix", "encoding", "nil"), described, strict=True):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_own", [self._listed(expected)])
-        object.__setattr__(self, "_at_hand", {})
+        described = self.layout, self.store, self.prefix, self.encoding, self.nil
+        return _elsewhere, (described, self._listing.digest())
 
     @property
     def distant(self) -> bool:
@@ -301,7 +295,7 @@ class StoredArray:
         return tuple(number * chunk // shard for number, chunk, shard in lengths)
 
     def _unreadable(self, key: str, reason: str) -> NoReturn:
-        unreadable(self.store.path, reason, key)
+        unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that a stored key meets, in C order."""
@@ -318,3 +312,10 @@ class StoredArray:
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
+
+
+def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:
+    """An array from its description in another process, and the digest of the keys that there were."""
+    array = StoredArray(*described)
+    array._own.append(array._listed(keys))
+    return array

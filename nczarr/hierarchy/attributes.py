@@ -31,6 +31,7 @@ _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
 _REALS, _INTEGERS = {float, Real}, {int}
+_ANY_NUMBERS = _REALS | _INTEGERS
 _SHORT = 64
 """Attributes of so many bytes are kept for a while: those of a store repeat."""
 _TYPES = {known[1:]: name for name, known in NUMPY.items()}
@@ -96,8 +97,7 @@ def _number_type(dtype: str) -> str | None:
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
     """Numbers of a type; None if one is no number or does not fit."""
     atomic = ATOMIC[type_name]
-    kinds = set(map(type, values))
-    plainly = kinds <= {int, float, Real} if atomic.is_float else kinds <= {int}
+    plainly = (_ANY_NUMBERS if atomic.is_float else _INTEGERS).issuperset(map(type, values))
     found: list[int | float] = values if plainly else []
     for each in () if plainly else values:
         item = _FLOAT_WORDS.get(each.lower(), each) if isinstance(each, str) else each
@@ -194,6 +194,8 @@ class Attributes:
         self, found: list[Attribute], said: Mapping[str, AttributeExtension], given: Json, key: str
     ) -> tuple[Attribute, ...]:
         """The attributes with those that have no plain form, each at its place."""
+        if not said:
+            return tuple(found)
         others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
         for at, name, value in sorted(others, key=lambda each: each[0]):
             free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)

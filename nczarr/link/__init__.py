@@ -65,8 +65,12 @@ def _store(
     try:
         target = begun(path, planned)
     except FileExistsError as error:
-        helps = ["with the source and options of then, `--resume` goes on with it"] if planned.options.resume else []
-        report.error("target-exists", f"`{secrets.shown(path)}` {error.strerror or 'exists'}", helps=helps)
+        helps = ["with the source and options of then, `--resume` goes on with it; `--overwrite` begins anew"]
+        report.error(
+            "target-exists",
+            f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
+            helps=helps if planned.options.resume else [],
+        )
         return None
     try:
         fill(planned, target.store, report, counts, cluster)

@@ -56,12 +56,7 @@ def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
     import numpy as np
 
     layout, pad = array.target.layout, array.target.pad
-    full = values
-    if values.shape != layout.chunks:
-        full = np.empty(layout.chunks, dtype=object)
-        full.fill(pad)
-        full[tuple(map(slice, values.shape))] = values
-    texts = [text or b"" for text in full.reshape(-1).tolist()]
+    texts = [text or b"" for text in padded(values, layout.chunks, pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):
         return None
     if layout.dtype == "|O":

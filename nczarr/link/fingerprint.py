@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 
 from nczarr import __version__
 from nczarr.data.source import itemsize
@@ -21,24 +22,24 @@ RESUMABLE = 64 << 20
 
 def journal(planned: Planned) -> Journal:
     """The journal of a run. Raises OSError if the source is out of reach."""
-    source = planned.options.source
-    if source is None:
-        return Journal(None)
-    return Journal(fingerprint(planned), shown(source))
-
-
-def fingerprint(planned: Planned) -> str:
-    """The fingerprint of a plan whose source has a path or URL. Raises OSError if that is out of reach."""
     from nczarr.stores.identity import identity
 
+    options, run = planned.options, os.urandom(8).hex()
+    if options.source is None:
+        return Journal(None, run=run)
+    known = identity(options.source, options.storage.of("source"))
+    return Journal(None if known is None else fingerprint(planned, known), shown(options.source), run=run)
+
+
+def fingerprint(planned: Planned, identity: str) -> str:
+    """The fingerprint of a plan for a source of this identity."""
     options = planned.options
-    assert options.source is not None
     found = hashlib.sha256()
     for text in (
         __version__,
         planned.form.name,
         options.part,
-        identity(options.source, options.storage.of("source")),
+        identity,
         planned.checked.dataset.model_dump_json(),
         repr((options.consolidated, options.char_netcdf, options.xarray, sorted(options.allow_loss))),
         *(repr((path, targets)) for path, targets in planned.targets.items()),

@@ -78,5 +78,20 @@ class Checked(NamedTuple):
     parts: Mapping[str, Parts]
 
 
+def remaining(checked: Checked, dataset: Dataset) -> Checked:
+    """The facts about a tree that is a part of a checked one: variables have the shapes and values that they had."""
+    found = tables(dataset)
+    return Checked(
+        dataset=dataset,
+        groups=found.groups,
+        types=found.types,
+        dimensions=found.dimensions,
+        variables=found.variables,
+        shapes={path: checked.shapes[path] for path in found.variables},
+        fills={path: checked.fills[path] for path in found.variables},
+        parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
+    )
+
+
 Observer = Callable[[str, Dataset], None]
 """Called after each pass with its name and the tree, for those who want to look (`--dump-after`)."""

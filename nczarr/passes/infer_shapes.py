@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Constant, Dimension, Quantize, UserType, Variable
+from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Quantize, UserType, Variable, VlenType
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import G, rebuilt
 from nczarr.data.source import Parts
@@ -135,12 +135,13 @@ def place_values(
     found = dict(work.parts)
     known = tables_of(work).variables
     for path in found:
-        if len(shapes.get(path, ())) > MAX_ARRAY_RANK:
-            message = f"`{path}` has values in {len(shapes[path])} dimensions; the limit is {MAX_ARRAY_RANK}"
-            report.error("rank-limit", message, known[path].span)
+        if path in shapes and path in known:
+            _fits(path, known[path], shapes[path], types, report)
     for path, columns in work.columns.items():
         variable = known.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
+            continue
+        if not _fits(path, variable, shapes[path], types, report):
             continue
         fill = fills.get(path)
         if fill is None and not _is_whole(columns, variable, shapes[path], work):
@@ -157,6 +158,27 @@ def place_values(
             columns = filled(columns, fill, shapes[path])
         found[path] = arrays(columns, variable.type, shapes[path], types, fill)
     return found
+
+
+def _fits(path: str, variable: Variable, shape: tuple[int, ...], types: dict[str, UserType], report: Report) -> bool:
+    """Whether arrays can hold the values of a variable; reports rank-limit."""
+    rank = _array_rank(len(shape), variable.type, types)
+    if rank > MAX_ARRAY_RANK:
+        inside = ", those of its fields included" if rank > len(shape) else ""
+        message = f"`{path}` has values in {rank} dimensions{inside}; the limit is {MAX_ARRAY_RANK}"
+        report.error("rank-limit", message, variable.span)
+    return rank <= MAX_ARRAY_RANK
+
+
+def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
+    """The most dimensions of an array that is made of values of a type in so many dimensions."""
+    match types.get(name):
+        case CompoundType(fields=fields):
+            return max((_array_rank(rank + len(field.shape), field.type, types) for field in fields), default=rank)
+        case VlenType(base=base):
+            return max(rank, _array_rank(1, base, types))
+        case _:
+            return rank
 
 
 def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:

@@ -116,7 +116,10 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     if number or (not needed and (plain(value).exact or empty)):
         alone = not needed and not is_finite(value)
     elif value == default_fill(value.type, checked.types) and not (
-        arrays and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
+        arrays
+        and needed
+        and is_fixed(value.type, checked.types)
+        and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return

@@ -13,9 +13,8 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Kind
 from nczarr.capabilities import NETCDF_KINDS
 from nczarr.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
-from nczarr.passes.checked import Checked
+from nczarr.passes.checked import Checked, remaining
 from nczarr.passes.kinds import LONGEST
-from nczarr.passes.tables import tables
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 
@@ -23,19 +22,7 @@ AnyGroup = TypeVar("AnyGroup", bound=Group)
 def reduced(checked: Checked, kind: Kind) -> Checked:
     """The part of a dataset that a file of this kind holds."""
     dataset = checked.dataset if kind == "nc4" else _classic(checked, kind)
-    dataset = _with_attributes(dataset, kind)
-    found = tables(dataset)
-    kept = found.variables.keys()
-    return Checked(
-        dataset=dataset,
-        groups=found.groups,
-        types=found.types,
-        dimensions=found.dimensions,
-        variables=found.variables,
-        shapes={path: checked.shapes[path] for path in kept},
-        fills={path: checked.fills[path] for path in kept},
-        parts={path: parts for path, parts in checked.parts.items() if path in kept},
-    )
+    return remaining(checked, _with_attributes(dataset, kind))
 
 
 def _classic(checked: Checked, kind: Kind) -> Dataset:

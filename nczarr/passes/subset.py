@@ -19,10 +19,9 @@ from nczarr.ast.walk import G, building
 from nczarr.data.sliced import cut
 from nczarr.diagnostics import Report
 from nczarr.options import Subset
-from nczarr.passes.checked import Checked
+from nczarr.passes.checked import Checked, remaining
 from nczarr.passes.subset_names import groups_named, place_of, variables_named
 from nczarr.passes.subset_sections import Cuts, ranges_of, settle
-from nczarr.passes.tables import tables
 
 
 def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
@@ -67,7 +66,7 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
     with building():
         made = _made(checked, kept, Cuts())
         dataset = _bare("/", made.dataset, [names.split(path) for path in groups])
-    return made._replace(dataset=dataset, groups=tables(dataset).groups)
+    return remaining(made, dataset)
 
 
 def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
@@ -151,23 +150,14 @@ def _bases(declared: UserType) -> list[str]:
 
 def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
     """The dataset of what is kept, cut as it shall be."""
-    dataset = _group("/", checked.dataset, kept, cuts, checked)
-    found = tables(dataset)
-    lengths = {path: node.size for path, node in found.dimensions.items()}
-    parts = {}
-    for path, sources in checked.parts.items():
-        if path in found.variables:
-            ranges = cuts.ranges.get(path)
-            node = found.variables[path]
-            parts[path] = sources if ranges is None else cut(node.type, ranges, sources, checked.types)
-    return Checked(
-        dataset=dataset,
-        groups=found.groups,
-        types=found.types,
-        dimensions=found.dimensions,
-        variables=found.variables,
-        shapes={path: _shape(node, lengths) for path, node in found.variables.items()},
-        fills={path: checked.fills[path] for path in found.variables},
+    left = remaining(checked, _group("/", checked.dataset, kept, cuts, checked))
+    lengths = {path: node.size for path, node in left.dimensions.items()}
+    parts = dict(left.parts)
+    for path, ranges in cuts.ranges.items():
+        if path in parts:
+            parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
+    return left._replace(
+        shapes={path: _shape(node, lengths) for path, node in left.variables.items()},
         parts=parts,
     )
 

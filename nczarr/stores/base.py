@@ -163,9 +163,13 @@ class UnsafeKeyError(ValueError):
     """A key that is no relative path, or would leave the store."""
 
 
+_NO_SEGMENTS = frozenset({"", ".", ".."})
+"""What no segment of a key is."""
+
+
 def safe_key(key: str) -> str:
     """The key itself. Raises UnsafeKeyError if it is empty, absolute, has an empty, `.` or `..` segment, or a NUL."""
-    if "\0" in key or not all(segment not in ("", ".", "..") for segment in key.split("/")):
+    if "\0" in key or not _NO_SEGMENTS.isdisjoint(key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.stores.asking import GivenUpError, asked, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
 
 if TYPE_CHECKING:
@@ -33,7 +35,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 PATIENCE = 60.0
 """Seconds that a request may take, and one more for each `SLOWEST` bytes of it."""
 
+SILENT = 3
+"""Times that a request is left without an answer, whatever the number of tries."""
+
 SLOWEST = 1 << 20
+
+LONGEST_LISTING = 1 << 36
+"""Bytes that a listing in one request is taken for, where it is not known in how many it comes: nearly a day's."""
 
 AT_ONCE = 64
 """Requests to one server that may be under way."""
@@ -59,10 +67,14 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _DEFAULTS["s3a"] = _DEFAULTS["s3"]
 
 _LASTING = (
-    FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError, NotImplementedError,
-    TypeError, ValueError, KeyError, AttributeError,
+    GivenUpError, FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError,
+    NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
 )  # fmt: skip
 """Failures that will not pass."""
+
+_SPACE = re.compile(r"\s")
+
+_UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
 
 _PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
 """What the names of botocore's exceptions have that may pass; others are of a request that cannot be made."""
@@ -181,6 +193,25 @@ class Connection:
         """
         return self._tried(what, (self.path(key), *arguments), named, key, size)
 
+    def listing(self, folder: str) -> Iterator[dict[str, Any]]:
+        """What is told of all objects below a folder: their `name` in the file system, and more in the words of the
+        protocol's library. Page by page where that is known, because many pages take longer than one request may.
+        Raises OSError.
+        """
+        if self.protocol not in ("s3", "s3a") or self.first != self.protocol:
+            yield from self.call("find", folder, detail=True, size=LONGEST_LISTING).values()
+            return
+        bucket, key, _ = self.system.split_path(self.path(folder))
+        asked = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", **getattr(self.system, "req_kw", {})}
+        while True:
+            page = self._tried("call_s3", ("list_objects_v2",), asked, folder, 0)
+            for each in page.get("Contents", ()):
+                if not each["Key"].endswith("/"):
+                    yield {**each, "name": f"{bucket}/{each['Key']}", "size": each["Size"]}
+            if not page.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = page["NextContinuationToken"]
+
     def send(self, local: str, key: str, size: int) -> None:
         """Send a file of this machine, large ones in parts. Raises OSError."""
         named = {"max_concurrency": PARTS_AT_ONCE} if self.protocol in ("s3", "s3a") else {}
@@ -206,11 +237,14 @@ class Connection:
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
     def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
+        silent = 0
         for number in range(self._retries + 1):
             try:
-                return _asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
+                return asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
             except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
-                if number == self._retries or not may_pass(error):
+                silent += isinstance(error, TimeoutError)
+                over = number == self._retries or silent == SILENT or is_interrupted()
+                if over or not may_pass(error):
                     raise self.failure(error, key) from None
             time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
         raise AssertionError
@@ -220,10 +254,15 @@ class Connection:
         text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
         place = f"{self.shown.rstrip('/')}/{key}" if key else self.shown
         root = str(self.__dict__["_opened"][1]) if "_opened" in self.__dict__ else ""  # it may be that which failed
-        if isinstance(error, FileNotFoundError) and (not text or text.startswith(("/", root or "/"))):
-            text = "No such file or object"
+        if isinstance(error, FileNotFoundError) and (text.startswith(("/", root or "/")) or not _SPACE.search(text)):
+            text = "No such file or object"  # libraries give a path
         if isinstance(error, NotImplementedError):
             return OSError(errno.EROFS, "what speaks this protocol cannot do that", place)
+        unknown = _UNKNOWN.search(text) if isinstance(error, TypeError) else None
+        if unknown is not None:
+            text = f"what speaks `{self.protocol}` has no option `{unknown[1]}`"
+        elif isinstance(error, TypeError | AttributeError):
+            text = f"what speaks `{self.protocol}` cannot do with the storage options: {text}"
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
@@ -253,22 +292,6 @@ def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, 
         both = isinstance(known, Mapping) and isinstance(value, Mapping)
         found[name] = _merged(known, value) if both else value  # type: ignore[arg-type]
     return found
-
-
-def _asked(
-    system: AbstractFileSystem, what: str, arguments: tuple[Any, ...], named: dict[str, Any], seconds: float
-) -> Any:
-    """One request. Raises whatever the library raises, TimeoutError after `seconds` where it is asynchronous."""
-    if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
-        return getattr(system, what)(*arguments, **named)
-    import asyncio
-
-    from fsspec.asyn import sync
-
-    async def limited() -> Any:
-        return await asyncio.wait_for(getattr(system, f"_{what}")(*arguments, **named), seconds)
-
-    return sync(system.loop, limited)
 
 
 def may_pass(error: BaseException) -> bool:

@@ -19,8 +19,11 @@ _TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "Versio
 """Members of what libraries tell of an object that change with it."""
 
 
-def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str:
-    """The text for a path or URL. Raises OSError if it is out of reach."""
+def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
+    """The text for a path or URL; None for a store of which nobody tells when it changes, as web servers do not.
+
+    Raises OSError if it is out of reach.
+    """
     place = location(path)
     if place.remote:
         return _of_remote(path, storage)
@@ -38,16 +41,20 @@ def _line(name: str, status: os.stat_result) -> str:
     return f"{name} {status.st_size} {status.st_mtime_ns}"
 
 
-def _of_remote(url: str, storage: StorageOptions) -> str:
-    from nczarr.stores.connection import WEB, Connection
+def _of_remote(url: str, storage: StorageOptions) -> str | None:
+    from nczarr.stores.looking import is_folder
+    from nczarr.stores.remote import RemoteStore
 
-    connection = Connection(url, storage)
-    listed = connection.protocol not in WEB
-    found = connection.call("find", "", detail=True) if listed else {"": connection.call("info", "")}
-    return _digest(sorted(f"{name} {_told(info)}" for name, info in found.items()))
+    store = RemoteStore(url, storage)
+    if not is_folder(store):
+        return _digest([told_of(store.connection.call("info", ""))])
+    if not store.listed:
+        return None
+    return _digest(sorted(f"{info['name']} {told_of(info)}" for info in store.connection.listing("")))
 
 
-def _told(info: dict[str, Any]) -> str:
+def told_of(info: dict[str, Any]) -> str:
+    """What a library tells of an object that changes with it."""
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 

@@ -17,12 +17,14 @@ class Journal(NamedTuple):
     """What stands in a journal.
 
     `fingerprint`: of source and plan, None where the source cannot be known again (a stream, values in memory).
+    `run`: of whoever has begun the store, another one each time, so that two that are at it at once can tell.
     `state`: `clearing` while the keys of an old store are removed, then `writing`.
     """
 
     fingerprint: str | None
     source: str = ""
     state: Literal["clearing", "writing"] = "writing"
+    run: str = ""
 
     def bytes(self) -> bytes:
         """The document."""
@@ -41,9 +43,11 @@ def parsed(data: bytes) -> Journal:
 
     try:
         found = json.loads(data)
-        source, fingerprint = found.get("source"), found.get("fingerprint")
-        if found.get("nczarr_journal") != VERSION or not isinstance(fingerprint, str) or not isinstance(source, str):
+        fingerprint, source, run = found.get("fingerprint"), found.get("source"), found.get("run", "")
+        if found.get("nczarr_journal") != VERSION or not (isinstance(source, str) and isinstance(run, str)):
             return Journal(None)
-        return Journal(fingerprint, source, "clearing" if found.get("state") == "clearing" else "writing")
-    except (ValueError, AttributeError):
+        if not isinstance(fingerprint, str):
+            return Journal(None, run=run)
+        return Journal(fingerprint, source, "clearing" if found.get("state") == "clearing" else "writing", run)
+    except (ValueError, AttributeError, RecursionError):
         return Journal(None)

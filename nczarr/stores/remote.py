@@ -158,13 +158,12 @@ class RemoteStore(ReadOnly):
 
     def _list(self, prefix: str = "") -> dict[str, Told]:
         """What is told of all keys that begin with `prefix`."""
-        folder = prefix.rstrip("/")
         try:
-            given = self.connection.call("find", folder, detail=True)
+            infos = self.connection.listing(prefix.rstrip("/"))
+            keys = ((self._key(str(info["name"])), info) for info in infos)
+            return {key: Told.of(info) for key, info in keys if key.startswith(prefix) and key}
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        keys = ((self._key(name), info) for name, info in given.items())
-        return {key: Told.of(info) for key, info in keys if key.startswith(prefix) and key}
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`. Raises OSError."""

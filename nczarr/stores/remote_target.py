@@ -23,6 +23,7 @@ from nczarr.stores.base import HELD, JOURNAL, Range, safe_key
 from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
+from nczarr.stores.spool import send
 
 
 class RemoteTarget(RemoteStore):
@@ -46,17 +47,17 @@ class RemoteTarget(RemoteStore):
         begun = parsed(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
         old = {key for key in there if key != JOURNAL}
         if begun is not None and resume and begun.is_of(journal):
+            self._journal = journal = journal._replace(run=begun.run)
             if begun.state == "writing":
                 self._go_on(there)
                 old = set()
         elif (begun is not None or old) and not overwrite:
-            what = "is there already" if begun is None else "is begun, of another source or with other options"
-            raise FileExistsError(errno.EEXIST, what, self.path)
+            raise FileExistsError(errno.EEXIST, _begun_by(begun), self.path)
         if old:
             self._put(JOURNAL, journal._replace(state="clearing").bytes())
             self._clear(old)
         if begun is None and not old:
-            self._claim(journal.bytes())
+            self._claim(journal)
         elif begun is None or old:
             self._put(JOURNAL, journal.bytes())
 
@@ -68,18 +69,18 @@ class RemoteTarget(RemoteStore):
         self._spoilt = False
         self._done: set[str] = set()
 
-    def _claim(self, data: bytes) -> None:
+    def _claim(self, journal: Journal) -> None:
         """Put the journal where none was seen: of two runs that begin at once, one gets the place. Raises
         FileExistsError if it is the other, where the protocol can tell.
         """
+        data = journal.bytes()
         with suppress(OSError):  # not all know how to create; what is there then tells
             self.connection.call("pipe_file", JOURNAL, data, mode="create")
         there = self._fetch(JOURNAL, None)
-        if there is None:
-            self._put(JOURNAL, data)
-        elif there != data and parsed(there).fingerprint is not None:
+        other = parsed(there or b"")
+        if there != data and (other.fingerprint is not None or other.run):
             raise FileExistsError(errno.EEXIST, "was just begun by another run", self.path)
-        elif there != data:
+        if there != data:
             self._put(JOURNAL, data)
 
     def _go_on(self, there: dict[str, Told]) -> None:
@@ -148,7 +149,7 @@ class RemoteTarget(RemoteStore):
                 file.write(data)
             file.flush()
             size = file.tell()
-            self.connection.send(file.name, key, size)
+            send(self.connection, file.name, key)
         self._note(key, size)
 
     def _note(self, key: str, size: int) -> None:
@@ -161,8 +162,18 @@ class RemoteTarget(RemoteStore):
             sent[0] += 1
             sent[1] += size
 
+    def _is_own(self, journal: bytes | None) -> bool:
+        """Whether a journal is that of this run, or of the one that it goes on with."""
+        return journal is not None and parsed(journal).run == self._journal.run
+
     def seal(self) -> None:
-        """Look whether everything that was sent is there. Raises OSError."""
+        """Look whether everything that was sent is there, and nobody else was. Raises OSError."""
+        journal = self._fetch(JOURNAL, None)
+        if not self._is_own(journal):
+            self._open = False  # it is the other's
+            words = "finished or removed it" if journal is None else "begun it anew"
+            text = f"another run has {words} meanwhile; what is there may be of both: make it again"
+            raise OSError(errno.EBUSY, text, self.path)
         there: dict[str, list[int]] = {}
         for key, told in self._list().items():
             found = there.setdefault(key.rpartition("/")[0], [0, 0])
@@ -194,8 +205,19 @@ class RemoteTarget(RemoteStore):
             return
         self._open = False
         with suppress(OSError):  # out of reach: what is there stays unfinished, and is refused
+            if not self._is_own(self._fetch(JOURNAL, None)):
+                return
             self._clear([key for key in self._list() if key != JOURNAL])
             self.connection.remove([JOURNAL])
+
+
+def _begun_by(journal: Journal | None) -> str:
+    """What stands in the way of a store, in words that follow its name: a store, or one that this journal is of."""
+    if journal is None:
+        return "is there already"
+    if journal.fingerprint is None:
+        return "is begun, and its journal is of no run that could be gone on with"
+    return f"is begun, of `{journal.source}`; the source, an option or the version is another"
 
 
 def _bytes_of(piece: bytes | Range) -> Iterable[bytes]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import atexit
 import errno
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from nczarr.stores.connection import WEB, Connection
+from nczarr.stores.identity import told_of
+from nczarr.stores.remote import TRIES, md5_of
 
 RANGE = 8 << 20
 """Bytes of one request."""
@@ -33,18 +37,48 @@ def fetched(connection: Connection) -> str:
     folder = tempfile.mkdtemp(prefix="nczarr-")
     _folders[folder] = connection.shown
     path = os.path.join(folder, name)
-    info = connection.call("info", "")
+    for _ in range(TRIES):
+        info = connection.call("info", "")
+        with open(path, "wb") as file:
+            _fetch(connection, path, file.fileno(), info)
+        if _is_whole(connection, path, info):
+            return path
+    raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", connection.shown)
+
+
+def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -> None:
+    """Fetch what a place is told to hold into an open, empty file. Raises OSError if another number of bytes comes."""
     size = info.get("size")
-    ranged = connection.protocol not in WEB or info.get("partial")
-    with open(path, "xb") as file:
-        if isinstance(size, int) and size > RANGE and ranged:
-            _fetch_ranges(connection, file.fileno(), size)
-        else:
-            connection.call("get_file", "", path, size=size or 0)
+    if _in_ranges(connection, info):
+        _fetch_ranges(connection, file, info["size"])
+    else:
+        connection.call("get_file", "", path, size=size or 0)
     found = os.path.getsize(path)
     if isinstance(size, int) and found != size:
         raise OSError(errno.EIO, f"{found} of {size} bytes came", connection.shown)
-    return path
+
+
+def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
+    """Whether several requests bring an object."""
+    size = info.get("size")
+    return isinstance(size, int) and size > RANGE and (connection.protocol not in WEB or bool(info.get("partial")))
+
+
+def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
+    """Whether a file is what its place was told to hold: by the digest, or, where none is told, because the object is
+    after many requests what it was before. Raises OSError.
+    """
+    told = md5_of(info) if connection.protocol not in WEB else None
+    if told is not None:
+        found = _md5(path)
+        if found == told or connection.tags_are_digests(""):
+            return found == told
+    return not _in_ranges(connection, info) or told_of(connection.call("info", "")) == told_of(info)
+
+
+def _md5(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _fetch_ranges(connection: Connection, file: int, size: int) -> None:
@@ -78,13 +112,23 @@ def outgoing(connection: Connection) -> Iterator[str]:
             send(connection, path)
 
 
-def send(connection: Connection, path: str) -> None:
-    """Send a file to a place, and look whether all of it arrived. Raises OSError."""
+def send(connection: Connection, path: str, key: str = "") -> None:
+    """Send a file to a place, or a key below it, until the server says that it has just these bytes. Raises OSError,
+    and leaves nothing there, if it never does.
+    """
     size = os.path.getsize(path)
-    connection.send(path, "", size)
-    arrived = connection.call("info", "").get("size")
-    if arrived is not None and arrived != size:
-        raise OSError(errno.EIO, f"{arrived} of {size} bytes arrived", connection.shown)
+    for _ in range(TRIES):
+        connection.send(path, key, size)
+        info = connection.call("info", key)
+        tag = md5_of(info)
+        if info.get("size") in (None, size) and (
+            tag is None or tag == _md5(path) or not connection.tags_are_digests(key)
+        ):
+            return
+    with suppress(OSError):
+        connection.remove([key])
+    text = f"it was sent {TRIES} times, and each time other bytes arrived"
+    raise OSError(errno.EIO, text, f"{connection.shown.rstrip('/')}/{key}" if key else connection.shown)
 
 
 def clear() -> None:

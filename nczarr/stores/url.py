@@ -15,7 +15,11 @@ MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """The modes of a netCDF URL."""
 
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _EXCLUSIVE = (("file", "zip", "s3"),)
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos"})
+"""Protocols whose URLs begin with the name of a bucket or container."""
+
 _AMAZON = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com")
 
 
@@ -67,12 +71,37 @@ def location(text: str) -> Location:
 def _remote(text: str) -> Location:
     """The place of a URL; keys may have `#`, so only one with `mode=` behind it begins modes."""
     url, mark, fragment = text.rpartition("#mode=")
-    if not mark:
-        return Location(text, remote=True)
-    modes = _modes_of(f"mode={fragment}")
+    modes = _modes_of(f"mode={fragment}") if mark else frozenset()
     if "s3" in modes and url.lower().startswith(("http://", "https://")):
         return _bucket(url, modes)
+    url = _lowered(url if mark else text)
+    protocol, _, path = url.rpartition("::")[2].partition("://")
+    if protocol in _BUCKETS and not path.partition("/")[0]:
+        raise BadURLError("the URL names no bucket")
     return Location(url, modes, remote=True)
+
+
+def _lowered(url: str) -> str:
+    """A URL with its protocols in small letters, as libraries know them."""
+    parts = [part.partition("://") for part in url.split("::")]
+    if not (parts[-1][1] and all(_PROTOCOL.fullmatch(protocol) for protocol, _, _ in parts)):
+        return url  # `::` in a key
+    return "::".join(protocol.lower() + mark + rest for protocol, mark, rest in parts)
+
+
+def trimmed(path: str) -> str:
+    """A path or URL without slashes at its end, but for those that it would be another one without."""
+    found = path.rstrip("/")
+    return path if not found or (found.endswith(":") and is_remote(path)) else found
+
+
+def untidy(url: str) -> str | None:
+    """Why no target is made at a URL whose keys servers do not take, or do not take alike; None if they do."""
+    path = url.rpartition("::")[2].partition("://")[2].strip("/")
+    for segment, word in (("", "an empty segment, `//`"), (".", "the segment `.`"), ("..", "the segment `..`")):
+        if path and segment in path.split("/"):
+            return f"the URL has {word}, of which stores make different keys"
+    return None
 
 
 def _bucket(url: str, modes: frozenset[str]) -> Location:

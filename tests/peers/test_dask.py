@@ -347,7 +347,9 @@ def test_an_interrupt_leaves_nothing(own_cluster: Cluster, tmp_path: Path) -> No
     (tmp_path / "out").mkdir()
     command = ["convert", str(tmp_path / "a.nc"), str(tmp_path / "out" / "t.zarr"), "--codec", "zlib:9"]
     for sign in (signal.SIGINT, signal.SIGINT):
-        process = subprocess.Popen([sys.executable, "-m", "nczarr", *command, "--dask", own_cluster.url], cwd=ROOT)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nczarr", *command, "--dask", own_cluster.url], cwd=ROOT, preexec_fn=_hear_interrupts
+        )
         end = time.monotonic() + 60
         while not list((tmp_path / "out").rglob("[0-9]*")):
             assert time.monotonic() < end
@@ -358,3 +360,8 @@ def test_an_interrupt_leaves_nothing(own_cluster: Cluster, tmp_path: Path) -> No
         assert not list((tmp_path / "out").iterdir())
         time.sleep(1)
         assert not list((tmp_path / "out").iterdir())
+
+
+def _hear_interrupts() -> None:
+    """A process that is started in the background of a shell ignores them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,7 +18,7 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
-from tests.peers.exactness import real_folder
+from tests.peers.exactness import real, real_folder
 from tests.remote.conftest import S3
 
 pytestmark = pytest.mark.peer
@@ -205,18 +205,19 @@ def test_killed_at_thirty_moments(s3: S3, chunky: Path, role: str) -> None:
 
 
 def real_files() -> list[Path]:
-    """Twenty real files of all kinds, spread over all sizes; a visible skip where there are none."""
+    """The real files by size; a visible skip where there are none."""
     folder = real_folder()
     if folder is None:
         pytest.skip("no real files: `real-files DIR`, and NCZARR_REAL names DIR")
-    paths = sorted(folder.rglob("*.nc"), key=lambda path: (path.stat().st_size, path.name))
-    return paths[:: max(1, len(paths) // 20)][:20]
+    paths = [subject.path for subject in real(folder)]
+    return sorted(paths, key=lambda path: (path.stat().st_size, path.name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
 def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
     paths = real_files()
+    paths = paths[:: max(1, len(paths) // 20)][:20]
     assert len(paths) == 20
     for number, path in enumerate(paths):
         url = s3.url(f"real/{form}/{number}.zarr")
@@ -225,6 +226,18 @@ def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
         nczarr.convert(url, back)
         assert s3.same(path, back) == "", path.name
         assert nczarr.digest(path) == nczarr.digest(url), path.name
+
+
+@pytest.mark.slow
+def test_digests_of_real_files_are_those_of_their_stores_on_s3(s3: S3) -> None:
+    part, parts = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
+    wrong = []
+    for number, path in enumerate(real_files()[part - 1 :: parts]):
+        url = s3.url(f"digests/{number}.zarr")
+        nczarr.convert(path, url, ("nczarr", "nczarr3")[number % 2])
+        if nczarr.digest(path) != nczarr.digest(url):
+            wrong.append(path.name)
+    assert wrong == []
 
 
 @pytest.mark.slow

@@ -24,10 +24,10 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.walk import groups, rebuilt
+from nczarr.ast.walk import rebuilt
 from nczarr.formats.cdl.header import ordered
 from nczarr.formats.cdl.specials import SPECIAL
-from nczarr.passes.checked import Checked
+from nczarr.passes.checked import Checked, remaining
 from nczarr.passes.planned import Loss
 from nczarr.source import Span
 
@@ -47,18 +47,7 @@ def sayable(checked: Checked) -> Said:
     dataset = walk.group("/", checked.dataset)
     if dataset is checked.dataset:
         return Said(checked, tuple(walk.losses))
-    kept = {names.join(path, node.name): node for path, group in groups(dataset) for node in group.variables}
-    left = Checked(
-        dataset=dataset,
-        groups=dict(groups(dataset)),
-        types={fqn: declared for fqn, declared in checked.types.items() if fqn in walk.types},
-        dimensions={fqn: dimension for fqn, dimension in checked.dimensions.items() if fqn in walk.dimensions},
-        variables=kept,
-        shapes={fqn: checked.shapes[fqn] for fqn in kept},
-        fills={fqn: checked.fills[fqn] for fqn in kept},
-        parts={fqn: parts for fqn, parts in checked.parts.items() if fqn in kept},
-    )
-    return Said(left, tuple(walk.losses))
+    return Said(remaining(checked, dataset), tuple(walk.losses))
 
 
 def has_spelling(name: str) -> bool:

@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Dataset, Group, Storage, Variable
+from nczarr.ast import Dataset, Group, Variable
 from nczarr.ast.walk import groups
 from nczarr.diagnostics import Report
 from nczarr.extension import documents
-from nczarr.extension.documents import unsaid
-from nczarr.extension.model import ArrayExtension
 from nczarr.formats.nczarr.dtypes import known_to_netcdf, said_type
 from nczarr.formats.zarr2.tree import Entry, Tree
-from nczarr.passes.kept import told
+from nczarr.hierarchy.unsaid import array_extension, parts_extension
 from nczarr.passes.planned import Planned
 
 SUPERBLOCK_VERSION = "2.0.0"
@@ -86,32 +84,10 @@ class _NCZarr:
         if "" in self.planned.targets[path]:
             if self.planned.options.xarray or not axes:  # of a scalar the library wants to see that it is one
                 shown["_ARRAY_DIMENSIONS"] = axes or SCALAR_AXES
-            extension = self._array_extension(path, variable)
+            said = said_type(self.planned.targets[path][""].layout)
+            extension = array_extension(self.planned, path, variable, self.known, said)
             shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
         else:
-            shown["_nczarr_group"] = documents.group_of_parts(self._parts_extension(path, variable))
+            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
         shown["_nczarr_attr"] = hidden
         return shown
-
-    def _array_extension(self, path: str, variable: Variable) -> ArrayExtension:
-        """What the plain documents of an array leave unsaid."""
-        target = self.planned.targets[path][""]
-        anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
-        return unsaid(
-            self.planned.storage[path],
-            told(target.layout),
-            type_name=variable.type if variable.type != said_type(target.layout) else None,
-            dimensions=self.known.references(variable) if anonymous else None,
-            nil={"": target.nil},
-        )
-
-    def _parts_extension(self, path: str, variable: Variable) -> ArrayExtension:
-        """All that is to be said of a variable that is a group of parts."""
-        nil = {part: target.nil for part, target in self.planned.targets[path].items() if target.nil}
-        return unsaid(
-            self.planned.storage[path],
-            Storage(),
-            type_name=variable.type,
-            dimensions=self.known.references(variable),
-            nil=nil,
-        )

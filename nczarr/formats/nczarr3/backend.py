@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset, Group, Storage, Variable
+from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.plain import Plain, plain
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Layout
 from nczarr.diagnostics import Report
 from nczarr.extension import documents
-from nczarr.extension.model import ArrayExtension
 from nczarr.formats.zarr3.dtypes import fill_attribute
 from nczarr.formats.zarr3.tree import Entry, Tree
-from nczarr.passes.kept import told
+from nczarr.hierarchy.unsaid import array_extension, parts_extension
 from nczarr.passes.planned import Planned
 
 SUPERBLOCK_VERSION = "3.0.0"
@@ -57,35 +56,13 @@ class _NCZarr3:
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         shown, hidden = documents.attributes(variable.attributes, _form)
         if "" in self.planned.targets[path]:
-            axes, extension = self.planned.axes[path], self._array_extension(path, variable)
+            axes, said = self.planned.axes[path], _said_type(self.planned.targets[path][""].layout)
+            extension = array_extension(self.planned, path, variable, self.known, said)
             shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
         else:
-            shown["_nczarr_group"] = documents.group_of_parts(self._parts_extension(path, variable))
+            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
         shown["_nczarr_attr"] = hidden
         return shown
-
-    def _array_extension(self, path: str, variable: Variable) -> ArrayExtension:
-        """What the plain documents of an array leave unsaid."""
-        target = self.planned.targets[path][""]
-        anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
-        return documents.unsaid(
-            self.planned.storage[path],
-            told(target.layout),
-            type_name=variable.type if variable.type != _said_type(target.layout) else None,
-            dimensions=self.known.references(variable) if anonymous else None,
-            nil={"": target.nil},
-        )
-
-    def _parts_extension(self, path: str, variable: Variable) -> ArrayExtension:
-        """All that is to be said of a variable that is a group of parts."""
-        nil = {part: target.nil for part, target in self.planned.targets[path].items() if target.nil}
-        return documents.unsaid(
-            self.planned.storage[path],
-            Storage(),
-            type_name=variable.type,
-            dimensions=self.known.references(variable),
-            nil=nil,
-        )
 
 
 def _form(attribute: Attribute) -> Plain:

@@ -256,7 +256,7 @@ def _stem(name: str) -> str:
 # ---- the values ------------------------------------------------------------------------------------------------------
 def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
     """The array of each variable in the order of definition; what the file is too short for is reported."""
-    file = FileBytes.of(source.path, source.data)
+    file = FileBytes.of(source)
     lengths = [each.length or values.records for each in header.dimensions]
     arrays = [
         _array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)

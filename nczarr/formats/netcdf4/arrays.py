@@ -14,21 +14,20 @@ from collections.abc import Iterator
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import UserType
 from nczarr.data.affine import FileBytes
 from nczarr.data.blocks import every_block, linear_block, region_of
+from nczarr.data.grid import unreadable
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
-from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
-from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,21 +118,15 @@ class StoredVariable:
             try:
                 lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
             except (CallError, OSError) as error:
-                self._unreadable(error)
+                path = names.fqn((*self.group, self.name))
+                helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
+                unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
             found = dict(unpacked(memory, self.type, self.types))
             if self.type == "string" or not is_fixed(self.type, self.types):
                 kind = c_int()
                 lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
                 Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
         return found
-
-    def _unreadable(self, error: Exception) -> NoReturn:
-        """A filter that is not there, or bytes that are damaged."""
-        path = names.fqn((*self.group, self.name))
-        text = f"the values of `{path}` cannot be read: {error}"
-        place = Label(Span(Source(self.path, b"", binary=True), 0, 0))
-        helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
-        raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text, place, helps=helps)]) from None
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
         group, found = c_int(file), c_int()

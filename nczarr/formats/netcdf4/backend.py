@@ -28,6 +28,7 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.filters import provide
     from nczarr.formats.netcdf4.moving import check_memory, chunk_writer
     from nczarr.formats.netcdf4.unfilled import take_fills, unfilled
+    from nczarr.formats.netcdf4.untimed import take_times
 
     if not (provide(lib, planned, report) and check_memory(planned, report)):
         return False
@@ -42,7 +43,7 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
             return False
         writing = True
         lib.do("nc_enddef", file)
-        with chunk_writer(lib, path, planned.options, counts) as chunks:
+        with chunk_writer(lib, path, planned, counts) as chunks:
             write_data(lib, planned, ids, chunks, counts)
         lib.do("nc_close", file)
     except BaseException:
@@ -51,4 +52,5 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
                 lib.do("nc_abort", file)
         raise
     take_fills(lib, path, unfilled(planned))
+    take_times(lib, path, planned.checked.types)
     return True

@@ -57,17 +57,12 @@ class ChunkedArray(Near):
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: where its chunks lie."""
 
-    def __getstate__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """The description alone."""
-        return (
+        described = (
             self.layout, self.file, self.extent, self.stored, self.steps, self.unfiltered_edges, self.library,
         )  # fmt: skip
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        names = ("layout", "file", "extent", "stored", "steps", "unfiltered_edges", "library")
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_own", [])
+        return ChunkedArray, described
 
     @property
     def manifest(self) -> Manifest:
@@ -188,7 +183,8 @@ class ChunkedArray(Near):
                 return self._mapped(place)
             values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
         except DECODING_ERRORS as error:
-            unreadable(place.path, f"byte {place.offset}: {str(error) or type(error).__name__}")
+            text = f"the chunk cannot be decoded: {str(error) or type(error).__name__}"
+            unreadable(self.file.name, text, offset=place.offset)
         kept.put_chunk(array, index, values)
         return values
 

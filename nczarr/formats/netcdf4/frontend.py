@@ -90,7 +90,9 @@ class _Reader:
         self.report = report
         self.path, self.name = source.path, source.name
         status = os.stat(source.path)
-        self.bytes = FileBytes(os.path.abspath(source.path), status.st_size, modified=status.st_mtime_ns)
+        self.bytes = FileBytes(
+            os.path.abspath(source.path), status.st_size, modified=status.st_mtime_ns, name=source.name
+        )
         self.file = opened(source.path)
         self.type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
         self.infos: dict[int, tuple[int, TypeInfo]] = {}

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data import codecs
 from nczarr.data.blocks import every_block, region_of
 from nczarr.data.counts import Counts, Route, Step
+from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
 from nczarr.data.matching import matches, way
 from nczarr.data.padding import is_all, padded
 from nczarr.data.parts import descr, is_fixed
@@ -31,15 +32,12 @@ from nczarr.formats.netcdf4.fillvalues import restore
 from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
-from nczarr.options import Options
 from nczarr.passes.memory import check_chunk
 from nczarr.passes.planned import Planned
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
     from numpy.typing import NDArray
 
 LARGE = 32 << 20
@@ -82,23 +80,21 @@ class Ready(NamedTuple):
     mask: int
     copied: bool
 
+    @property
+    def length(self) -> int:
+        """Bytes of the chunk."""
+        return self.chunk.length if isinstance(self.chunk, Place) else len(self.chunk)
+
 
 class ChunkWriter:
     """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
 
-    def __init__(self, h5: Hdf5, file: int, path: str, options: Options, counts: Counts) -> None:
+    def __init__(self, h5: Hdf5, file: int, path: str, crew: Crew, counts: Counts) -> None:
         self._h5 = h5
         self._file = file
         self._path = path
-        self._workers = options.workers or min(8, os.cpu_count() or 1)
-        self._memory = options.memory
+        self._crew = crew
         self._counts = counts
-        self._executor: ThreadPoolExecutor | None = None
-
-    def close(self) -> None:
-        """End the threads."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
 
     def write(
         self,
@@ -128,10 +124,10 @@ class ChunkWriter:
                 into = into._replace(layout=into.layout._replace(shape=source.extent))
             self._extend(dataset, into.layout.shape, info)
             other = way(source, into.layout)
-            for index, chunk, mask, copied in self._chunks(source, into, moved=moved):
-                self._put(into, index, chunk, mask)
-                length = chunk.length if isinstance(chunk, Place) else len(chunk)
-                self._counts.add("copy" if copied else other, 1, length, into.size)
+            for ready in self._crew.results(_tasks(source, into, moved=moved)):
+                if ready is not None:
+                    self._put(into, ready)
+                    self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
         return True
 
     def restore_fills(self, planned: Planned) -> None:
@@ -143,37 +139,10 @@ class ChunkWriter:
             with LOCK:
                 self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
 
-    def _chunks(self, source: ArraySource, into: Into, *, moved: bool) -> Iterator[Ready]:
-        """The chunks to write, in the order of the grid, with their filter masks."""
-        layout = into.layout
-        indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
-        waiting: deque[tuple[Index, bytes | Place | Future[bytes | None], int, bool]] = deque()
-        most = max(1, min(2 * self._workers, self._memory // max(1, COPIES * into.size)))
-        here = math.prod(layout.shape) <= SMALL
-        for index in indices:
-            chunk = _copied(source, index, into) if moved else None
-            if chunk is None:
-                mask = 0 if into.known else (1 << len(layout.codecs)) - 1
-                work = _encoded(source, index, into) if here else self._begin(source, index, into)
-                if work is not None:
-                    waiting.append((index, work, mask, False))
-            else:
-                waiting.append((index, chunk, chunk.mask if isinstance(chunk, Place) else 0, True))
-            while waiting and (len(waiting) >= most or isinstance(waiting[0][1], bytes | Place)):
-                yield from _ready(*waiting.popleft())
-        while waiting:
-            yield from _ready(*waiting.popleft())
-
-    def _begin(self, source: ArraySource, index: Index, into: Into) -> Future[bytes | None]:
-        if self._executor is None:
-            from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
-
-            self._executor = ThreadPoolExecutor(self._workers)
-        return self._executor.submit(_encoded, source, index, into)
-
-    def _put(self, into: Into, index: Index, chunk: bytes | Place, mask: int) -> None:
+    def _put(self, into: Into, ready: Ready) -> None:
         """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
-        first = [number * each for number, each in zip(index, into.layout.chunks, strict=True)]
+        place, chunk, mask, _ = ready
+        first = [number * each for number, each in zip(place, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
         if isinstance(chunk, Place) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
             self._move(into, start, chunk)
@@ -202,27 +171,20 @@ class ChunkWriter:
 
 
 @contextmanager
-def chunk_writer(lib: Library, path: str, options: Options, counts: Counts) -> Iterator[ChunkWriter]:
+def chunk_writer(lib: Library, path: str, planned: Planned, counts: Counts) -> Iterator[ChunkWriter]:
     """Chunks into a file that the library is writing. Raises OSError."""
-    h5 = hdf5(lib)
+    h5, options = hdf5(lib), planned.options
+    far = any(source.distant for parts in planned.checked.parts.values() for source in parts.values())
     with LOCK:
         file = open_file(h5, path, writing=True)
         if file < 0:
             lib.fail_hdf5("H5Fopen")
-    writer = ChunkWriter(h5, file, path, options, counts)
     try:
-        yield writer
+        with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+            yield ChunkWriter(h5, file, path, crew, counts)
     finally:
-        writer.close()
         with LOCK:
             h5.H5Fclose(file)
-
-
-def _ready(index: Index, chunk: bytes | Place | Future[bytes | None], mask: int, copied: bool) -> Iterator[Ready]:
-    """A chunk as soon as it is made; none if it need not exist."""
-    made = chunk if isinstance(chunk, bytes | Place) else chunk.result()
-    if made is not None:
-        yield Ready(index, made, mask, copied)
 
 
 def will_move(path: str, planned: Planned) -> bool:
@@ -293,7 +255,34 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
     return Into(dataset, layout, fill, skips, known)
 
 
-def _copied(source: ArraySource, index: Index, into: Into) -> bytes | Place | None:
+def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
+    """The chunks to write, in the order of the grid, as work that gives `Ready`, or None of one that need not exist.
+
+    What is moved within this machine is only found: it is not worth a thread.
+    """
+    layout = into.layout
+    indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
+    small = math.prod(layout.shape) <= SMALL and not source.distant
+    for index in indices:
+        found = _copied(source, index, into) if moved and not source.distant else None
+        if found is not None:
+            yield Task(partial(_itself, found), 0 if isinstance(found.chunk, Place) else found.length, here=True)
+        else:
+            work = partial(_made, source, index, into, moved=moved and source.distant)
+            yield Task(work, COPIES * into.size, here=small)
+
+
+def _itself(found: Ready) -> Ready:
+    return found
+
+
+def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> Ready | None:
+    """A chunk as the source has it, if it is to be moved and will do, else encoded."""
+    found = _copied(source, index, into) if moved else None
+    return found if found is not None else _encoded(source, index, into)
+
+
+def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """A chunk as the source has it: where it lies, or its bytes; None where it has none that will do.
 
     Plain elements must be all of a chunk: a reader of a store is content with fewer, HDF5 is not.
@@ -301,12 +290,12 @@ def _copied(source: ArraySource, index: Index, into: Into) -> bytes | Place | No
     whole = None if into.layout.codecs else into.size
     place = source.found(index) if isinstance(source, ChunkedArray) else source.place(index)
     if place is not None:
-        return place if whole in (None, place.length) else None
+        return Ready(index, place, place.mask, copied=True) if whole in (None, place.length) else None
     data = source.encoded(index)
-    return data if data is not None and whole in (None, len(data)) else None
+    return Ready(index, data, 0, copied=True) if data is not None and whole in (None, len(data)) else None
 
 
-def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
+def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
@@ -314,7 +303,9 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> bytes | None:
     if into.skips and is_all(full, into.fill):
         return None
     data = full.tobytes()
-    return codecs.encode(layout.codecs, data, itemsize(layout.dtype)) if into.known else data
+    if not into.known:
+        return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)
+    return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)
 
 
 def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:

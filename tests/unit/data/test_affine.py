@@ -128,7 +128,7 @@ def test_a_pickle_has_the_path_and_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
     path.write_bytes(BYTES * 100)
     opened = open_source(str(path))
-    source = AffineArray(Layout(">i2", (3,), (3,)), FileBytes.of(opened.name, opened.data), 2, 2)
+    source = AffineArray(Layout(">i2", (3,), (3,)), FileBytes.of(opened), 2, 2)
     data = pickle.dumps(source)
     assert len(data) < 1000
     again = pickle.loads(data)
@@ -144,7 +144,7 @@ def test_pages_are_given_back_and_views_stay_good(tmp_path: Path, monkeypatch: p
     path = tmp_path / "t.nc"
     path.write_bytes(BYTES * 100)
     opened = open_source(str(path))
-    source = AffineArray(Layout(">i2", (400, 128), (400, 128)), FileBytes.of(opened.name, opened.data), 0, 256)
+    source = AffineArray(Layout(">i2", (400, 128), (400, 128)), FileBytes.of(opened), 0, 256)
     views = [source.read((slice(row, row + 1), slice(0, 128))) for row in range(400)]
     assert b"".join(view.tobytes() for view in views) == BYTES * 100
 

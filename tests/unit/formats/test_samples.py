@@ -22,7 +22,11 @@ from tests.conftest import shared_folder
 
 SHARED = shared_folder()
 SAMPLES = sorted((SHARED / "data/nczarr-stores").glob("*/store")) if SHARED is not None else []
-with_shared = pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
+each_sample = pytest.mark.parametrize(
+    "store",
+    [pytest.param(path, id=path.parent.name) for path in SAMPLES]
+    or [pytest.param(None, marks=pytest.mark.skip(reason="shared data are not beside the clone"))],
+)
 
 KEYS = "upper-case keys, which the library takes for attributes"
 SCALAR = "scalars, which the library drops"
@@ -148,14 +152,19 @@ OTHERWISE: dict[str, dict[str, tuple[str, ...]]] = {
 """By store and reason: what we read otherwise."""
 
 
-@with_shared
-@pytest.mark.parametrize("store", SAMPLES, ids=[path.parent.name for path in SAMPLES])
+def recorded(store: Path, reader: str) -> Any:
+    """The model of a store that a reader has shown; skips where it opens none."""
+    path = store.parent / f"model-{reader}.json"
+    if not path.exists():
+        pytest.skip(f"{reader} does not open it")
+    return json.loads(path.read_text())
+
+
+@each_sample
 def test_samples_read_as_the_library_reads_them(store: Path) -> None:
-    recorded = store.parent / "model-nczarr.json"
-    if not recorded.exists():
-        pytest.skip("the library does not open it")
+    model = recorded(store, "nczarr")
     with nczarr.open(store) as handle:
-        found = list(differences(json.loads(recorded.read_text()), handle.dataset, (), handle))
+        found = list(differences(model, handle.dataset, (), handle))
     assert sorted(found) == sorted(each for items in OTHERWISE.get(store.parent.name, {}).values() for each in items)
 
 
@@ -231,14 +240,11 @@ UNKNOWN = ("datetime64", "timedelta64", "<U", "bool", "complex64", "float16")
 """Types of zarr-python that the model has not."""
 
 
-@with_shared
-@pytest.mark.parametrize("store", SAMPLES, ids=[path.parent.name for path in SAMPLES])
+@each_sample
 def test_samples_read_as_zarr_python_reads_them(store: Path) -> None:
-    recorded = store.parent / "model-zarr-python.json"
-    if not recorded.exists():
-        pytest.skip("nothing is recorded")
+    model = recorded(store, "zarr-python")
     with nczarr.open(store) as handle:
-        found = list(plain_differences(json.loads(recorded.read_text()), handle.dataset, (), handle))
+        found = list(plain_differences(model, handle.dataset, (), handle))
         lost = {each.primary.key for each in handle.diagnostics if each.code == "unreadable-array"}
     unknown = {text for text in found if text.startswith("unknown ")}
     assert [text for text in found if text not in unknown] == []

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nczarr
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Variable
+from nczarr.data.counts import Counts
 from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4.backend import build
 from nczarr.link.run import fill
 from nczarr.options import Extent, Options, Section, Subset
 from nczarr.passes.checked import Checked
@@ -102,6 +107,26 @@ def test_sixteen_gets_are_under_way(options: dict[str, Any]) -> None:
     again, far.most = MemoryStore(), 0
     write(data, again, **options)
     assert far.most == 16
+
+
+@pytest.mark.parametrize("codec", ["zlib:5", "zlib:1"])
+def test_sixteen_gets_are_under_way_for_a_netcdf_file(
+    peer: Callable[[str], ModuleType], tmp_path: Path, codec: str
+) -> None:
+    """Chunks that move, and chunks that are made anew."""
+    peer("netCDF4")
+    far = Distant(delay=0.01)
+    write(dataset(32, 4, ZLIB), far)
+    data, row, report = read(far, Report(), Options()), named("netcdf4"), Report()
+    assert data is not None
+    assert row is not None
+    planned = plan(data, row, Options(kind="nc4", codecs={"": codec}), report)
+    assert planned is not None
+    far.most = 0
+    assert build(planned, str(tmp_path / "a.nc"), report, Counts())
+    assert far.most == 16
+    with nczarr.open(tmp_path / "a.nc") as made:
+        assert made["/g/h/v"][...].tolist() == np.arange(32 * 32).reshape(32, 32).tolist()
 
 
 def test_a_number_of_workers_wins() -> None:

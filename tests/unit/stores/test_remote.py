@@ -324,8 +324,53 @@ def test_single_files_and_archives_travel_whole(source: Path, suffix: str, tmp_p
 
 def test_a_file_that_arrives_in_part_is_no_target(source: Path) -> None:
     FlakyFileSystem.faults = staticmethod(lambda n, method, path: "short" if method == "put_file" else None)
-    with pytest.raises(OSError, match="bytes arrived"):
+    with pytest.raises(OSError, match="other bytes arrived"):
         nczarr.convert(source, "flaky://bucket/t.nc")
+    assert content() == {}
+
+
+@pytest.mark.parametrize("method", ["put_file", "get_file", "cat_file"])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_file_with_a_wrong_bit_is_sent_and_fetched_again(
+    method: str, large: bool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000 if large else 1 << 20)
+    wrong = [2]
+
+    def fault(number: int, asked: str, path: str) -> Fault | None:
+        if asked != method or not wrong[0]:
+            return None
+        wrong[0] -= 1
+        return "wrong"
+
+    FlakyFileSystem.faults = staticmethod(fault)
+    nczarr.convert(source, "flaky://bucket/t.nc")
+    nczarr.convert("flaky://bucket/t.nc", tmp_path / "t.zarr")
+    FlakyFileSystem.start()
+    assert nczarr.diff(source, tmp_path / "t.zarr") == []
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_file_that_is_replaced_while_it_is_fetched_is_fetched_again(
+    tags: bool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the one and half of the other would be neither."""
+    FlakyFileSystem.tags = tags
+    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000)
+    nczarr.convert(source, tmp_path / "t.nc")
+    data = (tmp_path / "t.nc").read_bytes()
+    store = FlakyFileSystem()
+    store.pipe_file("/bucket/t.nc", bytes(len(data)))
+    asked = [0]
+
+    def replace(number: int, method: str, path: str) -> None:
+        asked[0] += method == "cat_file"
+        if asked[0] == 3:
+            asked[0] += 1
+            store.pipe_file("/bucket/t.nc", data)
+
+    FlakyFileSystem.faults = staticmethod(replace)
+    assert nczarr.diff(source, "flaky://bucket/t.nc") == []
 
 
 def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +379,7 @@ def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> Non
     built = nczarr.DatasetBuilder("t")
     built.variable("v", "int", [built.dimension("x", 5000)])
     nczarr.write(built.finish(data={"/v": values}), URL, "zarr3", chunks={"x": 100}, shards={"x": 1000}, codecs="none")
-    assert {method for method, path in FlakyFileSystem.requests if "/c/" in path} == {"put_file"}
+    assert {method for method, path in FlakyFileSystem.requests if "/c/" in path} == {"put_file", "info"}
     with nczarr.open(URL) as again:
         assert np.array_equal(again["/v"][:], values)
 
@@ -399,7 +444,7 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
+    "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
     assert parsed(data) == Journal(None)
@@ -429,6 +474,34 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
 
 
+@pytest.mark.parametrize("journal", [Journal("same", run="other"), Journal(None, run="other")])
+def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journal) -> None:
+    def other(number: int, method: str, path: str) -> None:
+        if method == "pipe_file" and not content():
+            FlakyFileSystem.faults = staticmethod(lambda *request: None)
+            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", journal.bytes())
+
+    FlakyFileSystem.faults = staticmethod(other)
+    with pytest.raises(FileExistsError, match="just begun by another run"):
+        RemoteTarget(URL, journal=journal._replace(run="mine"))
+
+
+@pytest.mark.parametrize("fingerprint", ["same", None])
+def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(fingerprint: str | None) -> None:
+    first = RemoteTarget(URL, journal=Journal(fingerprint, run="first"))
+    first.put("v/0", b"1")
+    second = RemoteTarget(URL, journal=Journal(fingerprint, run="second"), overwrite=True)
+    second.put("v/0", b"2")
+    with pytest.raises(OSError, match="another run has begun it anew"):
+        first.finish()
+    first.abort()
+    third = RemoteTarget(URL, journal=Journal(fingerprint, run="third"), overwrite=True)
+    second.abort()
+    third.put("v/0", b"3")
+    third.finish()
+    assert list(content()) == ["/bucket/t.zarr/v/0"]
+
+
 def test_unknown_protocols_and_options_are_told() -> None:
     done = run_command("dump", "nosuch://a/b")
     assert (done.status, "bad-url" in done.err) == (2, True)
@@ -437,3 +510,45 @@ def test_unknown_protocols_and_options_are_told() -> None:
     assert "hush" not in done.err
     done = run_command("dump", URL, "--storage-option", "retries=-1")
     assert (done.status, "retries" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///t.zarr", "flaky://bucket//t.zarr", "flaky://bucket/../t.zarr"])
+def test_urls_of_no_place_are_refused_and_nothing_is_made(
+    url: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run_command("convert", str(source), url, "--to", "nczarr")
+    assert (done.status, "bad-url" in done.err) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+    assert FlakyFileSystem.requests == []
+
+
+def test_several_targets_go_into_a_folder_whose_url_has_modes(source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "u.cdl"
+    other.write_text("netcdf u {\n}\n")
+    assert run_command("convert", str(source), str(other), "flaky://bucket/d/#mode=nczarr,consolidated").status == 0
+    assert {path for path in content() if path.endswith("zmetadata")} == {
+        f"/bucket/d/{source.stem}.zarr/.zmetadata", "/bucket/d/u.zarr/.zmetadata"
+    }  # fmt: skip
+
+
+def test_an_object_that_is_named_like_a_store_is_none(tmp_path: Path) -> None:
+    FlakyFileSystem().pipe_file("/bucket/t.zarr", b"x")
+    (tmp_path / "t.zarr").write_bytes(b"x")
+    for path in (URL, str(tmp_path / "t.zarr")):
+        done = run_command("dump", path)
+        assert (done.status, "unknown-format" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TypeError("Session.__init__() got an unexpected keyword argument 'profil'"), "has no option `profil`"),
+        (AttributeError("'str' object has no attribute 'copy'"), "cannot do with the storage options"),
+        (FileNotFoundError("bucket/a.zip"), "No such file or object"),
+        (FileNotFoundError("The specified bucket does not exist"), "bucket does not exist"),
+    ],
+)
+def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, words: str) -> None:
+    assert words in str(connection.Connection("s3://b/k").failure(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.stores.url import BadURLError, Location, is_remote, location
+from nczarr.stores.url import BadURLError, Location, is_remote, location, trimmed, untidy
 
 
 @pytest.mark.parametrize("text", ["a.nc", "/p/a#mode=zarr", "C:x", "a b.zarr", "-", "./s3://x", "a:b"])
@@ -35,6 +35,9 @@ def test_urls(text: str, path: str, modes: set[str]) -> None:
         ("s3://b/k#1", "s3://b/k#1", set(), None),
         ("s3://b/k#1#mode=zarr,s3", "s3://b/k#1", {"zarr", "s3"}, None),
         ("zip::s3://b/x.zip", "zip::s3://b/x.zip", set(), None),
+        ("S3://B/K", "s3://B/K", set(), None),
+        ("Zip::S3://b/x.zip", "zip::s3://b/x.zip", set(), None),
+        ("s3://b/A::B", "s3://b/A::B", set(), None),
         ("zip://a.nc::https://h/x.zip", "zip://a.nc::https://h/x.zip", set(), None),
         ("https://h:9/b/k%201#mode=nczarr,s3", "s3://b/k 1", {"nczarr", "s3"}, "https://h:9"),
         ("https://b.s3.us-east-1.amazonaws.com/k#mode=s3", "s3://b/k", {"s3"}, None),
@@ -51,6 +54,9 @@ def test_urls_that_lead_to_no_file(text: str, path: str, modes: set[str], server
     [
         ("s3://b/k#mode=nczar", "no mode `nczar`"),
         ("https://h/#mode=s3", "names no bucket"),
+        ("s3://", "names no bucket"),
+        ("s3:///k", "names no bucket"),
+        ("simplecache::gs://", "names no bucket"),
         ("file://", "no path"),
         ("file:///a%00b", "no path"),
         ("file:///a#mode=nczar", "no mode `nczar`"),
@@ -68,3 +74,34 @@ def test_pure_zarr_is_said_beside_nczarr() -> None:
     assert location("file:///a#mode=nczarr,zarr").format == "zarr2"
     assert location("file:///a#mode=nczarr").format == "nczarr"
     assert location("file:///a#mode=file").format is None
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("a/", "a"),
+        ("/", "/"),
+        ("a:/", "a:"),
+        ("memory://", "memory://"),
+        ("memory:///", "memory:///"),
+        ("s3://b/k//", "s3://b/k"),
+    ],
+)
+def test_slashes_at_the_end(text: str, path: str) -> None:
+    assert trimmed(text) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "tidy"),
+    [
+        ("s3://b/k.zarr", True),
+        ("memory:///k.zarr", True),
+        ("memory://", True),
+        ("s3://b//k.zarr", False),
+        ("s3://b/a//k.zarr", False),
+        ("s3://b/a/../k.zarr", False),
+        ("simplecache::s3://b/./k.zarr", False),
+    ],
+)
+def test_keys_that_stores_take_differently(text: str, tidy: bool) -> None:
+    assert (untidy(text) is None) == tidy

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 import nczarr
+from nczarr.formats.netcdf4.chunked import ChunkedArray
 from tests.conftest import ROOT, run_command
 
 SAMPLE = str(ROOT / "samples" / "05-every-type.cdl")
@@ -134,3 +137,61 @@ def test_fetched_files_do_not_stay(web: Web, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     assert run_command("dump", f"{web.url}/a.cdl").status == 0
     assert list(folder.iterdir()) == []
+
+
+VALUES = "netcdf t {{ dimensions: x = 1000 ; variables: int v(x) ; v:_ChunkSizes = 100 ; {} data: v = 1, 2, 3 ; }}"
+
+
+def damaged(path: Path, name: str = "/v") -> None:
+    """Zeros over the first chunk of a variable of a file."""
+    place = nczarr.open(path).checked.parts[name][""].place((0,))
+    assert place is not None
+    with path.open("r+b") as file:
+        file.seek(place.offset)
+        file.write(bytes(place.length))
+
+
+@pytest.mark.parametrize("codec", ["v:_DeflateLevel = 1 ;", 'v:_Filter = "32015,3" ;'])
+def test_a_damaged_chunk_is_said_of_the_url(
+    peer: Callable[[str], ModuleType], web: Web, codec: str, tmp_path: Path
+) -> None:
+    """Chunks that are decoded here, and those behind a filter that the library has to apply."""
+    peer("netCDF4")
+    nczarr.write(nczarr.from_cdl(VALUES.format(codec)), web.folder / "t.nc")
+    whole = str(web.folder / "t.cdl")
+    nczarr.convert(web.folder / "t.nc", whole)
+    damaged(web.folder / "t.nc")
+    url = f"{web.url}/t.nc"
+    for command in (["dump", url], ["digest", url], ["convert", url, str(tmp_path / "u.cdl")], ["diff", url, whole]):
+        done = run_command(*command)
+        assert done.status == 1
+        assert "unreadable-chunk" in done.err
+        assert "/nczarr-" not in done.err
+        assert f"--> {url}@" in done.err
+
+
+@pytest.mark.parametrize("name", ["t.nc", "t.nc3", "t.zip", "t.cdl"])
+@pytest.mark.parametrize("rest", [9, 60, 700])
+def test_a_file_that_is_cut_short_is_said_of_the_url(
+    peer: Callable[[str], ModuleType], web: Web, name: str, rest: int
+) -> None:
+    peer("netCDF4")
+    path = web.folder / name
+    text = VALUES.format("v:_DeflateLevel = 1 ;") if name != "t.nc3" else VALUES.format("")
+    nczarr.write(nczarr.from_cdl(text), path)
+    path.write_bytes(path.read_bytes()[:rest])
+    done = run_command("check", f"{web.url}/{name}")
+    assert f"{web.url}/{name}" in done.err
+    assert "/nczarr-" not in done.err
+
+
+def test_a_fetched_file_that_is_gone_is_said_of_the_url(peer: Callable[[str], ModuleType], web: Web) -> None:
+    peer("netCDF4")
+    nczarr.write(nczarr.from_cdl(VALUES.format("v:_DeflateLevel = 1 ;")), web.folder / "t.nc")
+    source = nczarr.open(f"{web.url}/t.nc").checked.parts["/v"][""]
+    assert isinstance(source, ChunkedArray)
+    assert source.file.path is not None
+    os.utime(source.file.path, ns=(1, 1))
+    with pytest.raises(OSError, match="changed") as error:
+        source.read((slice(0, 10),))
+    assert error.value.filename == f"{web.url}/t.nc"

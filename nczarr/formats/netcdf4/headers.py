@@ -1,0 +1,141 @@
+"""Object headers of a finished, closed netCDF-4 file, as bytes: what HDF5 has no function to change is changed there.
+
+Nothing moves, so nothing that refers to an object has to follow; checksums are verified, and made anew.
+
+Source: HDF5 File Format Specification 3.0, IV.A.1.b (version 2 object headers), IV.A.2.q (continuation). The library
+writes headers of this version.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from ctypes import byref
+from typing import BinaryIO, NamedTuple
+
+from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.lookup3 import lookup3
+
+_BASIC = 0x1
+"""What is asked of an object (H5O_INFO_BASIC)."""
+
+_HEADER, _MORE = b"OHDR\x02", b"OCHK"
+"""Signatures of the first block of a header, with its version, and of the others."""
+
+_ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
+"""Flags of a header: messages have an order of creation, limits of attributes are given, times are given."""
+
+_FLAGS = len(_HEADER)
+"""Where the flags of a header stand; the times, if there are any, stand behind."""
+
+_TIME_BYTES = 16
+"""Bytes of the times: of access, modification, change and birth."""
+
+_CHECKSUM = 4
+_OFFSET = _LENGTH = 8
+"""Bytes of a checksum, and of an address and a length in files that the library makes."""
+
+
+class Block(NamedTuple):
+    """A block of an object header in the file: where it is, its bytes without the checksum, where messages begin."""
+
+    address: int
+    data: bytes
+    first: int
+
+    @property
+    def ordered(self) -> bool:
+        """Of the first block: whether messages have an order of creation."""
+        return bool(self.data[_FLAGS] & _ORDERED)
+
+    @property
+    def times(self) -> slice | None:
+        """Of the first block: where the times stand; None: the header has none."""
+        return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & _TIMES else None
+
+
+class Message(NamedTuple):
+    """A message: its type and flags, where its body lies in its block, and the body's length."""
+
+    kind: int
+    flags: int
+    start: int
+    size: int
+
+
+class Place(NamedTuple):
+    """An object: the group that it lies in, and the names that it may have there, the first that exists counts."""
+
+    group: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def addresses(lib: Library, path: str, places: Iterable[Place]) -> list[int]:
+    """Where the headers of some objects lie in a file that nobody has open. Raises OSError."""
+    h5 = hdf5(lib)
+    with LOCK:
+        file = open_file(h5, path)
+        if file < 0:
+            lib.fail_hdf5("H5Fopen")
+        with closing(h5, "H5Fclose", file):
+            return [_address(h5, file, place) for place in places]
+
+
+def _address(h5: Hdf5, file: int, place: Place) -> int:
+    """Where the header of an object lies: HDF5's own files have the address as token."""
+    info = ObjectInfo()
+    for name in place.names:
+        stored = object_path(place.group, name)
+        if h5.H5Lexists(file, stored, 0) > 0:
+            h5.do("H5Oget_info_by_name3", file, stored, byref(info), _BASIC, 0)
+            return int.from_bytes(bytes(info.token)[:_OFFSET], "little")
+    raise OSError(errno.EIO, f"the HDF5 library: no object `{place.names[-1]}`")
+
+
+def first_block(raw: BinaryIO, address: int) -> Block | None:
+    """The block at the address of an object; None if it is none of version 2."""
+    raw.seek(address)
+    prefix = raw.read(_FLAGS + 1 + _TIME_BYTES + 4 + 8)
+    if len(prefix) <= len(_HEADER) or not prefix.startswith(_HEADER):
+        return None
+    flags = prefix[_FLAGS]
+    start = _FLAGS + 1 + (_TIME_BYTES if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
+    width = 1 << (flags & 3)
+    length = int.from_bytes(prefix[start : start + width], "little")
+    return _block(raw, address, start + width + length + _CHECKSUM, start + width)
+
+
+def further_block(raw: BinaryIO, body: bytes) -> Block | None:
+    """The block that a continuation message leads to; its length counts signature and checksum."""
+    address = int.from_bytes(body[:_OFFSET], "little")
+    block = _block(raw, address, int.from_bytes(body[_OFFSET : _OFFSET + _LENGTH], "little"), len(_MORE))
+    return block if block is not None and block.data.startswith(_MORE) else None
+
+
+def _block(raw: BinaryIO, address: int, length: int, first: int) -> Block | None:
+    """A block, if it is there as a whole and its checksum is right."""
+    if address + length > os.fstat(raw.fileno()).st_size:
+        return None
+    raw.seek(address)
+    data = raw.read(length)
+    body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
+    return Block(address, body, first) if checksum == lookup3(body).to_bytes(_CHECKSUM, "little") else None
+
+
+def messages(block: Block, *, ordered: bool) -> Iterator[Message]:
+    """The messages of a block in their order. What is left at its end is a gap, shorter than what precedes a body."""
+    before = 6 if ordered else 4
+    at = block.first
+    while at + before <= len(block.data):
+        kind, flags = block.data[at], block.data[at + 3]
+        size = int.from_bytes(block.data[at + 1 : at + 3], "little")
+        yield Message(kind, flags, at + before, size)
+        at += before + size
+
+
+def put(raw: BinaryIO, address: int, data: bytes) -> None:
+    """Write the bytes of a block, and their checksum."""
+    raw.seek(address)
+    raw.write(data + lookup3(data).to_bytes(_CHECKSUM, "little"))
