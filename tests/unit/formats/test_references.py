@@ -274,3 +274,13 @@ def test_many_faults_take_little_time() -> None:
     assert found is None
     assert len(why) == 1000
     assert time.process_time() - began < 5  # some 0.7 s on an idle machine
+
+
+def test_documents_of_other_tools_are_compacted_without_loss(shared: Path) -> None:
+    """References that kerchunk and virtualizarr made, of versions 0 and 1."""
+    folder = shared / "data/references"
+    paths = [*folder.glob("*.kerchunk-*.json"), *folder.glob("*.virtualizarr.json")]
+    assert len(paths) > 20
+    for path in paths:
+        document = refs.expand(path)
+        assert refs.expand(refs.compact(document)) == document, path.name
