@@ -1,0 +1,57 @@
+"""Codes of reference documents (specs/references §1 to §3)."""
+
+from __future__ import annotations
+
+from nczarr.codes.code import ERROR, WARNING, Code
+
+CODES = (
+    Code(
+        "bad-reference-document",
+        ERROR,
+        "A text is no reference document: no JSON object, of a version that is not known, or with members of the wrong "
+        "kind.",
+        '$ nczarr refs expand -\n{"version": 2, "refs": {}}\n',
+        "Version 1 has `templates`, `gen` and `refs`; a document without `version` maps keys to values.",
+    ),
+    Code(
+        "bad-reference",
+        ERROR,
+        "The value of a key is no text, object or reference, or its range of bytes is none.",
+        '$ nczarr refs expand -\n{"a": ["s3://b/a.nc", 100]}\n',
+        "Write `[url]` for a whole target, `[url, offset, length]` for a part of it.",
+    ),
+    Code(
+        "bad-generator",
+        ERROR,
+        "An item of `gen` lacks a member, has one of the wrong kind, or makes an offset or length that is no integer.",
+        '$ nczarr refs expand -\n{"version": 1, "gen": [{"key": "k{{i}}", "url": "u", "dimensions": {"i": {}}}]}\n',
+        "An item has `key`, `url`, `dimensions`, and `offset` and `length` or neither; a dimension is a list, "
+        "or has `stop`.",
+    ),
+    Code(
+        "bad-expression",
+        ERROR,
+        "Something between `{{` and `}}` is no expression of the grammar, or has no value: division by zero, a "
+        "template without arguments, text where a number is needed.",
+        '$ nczarr refs expand -\n{"version": 1, "templates": {"u": "x"}, "refs": {"a": ["{{u.y}}", 0, 1]}}\n',
+        "The grammar has names, integers, texts, `+ - * / // % **`, comparisons, `a if c else b`, templates with named "
+        "arguments, and the filters format, upper, lower, string and int.",
+    ),
+    Code(
+        "undefined-name",
+        WARNING,
+        "An expression of a reference document uses a name that nothing defines; it stands for an empty text.",
+        '$ nczarr refs expand -\n{"version": 1, "templates": {"u": "x"}, "refs": {"a": ["{{v}}", 0, 1]}}\n',
+        "Define it as a template, or with `--set NAME=TEXT`. A template sees its arguments alone.",
+    ),
+    Code(
+        "oversized-expansion",
+        ERROR,
+        "A reference document asks for more than the limits allow: too many entries, too long a text, too large "
+        "a number.",
+        '$ nczarr refs expand - --max-entries 10\n{"version": 1, "gen": '
+        '[{"key": "k{{i}}", "url": "u", "dimensions": {"i": {"stop": 11}}}]}\n',
+        "If the document is to be trusted, raise the limit: `--max-entries`, `--max-text`, `--max-document`, "
+        "`--max-output`.",
+    ),
+)

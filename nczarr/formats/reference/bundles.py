@@ -1,0 +1,79 @@
+"""Arrays whose chunks lie side by side in the same files, as one generator: one list of numbers serves them all.
+
+Comes in: families with the same indices and URLs, as the variables of a series of files are. Goes out: a generator with
+the dimension `v`, which says whose chunk it is, and the packed one. What is listed is where the first array's chunk
+begins, the length of each array's chunk, and the gap before it, of which nothing is listed where it is always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.reference.families import Family, arranged, generator
+from nczarr.formats.reference.fitting import fit
+from nczarr.formats.reference.writing import PACKED, chosen, fitted, literal, pack
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+MOST = 16
+"""Arrays of one generator; its expressions have a branch for each."""
+
+ARRAY = "v"
+"""The dimension that counts arrays."""
+
+
+def kin(family: Family) -> tuple[object, ...] | None:
+    """What families of one bundle have in common; None of those that belong to none."""
+    if not family.pattern.ranged:
+        return None
+    pattern = family.pattern
+    return pattern.key[1:], pattern.url, tuple(family.widths), len(family.indices[0])
+
+
+def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
+    """The generator of some families; None if their indices or URLs differ, or are no grid."""
+    import numpy as np
+
+    found = [arranged(family) for family in families]
+    grids = [each[1] for each in found]
+    if not 2 <= len(found) <= MOST or grids[0] is None:
+        return None
+    members = sorted((family for family, _ in found), key=lambda family: float(family.columns[0].mean()))
+    first = members[0]
+    for other in members[1:]:
+        pairs = [
+            *zip(first.indices, other.indices, strict=True),
+            *zip(first.columns[2:], other.columns[2:], strict=True),
+        ]
+        if not all(np.array_equal(one, another) for one, another in pairs):
+            return None
+    columns = [*first.columns[2:], *_chain(members)]
+    fits = [fit(column, grids[0]) for column in columns]
+    packed = pack([*first.indices, *(each.rest for each in fits)])
+    names, added = packed.expressions[: len(first.indices)], packed.expressions[len(first.indices) :]
+    sums = [fitted(each, names, more) for each, more in zip(fits, added, strict=True)]
+    urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
+    offset = gaps[0]
+    for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):
+        offset += f"+({length}{f'+({gap})' if gap != '0' else ''} if {ARRAY}>{number} else 0)"
+    begins = chosen(ARRAY, [literal(member.pattern.key[0]) for member in members])
+    alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
+    dimensions = {ARRAY: {"stop": len(members)}, PACKED: packed.numbers}
+    made = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
+    return {**made, "key": f"{{{{{begins}}}}}{made['key']}"}
+
+
+def _chain(members: Sequence[Family]) -> list[Integers]:
+    """Of each array the gap before its chunks, of the first their offsets, and their lengths."""
+    found: list[Integers] = []
+    end: Integers | int = 0
+    for member in members:
+        offset, length = member.columns[:2]
+        found += [offset - end, length]
+        end = offset + length
+    return found

@@ -1,0 +1,285 @@
+"""Expressions over the entries of a generator, a block at a time, in columns.
+
+An expression that has a value for every combination of integers within 64 bits is computed by numpy for a whole block;
+one of few dimensions is a table with a value for each combination of these; any other is evaluated entry by entry.
+Which of them it is does not change a value. Entries are counted from 0, the last dimension varying fastest.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.reference.evaluation import Scope, Value, valued
+from nczarr.formats.reference.expressions import (
+    Comparison,
+    Expression,
+    Hole,
+    Literal,
+    Name,
+    Operation,
+    Pieces,
+    names_of,
+)
+from nczarr.formats.reference.limits import RefusedTextError
+from nczarr.formats.reference.wire import Dimension
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+TABLE = 1 << 16
+"""Tables have at most so many values."""
+
+_WIDEST = 2**62
+
+
+class Axis:
+    """A dimension among the others: `stride` entries pass from one value to the next."""
+
+    __slots__ = ("integers", "length", "stride", "values")
+
+    def __init__(self, dimension: Dimension, stride: int) -> None:
+        import numpy as np
+
+        self.values = dimension.values
+        self.length = dimension.length
+        self.stride = stride
+        self.integers: Integers | None = None
+        if isinstance(self.values, tuple) and all(type(each) is int and abs(each) < _WIDEST for each in self.values):
+            self.integers = np.array(self.values, dtype=np.int64)
+
+    def bounds(self) -> tuple[int, int] | None:
+        """The least and the greatest value; None if they are no integers of 64 bits."""
+        if isinstance(self.values, range):
+            ends = (self.values.start, self.values.start + (self.length - 1) * self.values.step)
+        elif self.integers is not None and self.length:
+            ends = (int(self.integers.min()), int(self.integers.max()))
+        else:
+            return None
+        return (min(ends), max(ends)) if max(map(abs, ends)) < _WIDEST else None
+
+    def indices(self, entries: Integers) -> Integers:
+        """Which value each entry has."""
+        found: Integers = entries // self.stride % self.length
+        return found
+
+    def column(self, entries: Integers) -> Integers:
+        """The value of each entry, where all are integers of 64 bits."""
+        indices = self.indices(entries)
+        if isinstance(self.values, range):
+            return indices * self.values.step + self.values.start
+        assert self.integers is not None
+        taken: Integers = self.integers[indices]
+        return taken
+
+    def value(self, entry: int) -> Value:
+        """The value of one entry."""
+        index = entry // self.stride % self.length
+        if isinstance(self.values, range):
+            return self.values.start + index * self.values.step
+        value: Value = self.values[index]
+        return value
+
+
+def axes(dimensions: tuple[Dimension, ...]) -> dict[str, Axis]:
+    """The dimensions of a generator, by name."""
+    found, stride = {}, 1
+    for dimension in reversed(dimensions):
+        found[dimension.name] = Axis(dimension, stride)
+        stride *= dimension.length
+    return dict(reversed(found.items()))
+
+
+class Context(NamedTuple):
+    """The dimensions of a generator, and what the other names mean."""
+
+    axes: Mapping[str, Axis]
+    scope: Scope
+
+    def at(self, entry: int) -> Scope:
+        """The scope of one entry."""
+        return self.scope._replace(values={name: axis.value(entry) for name, axis in self.axes.items()})
+
+
+class FaultyEntryError(Exception):
+    """An entry whose text or number is refused; `values` say which."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def hole_at(hole: Hole, context: Context, entry: int) -> Value:
+    """The value of an expression for one entry. Raises FaultyEntryError."""
+    scope = context.at(entry)
+    try:
+        return valued(hole, scope)
+    except RefusedTextError as error:
+        used = sorted(names_of(hole.expression) & scope.values.keys())
+        where = ", ".join(f"{name} = {str(scope.values[name])[:40]}" for name in used)
+        raise FaultyEntryError(error.code, f"{error.message}{f', where {where}' if where else ''}") from None
+
+
+Column = Callable[["Integers"], "list[Any]"]
+"""From entries to a value each: integers, or what `finish` made of values."""
+
+
+def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | None:
+    """The expression as integers of 64 bits; None if some combination of its values may yield another thing."""
+    return functools.partial(_column, hole.expression, context) if _bounds(hole.expression, context) else None
+
+
+def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column:
+    """The expression as values, each of them finished. Raises FaultyEntryError, when it is called too."""
+    mentioned = [context.axes[name] for name in sorted(names_of(hole.expression) & context.axes.keys())]
+    if math.prod(axis.length for axis in mentioned) > TABLE:
+        return lambda entries: [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
+    known: dict[int, Any] = {}
+
+    def find(entries: Integers) -> list[Any]:
+        place: Any = entries * 0
+        for axis in mentioned:
+            place = place * axis.length + axis.indices(entries)
+        places = place.tolist()
+        for each, entry in zip(places, entries.tolist(), strict=True):
+            if each not in known:
+                known[each] = finish(hole_at(hole, context, entry))
+        return [known[each] for each in places]
+
+    return find
+
+
+def constant(hole: Hole, context: Context) -> bool:
+    """Whether the expression has the same value for every entry."""
+    return not names_of(hole.expression) & context.axes.keys()
+
+
+def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
+    """A text as a format of `%s` alone and the columns that go there. Raises FaultyEntryError.
+
+    `finish` is what becomes of each part of it.
+    """
+    form, columns = [], []
+    for part in parts:
+        if isinstance(part, str):
+            form.append(finish(part).replace("%", "%%"))
+        elif constant(part, context):
+            form.append(finish(str(hole_at(part, context, 0))).replace("%", "%%"))
+        else:
+            form.append("%s")
+            fast = numbers(part, context)
+            columns.append(_listed(fast) if fast else values(part, context, lambda value: finish(str(value))))
+    return "".join(form), columns
+
+
+def _listed(numbers: Callable[[Integers], Integers]) -> Column:
+    return lambda entries: numbers(entries).tolist()
+
+
+def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
+    """Bounds of an expression whose value is an integer of 64 bits at every entry, and in every branch; else None."""
+    match expression:
+        case Literal(int(value)):
+            return _within(value, value)
+        case Name(text) if text in context.axes:
+            return context.axes[text].bounds()
+        case Operation("if", (Comparison(operands=compared), then, other)):
+            if any(_bounds(each, context) is None for each in compared):
+                return None
+            first, second = _bounds(then, context), _bounds(other, context)
+            return None if first is None or second is None else (min(first[0], second[0]), max(first[1], second[1]))
+        case Operation(operator, operands) if operator in _INTERVALS:
+            found = [_bounds(each, context) for each in operands]
+            known = [each for each in found if each is not None]
+            return _INTERVALS[operator](*known) if len(known) == len(found) else None
+        case _:
+            return None
+
+
+def _within(least: int, greatest: int) -> tuple[int, int] | None:
+    return (least, greatest) if least > -_WIDEST and greatest < _WIDEST else None
+
+
+Bounds = tuple[int, int]
+
+
+def _products(left: Bounds, right: Bounds) -> tuple[int, int] | None:
+    corners = [one * other for one in left for other in right]
+    return _within(min(corners), max(corners))
+
+
+def _quotients(left: Bounds, right: Bounds) -> tuple[int, int] | None:
+    if right[0] <= 0 <= right[1]:
+        return None
+    corners = [one // other for one in left for other in right]
+    return min(corners), max(corners)
+
+
+def _remainders(_left: Bounds, right: Bounds) -> tuple[int, int] | None:
+    if right[0] <= 0 <= right[1]:
+        return None
+    return (0, right[1] - 1) if right[0] > 0 else (right[0] + 1, 0)
+
+
+def _powers(left: Bounds, right: Bounds) -> tuple[int, int] | None:
+    if right[0] != right[1] or not 0 <= right[0] < 62:
+        return None
+    greatest: int = max(map(abs, left)) ** right[0]
+    return _within(-greatest, greatest)
+
+
+_INTERVALS: dict[str, Callable[..., tuple[int, int] | None]] = {
+    "+": lambda left, right: _within(left[0] + right[0], left[1] + right[1]),
+    "-": lambda left, right: _within(left[0] - right[1], left[1] - right[0]),
+    "*": _products,
+    "//": _quotients,
+    "%": _remainders,
+    "**": _powers,
+    "neg": lambda bounds: (-bounds[1], -bounds[0]),
+    "pos": lambda bounds: bounds,
+}
+
+
+def _column(expression: Expression, context: Context, entries: Integers) -> Any:
+    """The values of an expression that has bounds: an array, or one integer for all."""
+    import numpy as np
+
+    match expression:
+        case Literal(value):
+            return np.full(len(entries), value, dtype=np.int64)
+        case Name(text):
+            return context.axes[text].column(entries)
+        case Operation("if", (Comparison(operators, compared), then, other)):
+            parts = [_column(each, context, entries) for each in compared]
+            holds = np.ones(len(entries), dtype=bool)
+            for operator, left, right in zip(operators, parts, parts[1:], strict=False):
+                holds &= _UFUNC[operator](left, right)
+            return np.where(holds, _column(then, context, entries), _column(other, context, entries))
+        case Operation(operator, operands):
+            return _UFUNC[operator](*(_column(each, context, entries) for each in operands))
+        case _:
+            raise AssertionError(expression)
+
+
+_UFUNC: dict[str, Callable[..., Any]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
+    "**": lambda left, right: left**right,
+    "neg": lambda each: -each,
+    "pos": lambda each: each,
+    "==": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}

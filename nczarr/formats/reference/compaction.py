@@ -1,0 +1,92 @@
+"""Version 0 → version 1: families of chunks as generators, URLs that come again as templates; nothing is lost.
+
+Comes in: an expanded map. Goes out: a document whose expansion equals it. The chunks of an array whose URL, offset and
+length are affine in its indices are one generator. Those that differ follow in a second one, which replaces theirs: its
+single dimension lists one number a chunk, which holds the chunk's place and what its columns add to the affine ones, in
+mixed radix. So are chunks that fill no grid. What would not be shorter stays as it is. Source: specs/references §3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from nczarr.formats.reference.bundles import bundle, kin
+from nczarr.formats.reference.expressions import quoted
+from nczarr.formats.reference.families import FEWEST, LONGEST, Family, family_of, generators, grouped
+from nczarr.formats.reference.writing import PACKED
+
+SHORTEST = 12
+"""Templates stand for URLs of at least so many characters."""
+
+_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class _Found(NamedTuple):
+    """A family with its generators, and the keys that they make."""
+
+    family: Family
+    generators: list[dict[str, Any]]
+    keys: list[str]
+
+
+def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of version 1 that expands to these entries of version 0, which have been checked."""
+    refs = dict(entries)
+    found: list[_Found] = []
+    for pattern, rows in grouped(refs).items():
+        family = family_of(pattern, rows) if len(rows) >= FEWEST else None
+        if family is not None:
+            found.append(_Found(family, list(generators(family)), [row.key for row in rows]))
+    made: list[dict[str, Any]] = []
+    for each in _bundled(found):
+        if len(_json(each.generators)) < _size(each.keys, refs):
+            made += each.generators
+            for key in each.keys:
+                del refs[key]
+    templates = _templates(refs, made)
+    document: dict[str, Any] = {"version": 1, "templates": templates, "gen": made, "refs": refs}
+    return {name: member for name, member in document.items() if member or name == "version"}
+
+
+def _bundled(found: list[_Found]) -> Iterator[_Found]:
+    """The families, those whose chunks lie side by side together where that is shorter."""
+    groups: dict[tuple[object, ...], list[_Found]] = {}
+    for number, each in enumerate(found):
+        packed = any(PACKED in item["dimensions"] for item in each.generators)
+        groups.setdefault((kin(each.family) if packed else None) or (number,), []).append(each)
+    for group in groups.values():
+        together = bundle([each.family for each in group]) if len(group) > 1 else None
+        if together is not None and len(_json(together)) < sum(len(_json(each.generators)) for each in group):
+            yield _Found(group[0].family, [together], [key for each in group for key in each.keys])
+        else:
+            yield from group
+
+
+def _size(keys: list[str], refs: dict[str, Any]) -> float:
+    """About how many characters some entries take."""
+    some = keys[:: max(1, len(keys) // 64)]
+    return len(_json([[key, refs[key]] for key in some])) / len(some) * len(keys)
+
+
+def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[str, str]:
+    """Templates for URLs that come more than once, put in their places."""
+    listed = [key for key, value in refs.items() if isinstance(value, list) and value[0] is not None]
+    uses = Counter(refs[key][0] for key in listed)
+    uses.update(item["url"] for item in generators)
+    if any(len(url) > LONGEST and "{{" in url for url in uses):
+        return {}  # without templates no URL is rendered, however long it is
+    chosen = [
+        url for url, count in uses.items() if count > 1 and SHORTEST <= len(url) <= LONGEST and quoted(url) == url
+    ]
+    names = {url: f"u{number}" for number, url in enumerate(chosen)}
+    for key in listed if names else ():
+        url = refs[key][0]
+        if url in names or "{{" in url:
+            refs[key] = [f"{{{{{names[url]}}}}}" if url in names else quoted(url), *refs[key][1:]]
+    for item in generators:
+        if item["url"] in names:
+            item["url"] = f"{{{{{names[item['url']]}}}}}"
+    return {name: url for url, name in names.items()}

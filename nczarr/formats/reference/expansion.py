@@ -1,0 +1,280 @@
+"""Version 1 → version 0: every text rendered, every generator written out, as a stream of JSON.
+
+Comes in: a checked `Document`. Goes out: pieces of a JSON text, an entry a line. An entry replaces an earlier one of
+the same key and takes its place. Entries are made in blocks and forgotten. Where keys may not be distinct, eight
+bytes of each are kept, the hash of its key, and of those that share a hash the last value.
+Source: specs/references §2 and §3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nczarr.diagnostics import Report
+from nczarr.formats.reference.evaluation import Scope, rendered, templates
+from nczarr.formats.reference.expressions import pieces
+from nczarr.formats.reference.family import Family, MemberFaultError
+from nczarr.formats.reference.limits import Limits, RefusedTextError
+from nczarr.formats.reference.places import Faults, Path
+from nczarr.formats.reference.wire import Document, check_values
+from nczarr.source import Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BLOCK = 1024
+"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
+
+
+FEW = 16
+"""Up to so many generators are compared by how they make keys, more by the keys."""
+
+
+class _Part(Protocol):
+    """Some entries in their order."""
+
+    count: int
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Keys as JSON writes them."""
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """Values as JSON writes them."""
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Both, as members of an object."""
+
+
+class StoppedError(Exception):
+    """An expansion that ended early; why stands in the report."""
+
+
+def expand(document: Document, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
+    """The JSON text of the expanded document. Raises StoppedError once an error stands in the report."""
+    faults = Faults(source, report)
+    missing = _Missing(faults)
+    parts = _parts(document, faults, limits, missing)
+    if report.errors:
+        raise StoppedError
+    written = 0
+    for piece in _written(parts, faults):
+        written += len(piece)
+        if written > limits.output:
+            faults.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
+            raise StoppedError
+        yield piece
+    missing.tell("`gen`", ("gen",))
+    if report.errors:
+        raise StoppedError
+
+
+def _parts(document: Document, faults: Faults, limits: Limits, missing: _Missing) -> list[tuple[Path, _Part]]:
+    """The entries of `refs`, then those of each generator that has any."""
+    scope = Scope({}, {}, limits, missing)
+    for name, text in document.templates.items():
+        try:
+            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits)})
+        except RefusedTextError as error:
+            faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
+    refs = _Refs(document, scope, faults, missing)
+    found: list[tuple[Path, _Part]] = [(("refs",) if document.version else (), refs)] if refs.count else []
+    for number, generator in enumerate(document.generators):
+        if not generator.entries:
+            continue
+        try:
+            family = Family(generator, scope)
+            family.values(0, 1)
+            found.append((("gen", number), family))
+        except MemberFaultError as error:
+            _refuse(error, number, faults)
+        missing.tell(f"generator {number}", ("gen", number))
+    return found
+
+
+class _Missing(dict[str, None]):
+    """Names that mean nothing, each told once."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+        self._told: set[str] = set()
+
+    def tell(self, where: str, path: Path) -> None:
+        """Report those that came since the last call; `where` is the entry or generator that uses them."""
+        for name in self.keys() - self._told:
+            text = f"{where}: undefined name `{name}` stands for an empty text"
+            self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])
+        self._told.update(self)
+
+
+def _refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
+    text = error.message if error.code == "bad-reference" else f"generator {number}: `{error.member}`: {error.message}"
+    faults.error(error.code, text, ("gen", number, error.member))
+
+
+class _Refs:
+    """The entries of `refs`, with rendered URLs."""
+
+    def __init__(self, document: Document, scope: Scope, faults: Faults, missing: _Missing) -> None:
+        self._refs = document.refs
+        self.names = list(document.refs)
+        self._urls: dict[str, str] = {}
+        self.count = len(self.names)
+        if not document.templates:
+            return
+        for key, value in document.refs.items():
+            url = value[0] if isinstance(value, list) else None
+            if url is None or "{{" not in url or url in self._urls:
+                continue
+            try:
+                self._urls[url] = rendered(pieces(url, scope.limits), scope)
+            except RefusedTextError as error:
+                self._urls[url] = ""
+                faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))
+            missing.tell(f"`{key}`", ("refs", key, 0))
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Keys as JSON writes them."""
+        return list(map(_json, self.names[start:stop]))
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """Values as JSON writes them; an object becomes its text."""
+        return [self._value(self._refs[key]) for key in self.names[start:stop]]
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Members of an object."""
+        return [f"{_json(key)}:{self._value(self._refs[key])}" for key in self.names[start:stop]]
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, list):
+            url = self._urls.get(value[0], value[0]) if self._urls else value[0]
+            return _json([url, *value[1:]])
+        return _json(_json(value)) if isinstance(value, dict) else _json(value)
+
+
+_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class _Block(NamedTuple):
+    part: _Part
+    start: int
+    stop: int
+
+
+def _blocks(parts: list[tuple[Path, _Part]]) -> Iterator[_Block]:
+    for _, part in parts:
+        for start in range(0, part.count, BLOCK):
+            yield _Block(part, start, min(start + BLOCK, part.count))
+
+
+def _written(parts: list[tuple[Path, _Part]], faults: Faults) -> Iterator[bytes]:
+    """The lines of the document; faults of entries are reported, and end it."""
+    paths = {id(part): path for path, part in parts}
+    current: list[_Block] = []
+    try:
+        yield from _lines(parts, faults, current)
+    except MemberFaultError as error:
+        _refuse(error, paths[id(current[0].part)][-1], faults)
+        raise StoppedError from None
+
+
+def _lines(parts: list[tuple[Path, _Part]], faults: Faults, current: list[_Block]) -> Iterator[bytes]:
+    shared = None if _distinct(parts) else _shared_hashes(parts, current)
+    last = _last_values(parts, shared, current)
+    begin = "{\n"
+    for block in _blocks(parts):
+        current[:] = [block]
+        made = block.part.lines(block.start, block.stop) if not last else _merged(block, last)
+        text = ",\n".join(made)
+        if text.startswith('"version":') or ',\n"version":' in text:  # no text of JSON holds a line end
+            faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
+            raise StoppedError
+        if made:
+            yield f"{begin}{text}".encode()
+            begin = ",\n"
+    yield b"{}\n" if begin == "{\n" else b"\n}\n"
+
+
+def _merged(block: _Block, last: dict[str, str]) -> list[str]:
+    """The lines of a block without keys that came before; those that come again have their last value.
+
+    `last` has the values of such keys, and an empty text of those that came.
+    """
+    found = []
+    keys, values = block.part.keys(block.start, block.stop), block.part.values(block.start, block.stop)
+    for key, own in zip(keys, values, strict=True):
+        value = last.get(key, own)
+        if value:
+            found.append(f"{key}:{value}")
+        if key in last:
+            last[key] = ""
+    return found
+
+
+def _distinct(parts: list[tuple[Path, _Part]]) -> bool:
+    """Whether all keys are certainly distinct, seen from how they are made."""
+    refs = [part for _, part in parts if isinstance(part, _Refs)]
+    patterns = [part.pattern() for _, part in parts if isinstance(part, Family)]
+    known = [pattern for pattern in patterns if pattern is not None]
+    begins = [begin for begin, _ in known]
+    if len(known) < len(patterns) or len(known) > FEW:
+        return False
+    if any(one.startswith(other) for one, other in itertools.permutations(begins, 2)):
+        return False
+    return not any(pattern.fullmatch(key) for each in refs for key in each.names for _, pattern in known)
+
+
+def _shared_hashes(parts: list[tuple[Path, _Part]], current: list[_Block]) -> NDArray[np.int64] | None:
+    """Hashes that several keys have, in order; None if there are none. Equal keys have equal hashes."""
+    import numpy as np
+
+    hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
+    at = 0
+    for block in _blocks(parts):
+        current[:] = [block]
+        hashes[at : at + block.stop - block.start] = list(map(hash, block.part.keys(block.start, block.stop)))
+        at += block.stop - block.start
+    hashes.sort()
+    shared = hashes[1:][hashes[1:] == hashes[:-1]]
+    return shared if len(shared) else None
+
+
+def _last_values(
+    parts: list[tuple[Path, _Part]], shared: NDArray[np.int64] | None, current: list[_Block]
+) -> dict[str, str]:
+    """The last value of each key that may come more than once."""
+    if shared is None:
+        return {}
+    wanted = frozenset(shared.tolist())
+    last: dict[str, str] = {}
+    for block in _blocks(parts):
+        current[:] = [block]
+        keys = block.part.keys(block.start, block.stop)
+        if wanted.isdisjoint(map(hash, keys)):
+            continue
+        values = block.part.values(block.start, block.stop)
+        last.update((key, value) for key, value in zip(keys, values, strict=True) if hash(key) in wanted)
+    return last
+
+
+def mapping(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
+    """The expanded document as a map. Raises StoppedError."""
+    found: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
+    return found
+
+
+def entries(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
+    """The expanded document as a map whose values version 1 takes too. Raises StoppedError.
+
+    Version 0 keeps its objects, and base64 that cannot be read is refused as in version 1.
+    """
+    if document.version:
+        return mapping(document, source, report, limits)
+    check_values(document.refs, (), 1, Faults(source, report))
+    if report.errors:
+        raise StoppedError
+    return document.refs

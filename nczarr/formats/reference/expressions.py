@@ -1,0 +1,263 @@
+r"""Texts with expressions: `http://{{u}}/{{'%03d'|format(i)}}` → pieces, each a literal or a small tree.
+
+    hole       := '{{' condition '}}'
+    condition  := compare [ 'if' compare 'else' condition ]
+    compare    := sum { ('==' | '!=' | '<' | '<=' | '>' | '>=') sum }
+    sum        := product { ('+' | '-') product }
+    product    := power { ('*' | '/' | '//' | '%') power }
+    power      := filtered { '**' filtered }                            from the left, as jinja2 has it
+    filtered   := unary { '|' filter [ '(' [ condition { ',' condition } ] ')' ] }
+    unary      := ('-' | '+') unary | primary
+    primary    := integer | text | name | name '(' [ name '=' condition { ',' … } ] ')' | '(' condition ')'
+
+Goes out: trees of named tuples that only `evaluation.py` gives a meaning. No attribute, index, method, loop or
+statement can be written. What is none of the grammar is a RefusedTextError that quotes the expression. Source:
+specs/references §2.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+GRAMMAR = r"""
+?start: condition
+?condition: compare | compare "if" compare "else" condition -> conditional
+?compare: sum (COMPARISON sum)*
+?sum: product | sum SIGN product -> binary
+?product: power | product FACTOR power -> binary
+?power: filtered | power POWER filtered -> binary
+?filtered: unary | filtered "|" NAME ["(" [condition ("," condition)*] ")"] -> filter
+?unary: primary | SIGN unary -> signed
+?primary: INTEGER -> integer | TEXT -> text | NAME -> name | call | "(" condition ")"
+call: NAME "(" [argument ("," argument)* [","]] ")"
+argument: [NAME "="] condition
+COMPARISON: "==" | "!=" | "<=" | ">=" | "<" | ">"
+SIGN: "+" | "-"
+POWER.2: "**"
+FACTOR: "*" | "//" | "/" | "%"
+INTEGER: /[0-9]+(_[0-9]+)*(?![\w.])/
+TEXT: /'(\\.|[^'\\])*'|"(\\.|[^"\\])*"/s
+NAME: /(?!(if|else|and|or|not|in|is|true|false|none|True|False|None)\b)[A-Za-z_]\w*/
+%ignore /\s+/
+"""
+
+FILTERS = {"format": (0, 99), "upper": (0, 0), "lower": (0, 0), "string": (0, 0), "int": (0, 1)}
+"""Filters and how many arguments each takes, at least and at most."""
+
+_HOLE = re.compile(r"\{\{([-+]?)((?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?!-?\}\})[^'\"])*)(-?)\}\}", re.DOTALL)
+_LINE_END = re.compile(r"\r\n|\r")
+
+
+class Literal(NamedTuple):
+    """An integer or text as it stands."""
+
+    value: int | str
+    depth: int = 1
+
+
+class Name(NamedTuple):
+    """A dimension, a template or an argument."""
+
+    text: str
+    depth: int = 1
+
+
+class Operation(NamedTuple):
+    """An operator and its operands: `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else), `|filter`."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+    depth: int
+
+
+class Comparison(NamedTuple):
+    """A chain of comparisons, which holds if each of them does."""
+
+    operators: tuple[str, ...]
+    operands: tuple[Expression, ...]
+    depth: int
+
+
+class Call(NamedTuple):
+    """A template with the arguments that its text sees."""
+
+    name: str
+    arguments: tuple[tuple[str, Expression], ...]
+    depth: int
+
+
+Expression = Literal | Name | Operation | Comparison | Call
+
+
+class Hole(NamedTuple):
+    """An expression and how it was written."""
+
+    written: str
+    expression: Expression
+
+
+Pieces = tuple[str | Hole, ...]
+"""A text in its parts."""
+
+
+def pieces(text: str, limits: Limits) -> Pieces:
+    """The parts of a text. Raises RefusedTextError.
+
+    As with jinja2, line ends become `\\n`, one at the very end is dropped, and `-` inside of braces strips blanks
+    outside.
+    """
+    check_length(len(text), limits)
+    text = _LINE_END.sub("\n", text).removesuffix("\n")
+    found: list[str | Hole] = []
+    at, strip = 0, False
+    while True:
+        start = text.find("{{", at)
+        before = text[at:] if start < 0 else text[at:start]
+        for statement in ("{%", "{#"):
+            if statement in before:
+                raise RefusedTextError("bad-expression", f"`{statement}` begins a statement or comment of jinja2")
+        match = _HOLE.match(text, start) if start >= 0 else None
+        before = before.lstrip() if strip else before
+        if match is not None and match[1] == "-":
+            before = before.rstrip()
+        if before:
+            found.append(before)
+        if start < 0:
+            return tuple(found)
+        if match is None:
+            raise RefusedTextError("bad-expression", f"`{_short(text[start:])}` has braces without an end")
+        written = match[2].strip()
+        found.append(Hole(written, parse(written, limits.depth)))
+        at, strip = match.end(), match[3] == "-"
+
+
+def quoted(text: str) -> str:
+    """A text that renders as this one: what rendering would change stands as an expression."""
+    return re.sub(r"[{\r]|\n\Z", lambda found: "{{'" + repr(found[0])[1:-1] + "'}}", text)
+
+
+@functools.lru_cache(maxsize=4096)
+def parse(written: str, depth: int) -> Expression:
+    """The tree of one expression. Raises RefusedTextError, which quotes it."""
+    from lark.exceptions import UnexpectedInput, VisitError
+
+    try:
+        tree: Any = _parser().parse(written)
+    except UnexpectedInput as error:
+        raise RefusedTextError("bad-expression", _complaint(written, error.pos_in_stream)) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, RefusedTextError):
+            raise error.orig_exc from None
+        raise
+    except RefusedTextError as error:
+        raise RefusedTextError(error.code, f"{error.message} in `{_short(written)}`") from None
+    if tree.depth > depth:
+        raise RefusedTextError("bad-expression", f"`{_short(written)}` nests more than {depth} deep")
+    return tree  # type: ignore[no-any-return]
+
+
+def _complaint(written: str, at: int | None) -> str:
+    """What is wrong with an expression at a place."""
+    at = len(written) if at is None or at < 0 else at
+    left, here = written[:at].rstrip(), written[at : at + 1]
+    shown = f"`{_short(written)}`"
+    if here == "." and not left[-1:].isdigit():
+        return f"{shown}: attribute access is not allowed"
+    if here == "[":
+        return f"{shown}: index access is not allowed"
+    if here == "(":
+        return f"{shown}: only templates and filters are called"
+    if not written:
+        return "an expression is empty"
+    return f"{shown} is no expression of the grammar, from character {at + 1} on"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+@functools.cache
+def _parser() -> Lark:
+    from lark import Lark, Transformer, v_args
+
+    @v_args(inline=True)
+    class Builder(Transformer[Any, Any]):
+        """Makes the tree from the leaves up, without recursion."""
+
+        def integer(self, token: str) -> Literal:
+            if len(token) > 1000:
+                raise RefusedTextError("oversized-expansion", "an integer has more than 1000 digits")
+            return Literal(int(token))
+
+        def text(self, token: str) -> Literal:
+            try:
+                value = token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape")
+            except UnicodeDecodeError:
+                raise RefusedTextError("bad-expression", "a text has a broken escape") from None
+            return Literal(value)
+
+        def name(self, token: str) -> Name:
+            return Name(str(token))
+
+        def binary(self, left: Expression, operator: str, right: Expression) -> Operation:
+            return _operation(str(operator), left, right)
+
+        def signed(self, sign: str, operand: Expression) -> Operation:
+            return _operation("neg" if sign == "-" else "pos", operand)
+
+        def conditional(self, then: Expression, test: Expression, other: Expression) -> Operation:
+            return _operation("if", test, then, other)
+
+        def compare(self, *parts: Any) -> Comparison:
+            operands = tuple(parts[::2])
+            return Comparison(tuple(map(str, parts[1::2])), operands, _depth(operands))
+
+        def filter(self, operand: Expression, name: str, *arguments: Expression | None) -> Operation:
+            given = [each for each in arguments if each is not None]
+            if name not in FILTERS:
+                raise RefusedTextError("bad-expression", f"there is no filter `{name}`")
+            least, most = FILTERS[name]
+            if not least <= len(given) <= most:
+                raise RefusedTextError("bad-expression", f"the filter `{name}` does not take {len(given)} arguments")
+            return _operation(f"|{name}", operand, *given)
+
+        def argument(self, name: str | None, value: Expression) -> tuple[str, Expression]:
+            if name is None:
+                raise RefusedTextError("bad-expression", "positional arguments are not allowed")
+            return str(name), value
+
+        def call(self, name: str, *arguments: tuple[str, Expression] | None) -> Call:
+            given = tuple(each for each in arguments if each is not None)
+            if len(dict(given)) < len(given):
+                raise RefusedTextError("bad-expression", f"`{name}` gets an argument twice")
+            return Call(str(name), given, _depth(tuple(value for _, value in given)))
+
+    return Lark(GRAMMAR, parser="lalr", transformer=Builder(), maybe_placeholders=True)
+
+
+def _operation(operator: str, *operands: Expression) -> Operation:
+    return Operation(operator, operands, _depth(operands))
+
+
+def _depth(operands: tuple[Expression, ...]) -> int:
+    return 1 + max((each.depth for each in operands), default=0)
+
+
+def names_of(expression: Expression) -> frozenset[str]:
+    """The names that an expression uses; not those of the templates that it calls."""
+    match expression:
+        case Literal():
+            return frozenset()
+        case Name(text):
+            return frozenset({text})
+        case Call(arguments=arguments):
+            return frozenset().union(*(names_of(value) for _, value in arguments))
+        case Operation(operands=operands) | Comparison(operands=operands):
+            return frozenset().union(*map(names_of, operands))

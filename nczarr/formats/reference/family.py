@@ -1,0 +1,224 @@
+"""A generator made ready: any block of its entries in columns, or as JSON, at any time.
+
+Comes in: a `Generator` and the scope of its document. Goes out, for entries counted from 0: keys and URLs as JSON
+writes them, offsets and lengths as integers. No entry is kept. Faults are FaultyEntryErrors with the member at fault.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.reference.columns import (
+    Column,
+    Context,
+    FaultyEntryError,
+    axes,
+    constant,
+    hole_at,
+    joined,
+    numbers,
+)
+from nczarr.formats.reference.evaluation import Scope
+from nczarr.formats.reference.expressions import Hole, Name, Pieces, pieces
+from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
+from nczarr.formats.reference.wire import Generator, range_fault
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+
+class MemberFaultError(Exception):
+    """A fault of a member of a generator."""
+
+    def __init__(self, member: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.member = member
+        self.code = code
+        self.message = message
+
+
+class Family:
+    """The entries of one generator; there is at least one."""
+
+    def __init__(self, generator: Generator, scope: Scope) -> None:
+        """Raises MemberFaultError."""
+        self.count = generator.entries
+        self._context = Context(axes(generator.dimensions), scope)
+        self._limits = scope.limits
+        self._key = _Text("key", generator.key, self._context)
+        self._url = _Text("url", generator.url, self._context)
+        self._range: tuple[_Number, _Number] | None = None
+        if generator.offset is not None and generator.length is not None:
+            self._range = (
+                _Number("offset", generator.offset, self._context),
+                _Number("length", generator.length, self._context),
+            )
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Keys as JSON writes them, quotes included. Raises MemberFaultError."""
+        return self._key.lines(_entries(start, stop))
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """References as JSON writes them. Raises MemberFaultError."""
+        entries = _entries(start, stop)
+        urls = self._url.lines(entries)
+        if self._range is None:
+            return [f"[{url}]" for url in urls]
+        ranges = self.ranges(start, stop)
+        return [f"[{url},{offset},{length}]" for url, offset, length in zip(urls, *ranges, strict=True)]
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Keys and references as members of an object. Raises MemberFaultError."""
+        entries = _entries(start, stop)
+        form, columns = (
+            f"{self._key.form}:[{self._url.form}",
+            [*self._key.columns(entries), *self._url.columns(entries)],
+        )
+        if self._range is not None:
+            form, columns = form + ",%d,%d", [*columns, *self.ranges(start, stop)]
+        if self._key.bound + self._url.bound > self._limits.text:
+            self._key.lines(entries), self._url.lines(entries)
+        form += "]"
+        return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * len(entries)
+
+    def pattern(self) -> tuple[str, re.Pattern[str]] | None:
+        """How each key begins, and what matches them all, if keys that are certainly distinct; else None.
+
+        They are if every dimension stands in the key as it is, and no digit of a text could belong to a number.
+        """
+        parts, axes = self._key.parts, self._context.axes
+        shown = {part.expression.text for part in parts if isinstance(part, Hole) and isinstance(part.expression, Name)}
+        for part, behind in zip(parts, [*parts[1:], "/"], strict=True):
+            if isinstance(part, str):
+                continue
+            if not isinstance(part.expression, Name) or part.expression.text not in axes:
+                return None
+            if not isinstance(behind, str) or behind[0].isdigit():
+                return None
+        for name, axis in axes.items():
+            if (axis.length > 1 and name not in shown) or not isinstance(axis.values, range):
+                return None
+        form = "".join(re.escape(part) if isinstance(part, str) else "-?[0-9]+" for part in parts)
+        return (parts[0] if parts and isinstance(parts[0], str) else ""), re.compile(form)
+
+    def ranges(self, start: int, stop: int) -> tuple[list[int], list[int]]:
+        """Offsets and lengths, which have been checked; of whole targets there are none. Raises MemberFaultError."""
+        if self._range is None:
+            return [], []
+        entries = _entries(start, stop)
+        offsets, lengths = (number.column(entries) for number in self._range)
+        if min(offsets) < 0 or min(lengths) < 0 or max(offsets) + max(lengths) >= 2**63:
+            for entry, each in enumerate(zip(offsets, lengths, strict=True), start):
+                wrong = range_fault(*each)
+                if wrong is not None:
+                    key = json.loads(self.keys(entry, entry + 1)[0])
+                    raise MemberFaultError("offset", "bad-reference", f"`{key}`: {wrong}")
+        return offsets, lengths
+
+
+def _entries(start: int, stop: int) -> Integers:
+    import numpy as np
+
+    return np.arange(start, stop, dtype=np.int64)
+
+
+def _parsed(member: str, text: str, limits: Limits) -> Pieces:
+    try:
+        return pieces(text, limits)
+    except RefusedTextError as error:
+        raise MemberFaultError(member, error.code, error.message) from None
+
+
+def _guarded(member: str, made: Callable[[], Any]) -> Any:
+    try:
+        return made()
+    except FaultyEntryError as error:
+        raise MemberFaultError(member, error.code, error.message) from None
+
+
+class _Text:
+    """A key or URL for every entry: `form` as JSON writes it, with `%s` for each of the columns."""
+
+    def __init__(self, member: str, text: str, context: Context) -> None:
+        self._member = member
+        self._limits = context.scope.limits
+        self.parts = _parsed(member, text, self._limits)
+        form, self._columns = _guarded(member, lambda: joined(self.parts, context, _quoted))
+        self.form = f'"{form}"'
+        self.bound = len(form)
+
+    def columns(self, entries: Integers) -> list[list[Any]]:
+        """What stands for each `%s`. `bound` becomes how long a text is at most."""
+        found: list[list[Any]] = _guarded(self._member, lambda: [column(entries) for column in self._columns])
+        longest = (max(map(len, each)) if isinstance(each[0], str) else 20 for each in found)
+        self.bound = len(self.form) + sum(longest)
+        return found
+
+    def lines(self, entries: Integers) -> list[str]:
+        """The texts as JSON writes them."""
+        columns = self.columns(entries)
+        found = (
+            [self.form % each for each in zip(*columns, strict=True)] if columns else [self.form % ()] * len(entries)
+        )
+        if self.bound > self._limits.text:
+            self._check(found)
+        return found
+
+    def _check(self, found: list[str]) -> None:
+        try:
+            check_length(max(len(json.loads(each)) for each in found), self._limits)
+        except RefusedTextError as error:
+            raise MemberFaultError(self._member, error.code, error.message) from None
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+class _Number:
+    """An offset or length for every entry: rendered, then taken as Python's `int` takes a text."""
+
+    def __init__(self, member: str, written: int | str, context: Context) -> None:
+        self._member = member
+        self._fixed: int | None = None
+        self._fast: Callable[[Integers], Integers] | None = None
+        self._text: tuple[str, list[Column]] | None = None
+        if isinstance(written, int):
+            self._fixed = written
+            return
+        parts = _parsed(member, written, context.scope.limits)
+        holes = [part for part in parts if not isinstance(part, str)]
+        if all(constant(hole, context) for hole in holes):
+            texts = (part if isinstance(part, str) else str(hole_at(part, context, 0)) for part in parts)
+            self._fixed = self._integer(_guarded(member, lambda: "".join(texts)))
+            return
+        if len(holes) == 1 and not "".join(part for part in parts if isinstance(part, str)).strip():
+            self._fast = numbers(holes[0], context)
+        self._text = _guarded(member, lambda: joined(parts, context, str))
+
+    def column(self, entries: Integers) -> list[int]:
+        """The numbers, which may be negative."""
+        if self._fixed is not None:
+            return [self._fixed] * len(entries)
+        if self._fast is not None:
+            found: list[int] = self._fast(entries).tolist()
+            return found
+        assert self._text is not None
+        form, columns = self._text
+        made: list[list[Any]] = _guarded(self._member, lambda: [column(entries) for column in columns])
+        return [self._integer(form % each) for each in zip(*made, strict=True)]
+
+    def _integer(self, text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            shown = text if len(text) <= 40 else f"{text[:37]}…"
+            raise MemberFaultError(
+                self._member, "bad-generator", f"`{self._member}` renders to `{shown}`, which is no integer"
+            ) from None

@@ -1,0 +1,99 @@
+"""Columns of integers over the keys of an array: where they are affine in the indices, and by how much they are not.
+
+Comes in: the indices of every key, a column each, and further columns. Goes out: the grid of the indices if they fill
+one, and a `Fit` a column. All columns are int64, and so small that no difference overflows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+
+WIDEST = 2**61
+"""Sums stay below: a column that no factor of 64 bits suits has none."""
+
+
+class Grid(NamedTuple):
+    """The values of each index in order, and the order of the keys that makes the last vary fastest."""
+
+    values: list[Integers]
+    order: Integers
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each index."""
+        return tuple(map(len, self.values))
+
+
+class Fit(NamedTuple):
+    """A column as `base` plus the sum of `factors` times indices, plus `rest`, which is 0 where that is all."""
+
+    base: int
+    factors: tuple[int, ...]
+    rest: Integers
+
+
+def grid(indices: list[Integers]) -> Grid | None:
+    """The grid that distinct tuples of indices fill; None if some cell is missing."""
+    import numpy as np
+
+    values = [np.unique(column) for column in indices]
+    if math.prod(map(len, values)) != len(indices[0]):
+        return None
+    return Grid(values, np.lexsort(indices[::-1]))
+
+
+def fit(column: Integers, found: Grid) -> Fit:
+    """The affine function that most of a column follows; the column is in the order of the grid."""
+    import numpy as np
+
+    cells = column.reshape(found.shape)
+    factors = []
+    left, most = cells, int(np.abs(cells).max())
+    for axis, values in enumerate(found.values):
+        factor = 0
+        if len(values) > 1:
+            steps = np.diff(values)
+            rise = _middle(np.diff(cells, axis=axis))
+            step = _middle(steps)
+            factor = rise // step if rise % step == 0 else 0
+            furthest = most + abs(factor) * max(abs(int(values[0])), abs(int(values[-1])))
+            factor, most = (factor, furthest) if furthest < WIDEST else (0, most)
+            left = left - (factor * values).reshape([-1 if each == axis else 1 for each in range(cells.ndim)])
+        factors.append(factor)
+    base = _middle(left)
+    affine = Fit(base, tuple(factors), (left - base).ravel())
+    flat = Fit(_middle(cells), (0,) * len(factors), (cells - _middle(cells)).ravel())
+    return min(affine, flat, key=lambda each: (np.count_nonzero(each.rest), int(np.ptp(each.rest))))
+
+
+def _middle(values: Integers) -> int:
+    """The middle one of some integers: it is the most frequent one where that has more than half of them."""
+    import numpy as np
+
+    flat = values.ravel()
+    return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
+
+
+def as_range(values: Integers) -> dict[str, int] | list[int]:
+    """The values of a dimension as a document writes them: a range if they are one."""
+    import numpy as np
+
+    steps = np.diff(values)
+    step = int(steps[0]) if len(steps) else 1
+    if (steps != step).any():
+        listed: list[int] = values.tolist()
+        return listed
+    made = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}
+    if step == 1:
+        del made["step"]
+    if made["start"] == 0:
+        del made["start"]
+    return made

@@ -1,0 +1,44 @@
+"""How much a reference document may ask for: what one expands to can be larger than itself by any factor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+INTEGER_BITS = 4096
+"""No integer of an expression has more bits."""
+
+LARGEST_END = 2**63
+"""Offset and length of a reference add up to less."""
+
+
+class Limits(NamedTuple):
+    """What a reader of documents takes: `entries` in all, characters of each `text` that is rendered, levels of
+    brackets and operators (`depth`), bytes of the `document` itself and of the expanded one (`output`).
+    """
+
+    entries: int = 10_000_000
+    text: int = 65_536
+    depth: int = 100
+    document: int = 1 << 30
+    output: int = 1 << 33
+
+
+DEFAULT = Limits()
+"""Limits where nobody sets others."""
+
+
+class RefusedTextError(ValueError):
+    """A text that cannot be read or rendered; `code` is what a diagnostic about it has."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def check_length(length: int, limits: Limits) -> None:
+    """Refuse a text of so many characters. Raises RefusedTextError."""
+    if length > limits.text:
+        raise RefusedTextError(
+            "oversized-expansion", f"a text of {length} characters is longer than the limit, {limits.text}"
+        )

@@ -1,0 +1,292 @@
+"""The documents of specs/references §1 to §3, versions 0 and 1, as values that have been checked.
+
+    {"version": 1, "templates": {"u": "s3://b/a.nc"},
+     "gen": [{"key": "t/{{i}}", "url": "{{u}}", "offset": "{{i*8}}", "length": "8", "dimensions": {"i": {"stop": 9}}}],
+     "refs": {".zgroup": "{…}", "x/0": ["{{u}}", 0, 8], "y/0": ["s3://b/whole.bin"], "z/0": "base64:AAEC"}}
+
+Comes in: a source. Goes out: a `Document`; None if an error stands in the report. Values of keys stay what JSON made of
+them (a million of them are no place for objects), and are checked one by one. Each fault names its key and its place.
+"""
+
+from __future__ import annotations
+
+import binascii
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nczarr.diagnostics import Report
+from nczarr.formats.reference.limits import LARGEST_END, Limits
+from nczarr.formats.reference.places import Faults, Path
+from nczarr.hierarchy.lenient import DEEPEST, too_deep
+from nczarr.source import Source
+
+TEXT = "base64:"
+"""How a text begins that stands for bytes."""
+
+
+class Dimension(NamedTuple):
+    """A name of a generator and its values in order, of which each is an integer, real, text, truth value or null."""
+
+    name: str
+    values: range | tuple[Any, ...]
+
+    @property
+    def length(self) -> int:
+        """How many values there are; `len` refuses ranges beyond 2^63."""
+        values = self.values
+        if isinstance(values, tuple):
+            return len(values)
+        step = values.step
+        return max(0, (values.stop - values.start + step - (1 if step > 0 else -1)) // step)
+
+
+class Generator(NamedTuple):
+    """An item of `gen`: an entry for each combination of values, the last dimension varying fastest.
+
+    `offset` and `length` are both there or both None: whole targets.
+    """
+
+    key: str
+    url: str
+    offset: int | str | None
+    length: int | str | None
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def entries(self) -> int:
+        """How many there are, which is exact up to 2^63."""
+        count = 1
+        lengths = [dimension.length for dimension in self.dimensions]
+        for length in lengths if all(lengths) else [0]:
+            count *= length
+            if count >= LARGEST_END:
+                break
+        return count
+
+
+class Document(NamedTuple):
+    """A reference document. Version 0 has `refs` alone, and nothing of it is rendered."""
+
+    version: int
+    templates: dict[str, str]
+    generators: tuple[Generator, ...]
+    refs: dict[str, Any]
+
+
+def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:
+    """The document of a source; None if an error stands in the report. `overrides` replace templates or add some."""
+    faults = Faults(source, report)
+    before = report.errors
+    members = _members(faults, limits)
+    if members is None:
+        return None
+    version = members.get("version")
+    if version is None:
+        members.pop("version", None)
+        check_values(members, (), 0, faults)
+        document = Document(0, {}, (), members)
+    elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
+        document = _first(members, faults, overrides or {})
+    else:
+        text = f"version must be the number 1, and is `{_shown(version)}`"
+        faults.error("bad-reference-document", text, ("version",), ["documents of version 0 have no `version`"])
+        return None
+    if report.errors == before:
+        _check_count(document, limits, faults)
+    return document if report.errors == before else None
+
+
+def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
+    """The members of the document; None if it is no object."""
+    data = faults.source.data
+    if len(data) > limits.document:
+        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
+        faults.error("oversized-expansion", text)
+        return None
+    try:
+        value = json.loads(bytes(data).decode("utf-8-sig"), strict=False)
+    except json.JSONDecodeError as error:
+        fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError as error:
+        fault = f"byte {error.start} is no UTF-8"
+    except RecursionError:
+        fault = "it nests too deep"
+    except ValueError:  # Python refuses integers of thousands of digits
+        fault = "a number has thousands of digits"
+    else:
+        if isinstance(value, dict) and not too_deep(value):
+            return value
+        fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {_kind(value)}, no object"
+    faults.error("bad-reference-document", f"no reference document: {fault}")
+    return None
+
+
+def _first(members: dict[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
+    """A document of version 1; what is wrong is reported."""
+    texts = _object(members, "templates", faults)
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            message = f"template `{name}` must be text, and is {_kind(text)}"
+            faults.error("bad-reference-document", message, ("templates", name))
+    refs = _object(members, "refs", faults)
+    check_values(refs, ("refs",), 1, faults)
+    templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
+    items = members.get("gen", [])
+    if not isinstance(items, list):
+        faults.error("bad-reference-document", f"`gen` must be a list, and is {_kind(items)}", ("gen",))
+        items = []
+    made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
+    return Document(1, templates, tuple(each for each in made if each is not None), refs)
+
+
+def _object(members: dict[str, Any], name: str, faults: Faults) -> dict[str, Any]:
+    value = members.get(name, {})
+    if isinstance(value, dict):
+        return value
+    faults.error("bad-reference-document", f"`{name}` must be an object, and is {_kind(value)}", (name,))
+    return {}
+
+
+def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults) -> Generator | None:
+    """An item of `gen`; None if an error stands in the report."""
+    fault = functools.partial(faults.error, "bad-generator")
+    if not isinstance(item, dict):
+        fault(f"an item of `gen` must be an object, and is {_kind(item)}", path)
+        return None
+    before = faults.report.errors
+    named = f"generator `{item['key']}`" if isinstance(item.get("key"), str) else f"generator {path[-1]}"
+    for name in ("key", "url"):
+        if not isinstance(item.get(name), str):
+            fault(f"{named}: {_wrong(item, name, 'text')}", (*path, name))
+    for name in ("offset", "length"):
+        value = item.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            fault(f"{named}: {_wrong(item, name, 'text or an integer')}", (*path, name))
+    if ("offset" in item) != ("length" in item):
+        fault(f"{named}: `offset` and `length` go together", path, ["leave both out for whole targets"])
+    declared = item.get("dimensions")
+    if not isinstance(declared, dict):
+        fault(f"{named}: {_wrong(item, 'dimensions', 'an object')}", (*path, "dimensions"))
+        declared = {}
+    dimensions = []
+    for name, values in declared.items():
+        here = (*path, "dimensions", name)
+        if name in templates:
+            fault(f"{named}: dimension `{name}` has the name of a template", here)
+        found = _values(values)
+        if isinstance(found, str):
+            fault(f"{named}: dimension `{name}`: {found}", here)
+        else:
+            dimensions.append(Dimension(name, found))
+    if faults.report.errors > before:
+        return None
+    return Generator(item["key"], item["url"], item.get("offset"), item.get("length"), tuple(dimensions))
+
+
+def _wrong(item: dict[str, Any], name: str, wanted: str) -> str:
+    return f"`{name}` must be {wanted}, and is {_kind(item[name]) if name in item else 'missing'}"
+
+
+def _values(declared: Any) -> range | tuple[Any, ...] | str:
+    """The values of a dimension, or what is wrong with it."""
+    if isinstance(declared, list):
+        if any(isinstance(value, list | dict) for value in declared):
+            return "values must be numbers or texts"
+        return tuple(declared)
+    if not isinstance(declared, dict):
+        return f"it must be a list or an object, and is {_kind(declared)}"
+    if "stop" not in declared:
+        return "`stop` is missing"
+    bounds = [declared.get("start", 0), declared["stop"], declared.get("step", 1)]
+    for name, value in zip(("start", "stop", "step"), bounds, strict=True):
+        if isinstance(value, bool) or not isinstance(value, int):
+            return f"`{name}` must be an integer, and is {_kind(value)}"
+    return range(*bounds) if bounds[2] else "`step` is 0"
+
+
+def check_values(refs: dict[str, Any], path: Path, version: int, faults: Faults) -> None:
+    """Report every value that is none of `version`."""
+    for key, value in refs.items():
+        wrong = _value_fault(value, version)
+        if wrong is not None:
+            faults.error("bad-reference", f"`{key}`: {wrong}", (*path, key))
+
+
+def _value_fault(value: Any, version: int) -> str | None:
+    """What is wrong with the value of a key; None if nothing is."""
+    if isinstance(value, list):
+        return _reference_fault(value)
+    if isinstance(value, str):
+        return None if value.isascii() and value[:7] != TEXT else _text_fault(value, version)
+    if isinstance(value, dict):
+        return None
+    return f"value must be text, object or list, and is {_kind(value)}"
+
+
+def _reference_fault(value: list[Any]) -> str | None:
+    if len(value) not in (1, 3):
+        return f"a reference has one or three elements, and this one {len(value)}"
+    if not isinstance(value[0], str) and value[0] is not None:
+        return f"the URL must be text, and is {_kind(value[0])}"
+    return None if len(value) == 1 else range_fault(value[1], value[2])
+
+
+def range_fault(offset: Any, length: Any) -> str | None:
+    """What is wrong with a range of bytes; None if nothing is."""
+    if type(offset) is not int or type(length) is not int:
+        return f"offset and length must be integers, and are `{_shown(offset)}` and `{_shown(length)}`"
+    if offset < 0 or length < 0:
+        return f"offset and length must not be negative, and are {_shown(offset)} and {_shown(length)}"
+    return None if offset + length < LARGEST_END else "offset and length add up to 2^63 or more"
+
+
+def _text_fault(text: str, version: int) -> str | None:
+    """What is wrong with data; version 0 does not look at base64 before somebody reads it."""
+    if text.startswith(TEXT) and version:
+        try:
+            binascii.a2b_base64(text[7:].encode("utf-8", "surrogatepass"))
+        except binascii.Error as error:
+            return f"its base64 is broken: {str(error)[:1].lower()}{str(error)[1:]}"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "its text holds half of a surrogate pair, which no UTF-8 holds"
+    return None
+
+
+def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
+    """Refuse more entries than the limit, before one of them is made."""
+    total = len(document.refs)
+    for number, each in enumerate(document.generators):
+        total += each.entries
+        if total > limits.entries:
+            text = (
+                f"generator `{each.key}` brings the entries to {_shown(total)}, more than the limit, {limits.entries}"
+            )
+            faults.error("oversized-expansion", text, ("gen", number), ["`--max-entries` sets another limit"])
+            return
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a truth value"
+        case str():
+            return "text"
+        case int():
+            return "an integer"
+        case float():
+            return "a real number"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
+    return text if len(text) <= 60 else f"{text[:57]}…"
