@@ -98,9 +98,12 @@ class Dense:
         size = math.prod(block) * self.element
         here = math.prod(self.shape) * self.element <= SMALL and not self.source.distant
         occupied = self.source.occupied(() if self.scalar else block)
+        apart = self.source.distant and self.source.together is None  # each chunk is a request, many are under way
         for index in occupied:
             region = region_of(index or (0,), block, self.shape)
-            if cells is not None and size > BLOCK and (size > WHOLE or size * TIMES * crew.workers > memory):
+            if cells is not None and apart and math.prod(block) > math.prod(cells):
+                yield from self._in_pieces(region, cells, crew.workers, 0)
+            elif cells is not None and size > BLOCK and (size > WHOLE or size * TIMES * crew.workers > memory):
                 yield from self._in_pieces(region, cells, crew.workers)
             else:
                 yield Task(partial(self._whole, region), size * TIMES, here)
@@ -118,13 +121,15 @@ class Dense:
         values = self.source.fetched([selection]).read(selection).reshape(_lengths(region))
         return Hashed(self, self._hashes(values), self._places(region))
 
-    def _in_pieces(self, region: Selection, cells: tuple[int, ...], workers: int) -> Iterator[Task]:
-        """Read a region chunk by chunk, then hash it, each in threads."""
+    def _in_pieces(
+        self, region: Selection, cells: tuple[int, ...], workers: int, most: int = regions.PIECE
+    ) -> Iterator[Task]:
+        """Read a region chunk by chunk, about `most` bytes a task, then hash it, each in threads."""
         yield Task(_nothing, here=True, after_all=True)  # the region before it is given back
         window = regions.window(self.source.layout, region)
         chunk = max(math.prod(cells) * self.element, regions.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
-        for batch in regions.along(region, cells, self.element):
+        for batch in regions.along(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)
         yield Task(_nothing, here=True, after_all=True)
         room = window.values

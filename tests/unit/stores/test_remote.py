@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -602,3 +604,32 @@ def test_a_full_folder_for_temporary_files_is_named(
     assert str(failure.value.filename).startswith(str(tmp_path))
     assert content() == {}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["digest", "diff", "to a store", "to a file", "in other chunks"])
+def test_many_requests_are_under_way(what: str, tmp_path: Path) -> None:
+    values = np.arange(100_000, dtype="i4").reshape(100, 1000)
+    built = nczarr.DatasetBuilder("t")
+    built.variable("v", "int", [built.dimension("t", 100), built.dimension("x", 1000)], chunks=(1, 1000))
+    dataset = built.finish(data={"/v": values})
+    nczarr.write(dataset, URL, codecs="zlib:1")
+    active, most, lock = 0, 0, threading.Lock()
+
+    def slow(number: int, method: str, path: str) -> None:
+        nonlocal active, most
+        with lock:
+            active += 1
+            most = max(most, active)
+        time.sleep(0.01)
+        with lock:
+            active -= 1
+
+    FlakyFileSystem.faults = staticmethod(slow)
+    if what == "digest":
+        assert nczarr.digest(URL) == nczarr.digest(dataset)
+    elif what == "diff":
+        assert nczarr.diff(dataset, URL) == []
+    else:
+        chunks = {"t": 25} if what == "in other chunks" else None
+        nczarr.convert(URL, tmp_path / ("t.nc" if what == "to a file" else "t.zarr"), chunks=chunks)
+    assert 8 <= most <= 32
