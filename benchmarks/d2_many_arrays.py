@@ -54,7 +54,7 @@ def dataset(count: int, seed: int):
 def ours(path: str, count: int) -> None:
     """Write the store; print the seconds from the plan to the finished folder."""
     from nczarr.diagnostics import Report
-    from nczarr.link.run import fill
+    from nczarr.link.filling import fill
     from nczarr.options import Options
     from nczarr.passes import check
     from nczarr.passes.checked import Unchecked

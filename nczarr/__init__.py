@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from nczarr.compare.difference import Difference
     from nczarr.compare.doors import diff, digest
     from nczarr.conversion import Conversion
-    from nczarr.conversions import convert
+    from nczarr.conversions import convert, write
     from nczarr.diagnostics import CompileError, Diagnostic
-    from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation, write
+    from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation
     from nczarr.handle import open_dataset as open  # noqa: A004
 
 _PUBLIC = {
@@ -33,7 +33,7 @@ _PUBLIC = {
     "from_cdl": ("nczarr.handle", "from_cdl"),
     "from_notation": ("nczarr.handle", "from_notation"),
     "open": ("nczarr.handle", "open_dataset"),
-    "write": ("nczarr.handle", "write"),
+    "write": ("nczarr.conversions", "write"),
 }
 
 __all__ = [

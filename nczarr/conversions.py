@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.conversion import Conversion
-from nczarr.diagnostics import CompileError, Report, Severity
+from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.handle import DatasetHandle, options_from
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset, part_in_words
 from nczarr.secrets import StorageOptions
@@ -136,3 +136,47 @@ def _checked(
     from nczarr import pipeline
 
     return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)
+
+
+def write(
+    dataset: DatasetHandle,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    kind: str | None = None,
+    chunks: Mapping[str, Sequence[int] | int] | None = None,
+    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
+    codecs: Mapping[str, str] | str | None = None,
+    consolidated: bool = False,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
+    max_size: int = DEFAULT_MAX_SIZE,
+    memory: int = DEFAULT_MEMORY,
+    workers: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
+
+    `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
+    `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
+
+    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
+    be lost that `allow_loss` does not name, OSError if the target is out of reach.
+    """
+    done = convert(
+        dataset,
+        path,
+        format,
+        kind=kind,
+        chunks=chunks,
+        shards=shards,
+        codecs=codecs,
+        consolidated=consolidated,
+        overwrite=overwrite,
+        allow_loss=allow_loss,
+        max_size=max_size,
+        memory=memory,
+        workers=workers,
+        storage_options=storage_options,
+    )
+    return done.diagnostics

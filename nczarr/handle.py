@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
+from nczarr.options import DEFAULT_MAX_SIZE, Options
 from nczarr.secrets import StorageOptions
 from nczarr.source import Source
 
@@ -214,52 +214,6 @@ def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
     if checked is None or report.errors:
         raise CompileError(report.sorted())
     return DatasetHandle(checked, report.sorted())
-
-
-def write(
-    dataset: DatasetHandle,
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002
-    *,
-    kind: str | None = None,
-    chunks: Mapping[str, Sequence[int] | int] | None = None,
-    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
-    codecs: Mapping[str, str] | str | None = None,
-    consolidated: bool = False,
-    overwrite: bool = False,
-    allow_loss: Iterable[str] = (),
-    max_size: int = DEFAULT_MAX_SIZE,
-    memory: int = DEFAULT_MEMORY,
-    workers: int | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
-
-    `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
-
-    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
-    be lost that `allow_loss` does not name, OSError if the target is out of reach.
-    """
-    from nczarr.conversions import convert
-
-    done = convert(
-        dataset,
-        path,
-        format,
-        kind=kind,
-        chunks=chunks,
-        shards=shards,
-        codecs=codecs,
-        consolidated=consolidated,
-        overwrite=overwrite,
-        allow_loss=allow_loss,
-        max_size=max_size,
-        memory=memory,
-        workers=workers,
-        storage_options=storage_options,
-    )
-    return done.diagnostics
 
 
 def options_from(

@@ -240,7 +240,7 @@ def write(
     def inspect(planned: Planned, place: str) -> None:
         from nczarr.compare.verify import verify
 
-        verify(checked, done(planned), place, options, report)
+        verify(checked, done(planned), place, read_path, options, report)
 
     looking = inspect if options.verify else None
     if form.emit:
@@ -269,7 +269,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     if planned is None or report.errors:
         return None
     done = conversion(path, form, planned, Counts())
-    verify(checked, done, path, options, report, data=options.verify)
+    verify(checked, done, path, read_path, options, report, data=options.verify)
     if report.errors:
         return None
     compared = "equal" if options.verify else "of the same variables; their values were not compared (`--verify` does)"

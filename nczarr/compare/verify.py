@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from nczarr.compare.values import alike, values
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import Report
@@ -12,6 +15,10 @@ UNREAD = frozenset({"bad-metadata", "unreadable-array"})
 """What of a target may be unreadable: it is found missing."""
 
 
+Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
+"""Reads the dataset at a path or URL, in the format of a name."""
+
+
 def _reading(options: Options) -> Options:
     """How the target is read: as it stands, at the place where it was written."""
     storage = options.storage.of("target")
@@ -19,21 +26,22 @@ def _reading(options: Options) -> Options:
 
 
 def verify(
-    checked: Checked, done: Conversion, place: str, options: Options, report: Report, *, data: bool = True
+    checked: Checked, done: Conversion, place: str, read: Reader, options: Options, report: Report, *, data: bool = True
 ) -> None:
     """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
-    finished, and stands at `place` until it is found right. Without `data` values are not compared.
+    finished, and stands at `place` until it is found right. Without `data` values are not compared. `read`: how
+    datasets are read.
 
     Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
     that are rounded on their way (quantize). Raises OSError if the target cannot be read.
     """
-    from nczarr import pipeline, registry
+    from nczarr import registry
 
     form = registry.named(done.format)
     if form is None or form.read is None or not form.capabilities.data:
         return
     found = Report()
-    again = pipeline.read_path(place, found, _reading(options), done.format)
+    again = read(place, found, _reading(options), done.format)
     if again is None or found.errors:
         first = next(iter(found.sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))

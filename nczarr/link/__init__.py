@@ -59,7 +59,7 @@ def _store(
     cluster: Cluster | None,
 ) -> Planned | None:
     """Write what was planned; as `store`."""
-    from nczarr.link.run import fill
+    from nczarr.link.filling import fill
     from nczarr.link.target import begun
 
     try:
@@ -115,7 +115,7 @@ def _planned(checked: Checked, form: Format, report: Report, options: Options) -
 
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
-    from nczarr.link.run import fill
+    from nczarr.link.filling import fill
     from nczarr.stores.memory import MemoryStore
 
     planned = _planned(checked, form, report, options)
@@ -128,7 +128,7 @@ def content(checked: Checked, form: Format, report: Report, options: Options) ->
 
 def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
-    from nczarr.link.run import fill
+    from nczarr.link.filling import fill
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
 

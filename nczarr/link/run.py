@@ -11,16 +11,14 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, groupby, starmap
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from nczarr.data.counts import Counts, Step
 from nczarr.data.crew import DISTANT_WORKERS, Crew
 from nczarr.data.crew import Task as Work
 from nczarr.data.matching import grid
 from nczarr.data.source import Index, Selection, itemsize
-from nczarr.diagnostics import Report
 from nczarr.link import regions, work
-from nczarr.link.metadata import put_metadata
 from nczarr.link.pieces import Made
 from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
@@ -28,9 +26,6 @@ from nczarr.options import Options
 from nczarr.passes.chunks import grid_size
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import HELD, Store
-
-if TYPE_CHECKING:
-    from nczarr.link.cluster import Cluster
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it gains."""
@@ -46,22 +41,6 @@ class Result(NamedTuple):
     array: Array
     """Without its source."""
     chunks: list[Made | None]
-
-
-def fill(
-    planned: Planned, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
-) -> Counts:
-    """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
-    fails.
-    """
-    counts = Counts() if counts is None else counts
-    found = enumerate(arrays(planned))
-    if cluster is None:
-        link(found, store, planned.options, counts)
-    else:
-        cluster.link(found, store, planned.options, counts)
-    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
-    return counts
 
 
 def steps(planned: Planned) -> Iterator[Step]:

@@ -17,7 +17,7 @@ from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Vari
 from nczarr.data.counts import Counts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4.backend import build
-from nczarr.link.run import fill
+from nczarr.link.filling import fill
 from nczarr.options import Extent, Options, Section, Subset
 from nczarr.passes.checked import Checked
 from nczarr.passes.plan import plan

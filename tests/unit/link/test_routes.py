@@ -17,7 +17,7 @@ from nczarr.data.counts import Counts
 from nczarr.data.source import ArraySource, Layout
 from nczarr.diagnostics import Report
 from nczarr.link import regions
-from nczarr.link.run import fill
+from nczarr.link.filling import fill
 from nczarr.link.tasks import arrays
 from nczarr.options import Options
 from nczarr.passes.checked import Checked

@@ -19,7 +19,7 @@ from nczarr.data.memory import Runs
 from nczarr.data.source import Computed, Index, Layout, Selection
 from nczarr.diagnostics import Report
 from nczarr.link import content, store
-from nczarr.link.run import fill
+from nczarr.link.filling import fill
 from nczarr.options import Options
 from nczarr.passes.plan import plan
 from nczarr.registry import named

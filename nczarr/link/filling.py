@@ -1,0 +1,33 @@
+"""Filling a store with what a plan asks for: data, by the threads of this process or by a cluster, then metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nczarr.data.counts import Counts
+from nczarr.data.crew import DISTANT_WORKERS
+from nczarr.diagnostics import Report
+from nczarr.link.metadata import put_metadata
+from nczarr.link.run import link
+from nczarr.link.tasks import arrays
+from nczarr.passes.planned import Planned
+from nczarr.stores.base import Store
+
+if TYPE_CHECKING:
+    from nczarr.link.cluster import Cluster
+
+
+def fill(
+    planned: Planned, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
+) -> Counts:
+    """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
+    fails.
+    """
+    counts = Counts() if counts is None else counts
+    found = enumerate(arrays(planned))
+    if cluster is None:
+        link(found, store, planned.options, counts)
+    else:
+        cluster.link(found, store, planned.options, counts)
+    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
+    return counts
