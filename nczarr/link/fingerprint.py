@@ -6,7 +6,6 @@ memory and whatever else changes no byte of the target do not count.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 
@@ -33,6 +32,8 @@ def journal(planned: Planned) -> Journal:
 
 def fingerprint(planned: Planned, identity: str) -> str:
     """The fingerprint of a plan for a source of this identity."""
+    import hashlib  # loads a library: only where there is a journal
+
     options = planned.options
     found = hashlib.sha256()
     for text in (
