@@ -284,7 +284,8 @@ def _ready(
     place = located(path, report)
     if place is None:
         return None
-    path = trimmed(place.path)
+    path, storage = trimmed(place.path), options.storage.at("target", place.server)
+    options = options._replace(storage=storage, xarray="noxarray" not in place.modes)
     if options.dask is not None:
         from nczarr.link.divisible import is_divisible
 
@@ -292,8 +293,7 @@ def _ready(
             return None
     if not targets.is_free(path, form, report, options):
         return None
-    consolidated = options.consolidated or "consolidated" in place.modes
-    options = options._replace(consolidated=consolidated, xarray="noxarray" not in place.modes)
+    options = options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
     settled = settle(checked, form, report, options)
     return None if settled is None else (path, *settled)
 

@@ -64,6 +64,12 @@ class StorageOptions(Mapping[str, Any]):
                if name.startswith(f"{side}.")}  # fmt: skip
         return StorageOptions({**plain, **own})
 
+    def at(self, side: str, server: str | None) -> StorageOptions:
+        """The same, with the server that a URL of one side names, unless they name one themselves."""
+        if server is None or "endpoint_url" in self.of(side):
+            return self
+        return StorageOptions({**self._content, f"{side}.endpoint_url": server})
+
     def secrets(self) -> Iterator[str]:
         """Every value that could be a secret, those of nested options too."""
         yield from _secrets(self._content)

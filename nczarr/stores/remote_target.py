@@ -58,7 +58,7 @@ class RemoteTarget(RemoteStore):
             self._clear(old)
         if begun is None and not old:
             self._claim(journal)
-        elif begun is None or old:
+        elif begun != journal:
             self._put(JOURNAL, journal.bytes())
 
     def _begin(self) -> None:

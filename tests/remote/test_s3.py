@@ -86,6 +86,16 @@ def test_zarr_python_reads_what_is_there(s3: S3, chunky: Path) -> None:
             assert np.array_equal(found, ours["/v"][:3])
 
 
+def test_a_bucket_is_named_by_its_server(s3: S3) -> None:
+    source, key = str(ROOT / "samples" / "05-every-type.cdl"), "named.zarr"
+    url = f"{s3.environment['AWS_ENDPOINT_URL']}/tests/{key}#mode=nczarr,s3"
+    elsewhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    done = s3.run("convert", source, url, "--verify", **elsewhere)
+    assert done.status == 0, done.err
+    assert s3.run("diff", source, url, **elsewhere).status == 0
+    assert s3.run("diff", source, s3.url(key)).status == 0
+
+
 def test_a_wrong_key_is_told_in_the_words_of_the_server_without_secrets(s3: S3, chunky: Path) -> None:
     secret, key = "hush" * 10, "AKIAHUSHHUSHHUSH0000"
     url = s3.url("denied.zarr")

@@ -633,3 +633,18 @@ def test_many_requests_are_under_way(what: str, tmp_path: Path) -> None:
         chunks = {"t": 25} if what == "in other chunks" else None
         nczarr.convert(URL, tmp_path / ("t.nc" if what == "to a file" else "t.zarr"), chunks=chunks)
     assert 8 <= most <= 32
+
+
+def test_overwrite_takes_a_place_that_has_another_journal_and_nothing_else(source: Path) -> None:
+    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("other", run="other").bytes())
+    nczarr.convert(source, URL, overwrite=True)
+    assert nczarr.diff(source, URL) == []
+
+
+def test_a_run_that_was_killed_when_all_was_cleared_writes_from_then_on(source: Path) -> None:
+    journal = _journal_of(source)
+    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", journal._replace(state="clearing").bytes())
+    FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error" if path.endswith(".zgroup") else None)
+    with pytest.raises(OSError, match="internal error"):
+        nczarr.convert(source, URL, resume=True, storage_options=QUICK)
+    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]).state == "writing"
