@@ -9,7 +9,7 @@ import errno
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from nczarr import registry
 from nczarr.capabilities import Format
@@ -21,6 +21,9 @@ from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote, location
+
+if TYPE_CHECKING:
+    from nczarr.stores.looking import Obstacle
 
 Inspect: TypeAlias = Callable[[Planned, str], None]
 """Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
@@ -47,22 +50,24 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
 
 def is_finished(path: str, form: Format, options: Options) -> bool:
     """Whether something stands at the place of a target that is no unfinished store. Raises OSError, BadURLError."""
-    place = location(path).path
-    if not is_remote(place):
-        return os.path.lexists(place)
+    place = location(path)
+    if not place.remote:
+        return os.path.lexists(place.path)
+    found = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
+    return found is not None and not found.unfinished
+
+
+def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
+    """What stands at a URL where a target is to be: a store, or one file. Raises OSError."""
     from nczarr.stores.looking import obstacle
 
-    store = bool(form.emit) and not place.lower().endswith(".zip")
-    found = obstacle(path, options.storage.of("target"), store=store)
-    return found is not None and not found.unfinished
+    store = bool(form.emit) and not url.lower().endswith(".zip")
+    return obstacle(url, options.storage.of("target"), store=store)
 
 
 def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
     """Whether a target can be made at a URL. Raises OSError."""
-    from nczarr.stores.looking import obstacle
-
-    store = bool(form.emit) and not url.lower().endswith(".zip")
-    found = obstacle(url, options.storage.of("target"), store=store)
+    found = _obstacle(url, form, options)
     if found is None:
         return True
     allowed = (options.overwrite and found.replaceable) or (options.resume and found.unfinished)

@@ -64,7 +64,9 @@ MOST_REMOVED = 1000
 WEB = frozenset({"http", "https"})
 """Protocols that give no list of what is there which could be relied on."""
 
-OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "tos", "memory"})
+S3 = frozenset({"s3", "s3a"})
+
+OBJECTS = S3 | frozenset({"gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "tos", "memory"})
 """Protocols with whole objects by key: one is there with all its bytes, or not at all, and folders are nothing."""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -94,7 +96,7 @@ class MissingProtocolError(ImportError):
 
     def __init__(self, text: str, protocol: str) -> None:
         super().__init__(text)
-        ours = text == "fsspec" or protocol in (*WEB, "s3", "s3a")
+        ours = text == "fsspec" or protocol in WEB | S3
         self.remedy = "`pip install nczarr[remote]`" if ours else f"install what fsspec needs for `{protocol}`"
 
 
@@ -219,7 +221,7 @@ class Connection:
         protocol's library. Page by page where that is known, because many pages take longer than one request may.
         Raises OSError.
         """
-        if self.protocol not in ("s3", "s3a") or self.first != self.protocol:
+        if self.protocol not in S3 or self.first != self.protocol:
             yield from self.call("find", folder, detail=True, size=LONGEST_LISTING).values()
             return
         bucket, key, _ = self.system.split_path(self.path(folder))
@@ -236,7 +238,7 @@ class Connection:
     def send(self, local: str, key: str, size: int) -> None:
         """Send a file of this machine, large ones in parts. Raises OSError."""
         named = {}
-        if self.protocol in ("s3", "s3a") and size > WHOLE:
+        if self.protocol in S3 and size > WHOLE:
             named = {"max_concurrency": PARTS_AT_ONCE}
             if size <= PART * MOST_PARTS:  # else as large as they have to be
                 named["chunksize"] = PART
@@ -255,7 +257,7 @@ class Connection:
 
     def tags_are_digests(self, key: str) -> bool:
         """Whether the tag of an object is the MD5 of its bytes: not where S3 encrypts with keys of its own service."""
-        if self.protocol not in ("s3", "s3a"):
+        if self.protocol not in S3:
             return True
         bucket, name, _ = self.system.split_path(self.path(key))
         answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)

@@ -59,12 +59,15 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
 
 @contextmanager
 def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
-    from nczarr.stores.connection import Connection
-    from nczarr.stores.spool import outgoing
+    import tempfile
 
+    from nczarr.stores.connection import Connection
+    from nczarr.stores.spool import send
+
+    connection = Connection(url, storage)
     discarded: list[bool] = []
-    with outgoing(Connection(url, storage)) as path:
+    with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
+        path = os.path.join(folder, os.path.basename(connection.root) or "data")
         yield Unfinished(path, lambda: discarded.append(True))
-        if discarded:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
+        if not discarded:
+            send(connection, path)

@@ -112,16 +112,6 @@ def name_of(path: str) -> str:
     return _folders.get(os.path.dirname(path), path)
 
 
-@contextmanager
-def outgoing(connection: Connection) -> Iterator[str]:
-    """The path of a new file that is sent to a place when the block ends well and has made it. Raises OSError."""
-    with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
-        path = os.path.join(folder, os.path.basename(connection.root) or "data")
-        yield path
-        if os.path.exists(path):
-            send(connection, path)
-
-
 def send(connection: Connection, path: str, key: str = "") -> None:
     """Send a file to a place, or a key below it, until the server says that it has just these bytes. Raises OSError,
     and leaves nothing there, if it never does.
