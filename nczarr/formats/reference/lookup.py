@@ -23,6 +23,7 @@ from nczarr.formats.reference.index import Index
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.places import Faults
+from nczarr.formats.reference.texts import data_of
 from nczarr.source import Source
 from nczarr.stores.referring import Reference
 from nczarr.stores.single import open_source
@@ -59,14 +60,8 @@ class DocumentReferences:
             return Reference(url) if len(value) == 1 else Reference(url, value[1], value[2])
         if isinstance(value, dict):
             return encode(value).encode()
-        return None if value is None else self._data(key, value)
-
-    def _data(self, key: str, text: str) -> bytes:
-        """What a text stands for."""
-        if not text.startswith(wire.TEXT):
-            return text.encode()
         try:
-            return binascii.a2b_base64(text[len(wire.TEXT) :].encode("utf-8", "surrogatepass"))
+            return None if value is None else data_of(value)
         except binascii.Error as error:
             report = Report()
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"
