@@ -99,10 +99,12 @@ class ParquetReferences:
                         known.add(url)
                         yield url, folder + array.name(place * self._header.record_size + row)
 
-    def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """All keys and what stands there: documents, then the chunks of each array in C order. Raises as `find`."""
-        for key, text in self._header.documents.items():
-            yield key, text.encode()
+    def entries(self) -> Iterator[tuple[str, str | bytes | Reference]]:
+        """All keys and what stands there: texts of documents, then the chunks of each array in C order.
+
+        Raises as `find`.
+        """
+        yield from self._header.documents.items()
         for folder in self._header.arrays:
             for key, record, row in self._chunks(folder):
                 found = _row(record, row, key)
