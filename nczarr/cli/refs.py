@@ -61,6 +61,7 @@ class _Verb(argparse.ArgumentParser):
                 metavar="NAME=TEXT",
                 help="replace or add a template; repeatable",
             )
+        self.add_argument("--jinja", action="store_true", help="render texts beyond the grammar with jinja2's sandbox")
         for name, kind, text in _LIMITS:
             self.add_argument(f"--max-{name}", type=kind, metavar="N", help=text)
 
@@ -127,7 +128,9 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     if source is None:
         return
     wanted = {name: getattr(arguments, f"max_{name}") for name, _, _ in _LIMITS}
-    limits = refs.Limits()._replace(**{name: value for name, value in wanted.items() if value is not None})
+    limits = refs.Limits(jinja=arguments.jinja)._replace(
+        **{name: value for name, value in wanted.items() if value is not None}
+    )
     if arguments.verb == EXPAND:
         pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
     else:
