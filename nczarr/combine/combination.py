@@ -91,7 +91,8 @@ class Combination:
     def _fault(self, name: str, finding: Finding) -> None:
         first, (path, what, one, other, _) = self.names[0], finding
         if what.startswith(("the ", "attribute")):
-            text = f"{what} of `{path}` differs: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
+            verb = "differ" if what.endswith("s") else "differs"
+            text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
         else:
             which = (first, name) if one else (name, first)
             text = f"{what} `{path}` is in `{which[0]}`, and not in `{which[1]}`"
