@@ -43,6 +43,7 @@ LAYERS: dict[str, int] = {
     "nczarr.pipeline": 4,
     "nczarr.targets": 4,
     "nczarr.builder": 4,
+    "nczarr.combinations": 4,
     "nczarr.combine": 4,
     "nczarr.compare": 4,
     "nczarr.conversions": 4,

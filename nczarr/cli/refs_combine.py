@@ -11,17 +11,13 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
+from nczarr.combinations import EMBEDDED, REFERENCE
 from nczarr.diagnostics import Report
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
-
-REFERENCE = "reference"
-"""The format of targets that nobody names."""
-
-EMBEDDED = 1 << 20
 
 DESCRIPTION = (
     "Combine datasets into one: joined along a dimension that they have, or stacked along a new one. Sources are "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import nczarr
 from nczarr.combine import Wanted, combine
 from nczarr.diagnostics import Report, Severity
 from nczarr.handle import DatasetHandle
+from tests.conftest import Ran
 
 SERIES = """netcdf s {{
 dimensions:
@@ -255,3 +258,41 @@ def test_missing_chunks_that_mean_different_values_are_refused() -> None:
     assert refused(sparse(7), sparse(8), along=("t",)) == [
         "unequal-sources: `/v` has chunks that were never written, which mean 7 in `s0`, 8 in `s1`"
     ]
+
+
+def test_the_door_returns_an_open_dataset() -> None:
+    made = nczarr.refs.combine([series(1, 2), series(3, history="later")], along="time")
+    assert made["time"][...].tolist() == [1, 2, 3]
+    assert [each.code for each in made.diagnostics] == ["differing-attributes"]
+    few = nczarr.refs.combine([series(1), series(2, scale="4.")], along=["time"], variables=["time"])
+    assert list(few) == ["/time"]
+
+
+def test_the_door_writes_a_target(tmp_path: Path) -> None:
+    for number, each in enumerate((series(1, 2), series(3))):
+        nczarr.write(each, tmp_path / f"{number}.nc")
+    done = nczarr.refs.combine([tmp_path / "0.nc", tmp_path / "1.nc"], tmp_path / "out.zarr", "nczarr", along="time")
+    assert done.format == "nczarr"
+    assert nczarr.open(tmp_path / "out.zarr")["v"].shape == (3, 2)
+    with pytest.raises(FileExistsError):
+        nczarr.refs.combine([tmp_path / "0.nc"], tmp_path / "out.zarr", "nczarr", along="time")
+
+
+def test_the_door_raises_what_is_wrong() -> None:
+    with pytest.raises(nczarr.CompileError, match="unequal-sources"):
+        nczarr.refs.combine([series(1), series(2, units="hours")], along="time")
+
+
+def test_a_source_in_error_is_named(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "bad.cdl").write_text("netcdf t { variables: int v(x) ; }")
+    ran = nczarr_command("refs", "combine", str(tmp_path / "bad.cdl"), "-o", str(tmp_path / "o.nc"), "--along", "x")
+    assert (ran.status, "undefined-dimension" in ran.err) == (1, True)
+    assert not (tmp_path / "o.nc").exists()
+
+
+def test_no_dimension_at_all_is_misuse(nczarr_command: Callable[..., Ran]) -> None:
+    ran = nczarr_command("refs", "combine", "a.nc", "-o", "b.nc")
+    assert (ran.status, ran.err) == (
+        2,
+        "nczarr refs combine: name a dimension of the sources with --along, or a new one with --new-dim\n",
+    )
