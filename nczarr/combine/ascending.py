@@ -23,7 +23,7 @@ class Ascending:
     def add(self, name: str, parts: Parts) -> None:
         """Look at the values of the next source: a scalar, or an array of one dimension. Raises OSError."""
         source = parts[""]
-        if self.fault is not None or source.layout.dtype == "|O":
+        if self.fault is not None:
             return
         length = source.layout.shape[0] if source.layout.shape else 1
         for begin in range(0, length, PIECE):
@@ -33,8 +33,6 @@ class Ascending:
     def _look(self, name: str, values: Any) -> None:
         import numpy as np
 
-        if values.dtype.kind not in "iuf":
-            return
         if self._last is not None and not values[0] > self._last and self.fault is None:
             where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
             self.fault = f"the values of `{self.path}` do not ascend: {shown(values[0])} {where}"

@@ -44,7 +44,7 @@ class Combination:
         self._given = {path for path in joined if path in checked.parts}
         self._ascending: dict[str, Ascending] = {}
         for path in way.always or way.axes:
-            if is_coordinate(path, checked) or (way.new_dim and not checked.variables[path].dimensions):
+            if is_coordinate(path, checked, stacked=way.new_dim is not None):
                 self._ascending[path] = Ascending(path)
                 self._ascending[path].add(name, self._parts[path][0])
 

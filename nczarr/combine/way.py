@@ -121,8 +121,9 @@ def _listed(paths: object) -> str:
     return ", ".join(f"`{path}`" for path in paths)  # type: ignore[attr-defined]
 
 
-def is_coordinate(path: str, checked: Checked) -> bool:
-    """Whether a variable is the numeric coordinate of its only dimension."""
+def is_coordinate(path: str, checked: Checked, *, stacked: bool) -> bool:
+    """Whether a variable is the numeric coordinate of its only dimension, or, if it is stacked, a number."""
     variable = checked.variables[path]
     atomic = ATOMIC.get(variable.type)
-    return variable.dimensions == (path,) and atomic is not None and (atomic.is_integer or atomic.is_float)
+    number = atomic is not None and (atomic.is_integer or atomic.is_float)
+    return number and variable.dimensions == (() if stacked else (path,))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr import refs
 from nczarr.combine import Wanted, combine
 from nczarr.diagnostics import Report, Severity
 from nczarr.handle import DatasetHandle
@@ -261,26 +262,26 @@ def test_missing_chunks_that_mean_different_values_are_refused() -> None:
 
 
 def test_the_door_returns_an_open_dataset() -> None:
-    made = nczarr.refs.combine([series(1, 2), series(3, history="later")], along="time")
+    made = refs.combine([series(1, 2), series(3, history="later")], along="time")
     assert made["time"][...].tolist() == [1, 2, 3]
     assert [each.code for each in made.diagnostics] == ["differing-attributes"]
-    few = nczarr.refs.combine([series(1), series(2, scale="4.")], along=["time"], variables=["time"])
+    few = refs.combine([series(1), series(2, scale="4.")], along=["time"], variables=["time"])
     assert list(few) == ["/time"]
 
 
 def test_the_door_writes_a_target(tmp_path: Path) -> None:
     for number, each in enumerate((series(1, 2), series(3))):
         nczarr.write(each, tmp_path / f"{number}.nc")
-    done = nczarr.refs.combine([tmp_path / "0.nc", tmp_path / "1.nc"], tmp_path / "out.zarr", "nczarr", along="time")
+    done = refs.combine([tmp_path / "0.nc", tmp_path / "1.nc"], tmp_path / "out.zarr", "nczarr", along="time")
     assert done.format == "nczarr"
     assert nczarr.open(tmp_path / "out.zarr")["v"].shape == (3, 2)
     with pytest.raises(FileExistsError):
-        nczarr.refs.combine([tmp_path / "0.nc"], tmp_path / "out.zarr", "nczarr", along="time")
+        refs.combine([tmp_path / "0.nc"], tmp_path / "out.zarr", "nczarr", along="time")
 
 
 def test_the_door_raises_what_is_wrong() -> None:
     with pytest.raises(nczarr.CompileError, match="unequal-sources"):
-        nczarr.refs.combine([series(1), series(2, units="hours")], along="time")
+        refs.combine([series(1), series(2, units="hours")], along="time")
 
 
 def test_a_source_in_error_is_named(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
