@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -82,14 +83,12 @@ def combine(
 
     report = Report()
     given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
-    names = [source.dataset.name or f"dataset {number}" if isinstance(source, DatasetHandle) else source
-             for number, source in enumerate(given, 1)]  # fmt: skip
-    known = iter(given)
     reading = Options(survey=True, storage=StorageOptions(storage_options))
 
-    def read(path: str, own: Report) -> Checked | None:
-        source = next(known)
-        return source.checked if isinstance(source, DatasetHandle) else pipeline.read_path(path, own, reading)
+    def read(source: str | DatasetHandle, own: Report) -> Checked | None:
+        return source.checked if isinstance(source, DatasetHandle) else pipeline.read_path(source, own, reading)
+
+    named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
 
     form = None if target is None else pipeline.target(os.fspath(target), format, report)
     if report.errors:
@@ -99,7 +98,7 @@ def combine(
     wanted = Wanted(words, new_dim, EMBEDDED if form is not None and form.name == REFERENCE else None)
 
     def made() -> DatasetHandle:
-        checked = combined(opened(names, read, subset, report), wanted, report)
+        checked = combined(opened(named, subset, report), wanted, report)
         if checked is None or report.errors:
             raise CompileError(report.sorted())
         return DatasetHandle(checked, report.sorted())
@@ -110,3 +109,8 @@ def combine(
         handle = made()
         done = convert(handle, target, format, storage_options=storage_options, **options)
     return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
+
+
+def _name(source: str | DatasetHandle, number: int) -> str:
+    """What messages call a source."""
+    return source if isinstance(source, str) else source.dataset.name or f"dataset {number}"

@@ -53,6 +53,7 @@ LAYERS: dict[str, int] = {
     "nczarr.refs": 4,
     "nczarr.testing": 4,
     "nczarr.tree": 4,
+    "nczarr.verification": 4,
     "nczarr.cli": 5,
     "nczarr.__main__": 5,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input
@@ -80,8 +81,9 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
         return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
 
     wanted = Wanted(tuple(arguments.along), arguments.new_dim, EMBEDDED if form.name == REFERENCE else None)
-    with counting(arguments, "sources", len(arguments.sources)) as step:
-        checked = combine(opened(arguments.sources, read, subset, report, step), wanted, report)
+    sources = [(path, partial(read, path)) for path in arguments.sources]
+    with counting(arguments, "sources", len(sources)) as step:
+        checked = combine(opened(sources, subset, report, step), wanted, report)
     if checked is None or report.errors:
         return
     if target is None:
