@@ -99,14 +99,18 @@ class _Joining(NamedTuple):
 
     def _check_fills(self, sources: Sequence[ArraySource]) -> None:
         """Report arrays whose missing chunks mean different values: unequal-sources."""
-        own = fill_of(sources[0])
-        for number, source in enumerate(sources[1:], 1):
+        known: tuple[int, bytes] | None = None
+        for number, source in enumerate(sources):
             fill = fill_of(source)
-            if own is None or fill is None or fill == own or _is_complete(source):
+            if fill is None:
                 continue
-            texts = [_element(source, each) for each in (own, fill)]
-            text = f"`{self.path}` has chunks that were never written, which mean {texts[0]} in `{self.pile.names[0]}`"
-            self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.pile.names[number]}`")
+            known = known or (number, fill)
+            if fill == known[1] or _is_complete(source):
+                continue
+            texts = [_element(source, each) for each in (known[1], fill)]
+            names = [self.pile.names[each] for each in (known[0], number)]
+            text = f"`{self.path}` has chunks that were never written, which mean {texts[0]} in `{names[0]}`"
+            self.report.error("unequal-sources", f"{text}, {texts[1]} in `{names[1]}`")
             return
 
 

@@ -110,7 +110,8 @@ class Pieces:
         step = np.arange(per, dtype=np.int64)
         places = along[:, None] * per + step
         chunk = (above[:, None] * wanted + places) * rest + inner[:, None]
-        kept = ((places < wanted) & ((step + 1) * size <= table.length[:, None])).reshape(-1)
+        sizes = np.where(table.length < 0, size * per, table.length)  # a whole file is one chunk
+        kept = ((places < wanted) & ((step + 1) * size <= sizes[:, None])).reshape(-1)
         order = np.argsort(chunk.reshape(-1)[kept], kind="stable")
         rows = np.repeat(np.arange(len(table.chunk)), per)[kept][order]
         offset = (table.offset[:, None] + step * size).reshape(-1)[kept][order]
