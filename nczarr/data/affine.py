@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import mmap as mmap_module
 import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from nczarr.data.blocks import every_block
 from nczarr.data.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 RESIDENT = 1 << 26
 """Bytes of a map that are looked at before its pages are given back to the system."""
 
+MAPPED = 128
+"""Files that stay mapped: each takes one of the few that a process may have open."""
+
 _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 
 
@@ -36,7 +41,7 @@ class FileBytes:
     the file by, where that is not its path.
     """
 
-    __slots__ = ("_data", "_seen", "modified", "name", "path", "size")
+    __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
 
     def __init__(
         self,
@@ -52,6 +57,8 @@ class FileBytes:
         self.name = name or path or ""
         self._data = data
         self._seen = 0
+        if isinstance(data, mmap):
+            self._hold()
 
     @classmethod
     def of(cls, source: Source) -> FileBytes:
@@ -62,7 +69,8 @@ class FileBytes:
     @property
     def data(self) -> Buffer:
         """The bytes. Raises OSError if the file cannot be read any more, or has another size by now."""
-        if self._data is None:
+        data = self._data
+        if data is None:
             from nczarr.stores.single import open_source
 
             assert self.path is not None
@@ -73,7 +81,16 @@ class FileBytes:
                     None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.name
                 )
             self._data = data
-        return self._data
+            self._hold()
+        return data
+
+    def _hold(self) -> None:
+        """Keep the map until so many others were made. Views of it stay good; it is made again when it is needed."""
+        _mapped.append(ref(self))
+        if len(_mapped) > MAPPED:
+            oldest = _mapped.popleft()()
+            if oldest is not None and oldest.path is not None:
+                oldest._data = None
 
     def check(self) -> None:
         """Raises OSError if the file is out of reach, or was changed since; does nothing where nobody looks at that."""
@@ -89,13 +106,17 @@ class FileBytes:
         They would count as the process's memory. Views stay good: what is looked at again is mapped again.
         """
         self._seen += size
-        if self._seen > RESIDENT and isinstance(self._data, mmap) and _DROP is not None:
+        data = self._data
+        if self._seen > RESIDENT and isinstance(data, mmap) and _DROP is not None:
             self._seen = 0
-            self._data.madvise(_DROP)
+            data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = None if self.path is not None else self._data
         return FileBytes, (self.path, self.size, data, self.modified, self.name)
+
+
+_mapped: deque[ref[FileBytes]] = deque()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
