@@ -267,7 +267,7 @@ def user_types(path: Path) -> None:
         for base in ("i1", "u2", ">i4", "i8"):
             kind = h5py.enum_dtype({"A": 0, "B": 100}, basetype=base)
             made = file.create_dataset(f"enum_{base.strip('>')}", (5,), kind, chunks=(2,))
-            made[...] = np.array([0, 100, 0, 3, 100], kind)
+            made[...] = np.array([0, 100, 0, 100, 100], kind)
         file.create_dataset("opaque", data=np.array([b"\0\1\2\3", b"\xff\0\0\0"], "V4"), chunks=(1,))
         filled = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         kind = h5py.h5t.py_create(np.dtype("V3"))
