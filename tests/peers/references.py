@@ -8,6 +8,7 @@ import atexit
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -114,8 +115,8 @@ def judge(found: Truth, seen: Seen | None, said: list[str]) -> dict[str, Word]:
     for name, values in found.values.items():
         mine: Values | Word = "no document" if seen is None else seen.values[name]
         if isinstance(mine, str):
-            last = name.rpartition("/")[2]
-            words[name] = "named" if mine == "lost" and any(last in text for text in said) else mine
+            named = re.compile(rf"(?<!\w){re.escape(name.rpartition('/')[2])}(?!\w)")
+            words[name] = "named" if mine == "lost" and any(map(named.search, said)) else mine
         else:
             words[name] = "right" if plain_values.same(values, mine, found.undefined.get(name, ())) else "wrong"
     return words
