@@ -54,4 +54,13 @@ CODES = (
         "If the document is to be trusted, raise the limit: `--max-entries`, `--max-text`, `--max-document`, "
         "`--max-output`.",
     ),
+    Code(
+        "unstorable-reference",
+        ERROR,
+        "Parquet references cannot hold a key: a document that is none of Zarr 2, a chunk without an array or of "
+        "the root, keys with another separator than a dot, an empty range at the begin of a target. Nothing was "
+        "written.",
+        "",
+        "Write JSON, or `--metadata zarr2` or `nczarr`.",
+    ),
 )

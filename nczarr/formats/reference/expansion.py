@@ -11,13 +11,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics import Report
-from nczarr.formats.reference.evaluation import Scope, rendered, templates
-from nczarr.formats.reference.expressions import pieces
 from nczarr.formats.reference.family import Family, MemberFaultError
-from nczarr.formats.reference.limits import Limits, RefusedTextError
+from nczarr.formats.reference.limits import Limits
+from nczarr.formats.reference.parts import Block, Missing, Part, Refs, blocks, prepare, refuse
 from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.wire import Document, check_values
 from nczarr.source import Source
@@ -26,27 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BLOCK = 1024
-"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
-
-
 FEW = 16
 """Up to so many generators are compared by how they make keys, more by the keys."""
-
-
-class _Part(Protocol):
-    """Some entries in their order."""
-
-    count: int
-
-    def keys(self, start: int, stop: int) -> list[str]:
-        """Keys as JSON writes them."""
-
-    def values(self, start: int, stop: int) -> list[str]:
-        """Values as JSON writes them."""
-
-    def lines(self, start: int, stop: int) -> list[str]:
-        """Both, as members of an object."""
 
 
 class StoppedError(Exception):
@@ -56,8 +36,8 @@ class StoppedError(Exception):
 def expand(document: Document, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
     """The JSON text of the expanded document. Raises StoppedError once an error stands in the report."""
     faults = Faults(source, report)
-    missing = _Missing(faults)
-    parts = _parts(document, faults, limits, missing)
+    missing = Missing(faults)
+    parts = prepare(document, faults, limits, missing)
     if report.errors:
         raise StoppedError
     written = 0
@@ -72,117 +52,23 @@ def expand(document: Document, source: Source, report: Report, limits: Limits) -
         raise StoppedError
 
 
-def _parts(document: Document, faults: Faults, limits: Limits, missing: _Missing) -> list[tuple[Path, _Part]]:
-    """The entries of `refs`, then those of each generator that has any."""
-    scope = Scope({}, {}, limits, missing)
-    for name, text in document.templates.items():
-        try:
-            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits)})
-        except RefusedTextError as error:
-            faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
-    refs = _Refs(document, scope, faults, missing)
-    found: list[tuple[Path, _Part]] = [(("refs",) if document.version else (), refs)] if refs.count else []
-    for number, generator in enumerate(document.generators):
-        if not generator.entries:
-            continue
-        try:
-            family = Family(generator, scope)
-            family.values(0, 1)
-            found.append((("gen", number), family))
-        except MemberFaultError as error:
-            _refuse(error, number, faults)
-        missing.tell(f"generator {number}", ("gen", number))
-    return found
-
-
-class _Missing(dict[str, None]):
-    """Names that mean nothing, each told once."""
-
-    def __init__(self, faults: Faults) -> None:
-        super().__init__()
-        self._faults = faults
-        self._told: set[str] = set()
-
-    def tell(self, where: str, path: Path) -> None:
-        """Report those that came since the last call; `where` is the entry or generator that uses them."""
-        for name in self.keys() - self._told:
-            text = f"{where}: undefined name `{name}` stands for an empty text"
-            self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])
-        self._told.update(self)
-
-
-def _refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
-    text = error.message if error.code == "bad-reference" else f"generator {number}: `{error.member}`: {error.message}"
-    faults.error(error.code, text, ("gen", number, error.member))
-
-
-class _Refs:
-    """The entries of `refs`, with rendered URLs."""
-
-    def __init__(self, document: Document, scope: Scope, faults: Faults, missing: _Missing) -> None:
-        self._refs = document.refs
-        self.names = list(document.refs)
-        self._urls: dict[str, str] = {}
-        self.count = len(self.names)
-        if not document.templates:
-            return
-        for key, value in document.refs.items():
-            url = value[0] if isinstance(value, list) else None
-            if url is None or "{{" not in url or url in self._urls:
-                continue
-            try:
-                self._urls[url] = rendered(pieces(url, scope.limits), scope)
-            except RefusedTextError as error:
-                self._urls[url] = ""
-                faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))
-            missing.tell(f"`{key}`", ("refs", key, 0))
-
-    def keys(self, start: int, stop: int) -> list[str]:
-        """Keys as JSON writes them."""
-        return list(map(_json, self.names[start:stop]))
-
-    def values(self, start: int, stop: int) -> list[str]:
-        """Values as JSON writes them; an object becomes its text."""
-        return [self._value(self._refs[key]) for key in self.names[start:stop]]
-
-    def lines(self, start: int, stop: int) -> list[str]:
-        """Members of an object."""
-        return [f"{_json(key)}:{self._value(self._refs[key])}" for key in self.names[start:stop]]
-
-    def _value(self, value: Any) -> str:
-        if isinstance(value, list):
-            url = self._urls.get(value[0], value[0]) if self._urls else value[0]
-            return _json([url, *value[1:]])
-        return _json(_json(value)) if isinstance(value, dict) else _json(value)
-
-
-_json = json.JSONEncoder(separators=(",", ":")).encode
-
-
-class _Block(NamedTuple):
-    part: _Part
-    start: int
-    stop: int
-
-
-def _blocks(parts: list[tuple[Path, _Part]]) -> Iterator[_Block]:
+def _blocks(parts: list[tuple[Path, Part]]) -> Iterator[Block]:
     for _, part in parts:
-        for start in range(0, part.count, BLOCK):
-            yield _Block(part, start, min(start + BLOCK, part.count))
+        yield from blocks(part)
 
 
-def _written(parts: list[tuple[Path, _Part]], faults: Faults) -> Iterator[bytes]:
+def _written(parts: list[tuple[Path, Part]], faults: Faults) -> Iterator[bytes]:
     """The lines of the document; faults of entries are reported, and end it."""
     paths = {id(part): path for path, part in parts}
-    current: list[_Block] = []
+    current: list[Block] = []
     try:
         yield from _lines(parts, faults, current)
     except MemberFaultError as error:
-        _refuse(error, paths[id(current[0].part)][-1], faults)
+        refuse(error, paths[id(current[0].part)][-1], faults)
         raise StoppedError from None
 
 
-def _lines(parts: list[tuple[Path, _Part]], faults: Faults, current: list[_Block]) -> Iterator[bytes]:
+def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block]) -> Iterator[bytes]:
     shared = None if _distinct(parts) else _shared_hashes(parts, current)
     last = _last_values(parts, shared, current)
     begin = "{\n"
@@ -199,7 +85,7 @@ def _lines(parts: list[tuple[Path, _Part]], faults: Faults, current: list[_Block
     yield b"{}\n" if begin == "{\n" else b"\n}\n"
 
 
-def _merged(block: _Block, last: dict[str, str]) -> list[str]:
+def _merged(block: Block, last: dict[str, str]) -> list[str]:
     """The lines of a block without keys that came before; those that come again have their last value.
 
     `last` has the values of such keys, and an empty text of those that came.
@@ -215,9 +101,9 @@ def _merged(block: _Block, last: dict[str, str]) -> list[str]:
     return found
 
 
-def _distinct(parts: list[tuple[Path, _Part]]) -> bool:
+def _distinct(parts: list[tuple[Path, Part]]) -> bool:
     """Whether all keys are certainly distinct, seen from how they are made."""
-    refs = [part for _, part in parts if isinstance(part, _Refs)]
+    refs = [part for _, part in parts if isinstance(part, Refs)]
     patterns = [part.pattern() for _, part in parts if isinstance(part, Family)]
     known = [pattern for pattern in patterns if pattern is not None]
     begins = [begin for begin, _ in known]
@@ -228,7 +114,7 @@ def _distinct(parts: list[tuple[Path, _Part]]) -> bool:
     return not any(pattern.fullmatch(key) for each in refs for key in each.names for _, pattern in known)
 
 
-def _shared_hashes(parts: list[tuple[Path, _Part]], current: list[_Block]) -> NDArray[np.int64] | None:
+def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
     """Hashes that several keys have, in order; None if there are none. Equal keys have equal hashes."""
     import numpy as np
 
@@ -244,7 +130,7 @@ def _shared_hashes(parts: list[tuple[Path, _Part]], current: list[_Block]) -> ND
 
 
 def _last_values(
-    parts: list[tuple[Path, _Part]], shared: NDArray[np.int64] | None, current: list[_Block]
+    parts: list[tuple[Path, Part]], shared: NDArray[np.int64] | None, current: list[Block]
 ) -> dict[str, str]:
     """The last value of each key that may come more than once."""
     if shared is None:

@@ -87,6 +87,18 @@ class Family:
         form += "]"
         return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * len(entries)
 
+    def urls(self, start: int, stop: int) -> list[str]:
+        """URLs as JSON writes them; one alone if all entries have the same. Raises MemberFaultError."""
+        return self._url.lines(_entries(start, stop if self._url.varies else start + 1))
+
+    def reference(self, entry: int) -> tuple[str, int, int | None]:
+        """URL, offset and length of an entry. Raises MemberFaultError."""
+        (url,) = self._url.lines(_entries(entry, entry + 1))
+        if self._range is None:
+            return json.loads(url), 0, None
+        (offset,), (length,) = self.ranges(entry, entry + 1)
+        return json.loads(url), offset, length
+
     def pattern(self) -> tuple[str, re.Pattern[str]] | None:
         """How each key begins, and what matches them all, if keys that are certainly distinct; else None.
 
@@ -152,6 +164,7 @@ class _Text:
         form, self._columns = _guarded(member, lambda: joined(self.parts, context, _quoted))
         self.form = f'"{form}"'
         self.bound = len(form)
+        self.varies = bool(self._columns)
 
     def columns(self, entries: Integers) -> list[list[Any]]:
         """What stands for each `%s`. `bound` becomes how long a text is at most."""

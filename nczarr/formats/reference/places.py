@@ -74,7 +74,7 @@ class Places:
         at = _skip(text, 1 if text.startswith("\ufeff") else 0)
         for part in path:
             if at not in self._inside:  # of equal names the last counts
-                self._inside[at] = dict(_members(text, at) if isinstance(part, str) else _items(text, at))
+                self._inside[at] = dict(members(text, at) if isinstance(part, str) else _items(text, at))
             if part not in self._inside[at]:
                 break
             at = self._inside[at][part]
@@ -86,8 +86,8 @@ def _skip(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
-    """Names of an object and where their values begin."""
+def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
+    """Names of an object that begins at `at`, and where their values begin; none if there is none."""
     if text[at : at + 1] != "{":
         return
     at = _skip(text, at + 1)

@@ -19,11 +19,9 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
 from nczarr.formats.reference.places import Faults, Path
+from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
 from nczarr.source import Source
-
-TEXT = "base64:"
-"""How a text begins that stands for bytes."""
 
 
 class Dimension(NamedTuple):
@@ -219,7 +217,7 @@ def _value_fault(value: Any, version: int) -> str | None:
     if isinstance(value, list):
         return _reference_fault(value)
     if isinstance(value, str):
-        return None if value.isascii() and value[:7] != TEXT else _text_fault(value, version)
+        return None if value.isascii() and value[: len(TEXT)] != TEXT else _text_fault(value, version)
     if isinstance(value, dict):
         return None
     return f"value must be text, object or list, and is {_kind(value)}"
@@ -246,7 +244,7 @@ def _text_fault(text: str, version: int) -> str | None:
     """What is wrong with data; version 0 does not look at base64 before somebody reads it."""
     if text.startswith(TEXT) and version:
         try:
-            binascii.a2b_base64(text[7:].encode("utf-8", "surrogatepass"))
+            data_of(text)
         except binascii.Error as error:
             return f"its base64 is broken: {str(error)[:1].lower()}{str(error)[1:]}"
     try:

@@ -1,0 +1,152 @@
+"""The entries of generators, found by their keys: of each entry the hash of its key is kept, and no object.
+
+Comes in: families in the order of their generators. Goes out: entries by key, keys, folders. Every entry is made once,
+a block at a time, and checked as an expansion checks it.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from nczarr.formats.reference.family import Family
+from nczarr.formats.reference.parts import blocks, encode
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDERS = 4096
+"""Folders that are remembered of the keys of one generator."""
+
+VERSION = '"version"'
+"""The key that no document of version 0 has, as JSON writes it."""
+
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+
+PUNCTUATION = 48
+"""Characters of an entry of version 0 beside key and URL, at most."""
+
+
+class Entry(NamedTuple):
+    """An entry of one of the families."""
+
+    family: Family
+    number: int
+
+
+class Index:
+    """The entries of some families. They are added first, then it is sealed, then asked."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        """About how many bytes the entries have in version 0, and not less."""
+        self._families: list[Family] = []
+        self._ends: list[int] = []
+        self._folders: list[frozenset[str] | None] = []
+        self._unsorted: list[NDArray[np.int64]] = []
+        self._hashes: NDArray[np.int64] | None = None
+        self._entries: NDArray[np.int64] | None = None
+
+    def add(self, family: Family) -> bool:
+        """Make and check all entries of a family. Whether one has the key `version`. Raises MemberFaultError."""
+        import numpy as np
+
+        hashes = np.empty(family.count, dtype=np.int64)
+        folders: set[str] | None = set()
+        version = False
+        for _, start, stop in blocks(family):
+            keys = family.keys(start, stop)
+            version = version or VERSION in keys
+            hashes[start:stop] = list(map(hash, keys))
+            if folders is not None:
+                folders.update([key[1 : key.rfind("/") + 1] for key in keys])
+                folders = folders if len(folders) <= FOLDERS else None
+            urls = family.urls(start, stop)
+            family.ranges(start, stop)
+            self.size += sum(map(len, keys)) + sum(map(len, urls)) * len(keys) // len(urls) + len(keys) * PUNCTUATION
+        self._families.append(family)
+        self._unsorted.append(hashes)
+        self._folders.append(None if folders is None else frozenset(map(_decoded, folders)))
+        self._ends.append((self._ends[-1] if self._ends else 0) + family.count)
+        return version
+
+    def seal(self) -> None:
+        """All families are there: put the hashes in order, entries of one hash in theirs."""
+        if not self._families:
+            return
+        import numpy as np
+
+        hashes = np.concatenate(self._unsorted)
+        self._unsorted = []
+        self._entries = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._entries]
+
+    def find(self, key: str) -> Entry | None:
+        """The last entry of a key; None if there is none."""
+        if self._hashes is None or self._entries is None:
+            return None
+        written = encode(key)
+        begin, end = (int(self._hashes.searchsorted(hash(written), side)) for side in SIDES)
+        for entry in self._entries[begin:end][::-1].tolist():
+            family, start = self._owner(entry)
+            if family.keys(entry - start, entry - start + 1) == [written]:
+                return Entry(family, entry - start)
+        return None
+
+    def _owner(self, entry: int) -> tuple[Family, int]:
+        """The family of an entry of all, and the first entry of it."""
+        place = bisect_right(self._ends, entry)
+        return self._families[place], self._ends[place - 1] if place else 0
+
+    def keys(self, prefix: str) -> list[str]:
+        """Keys that begin with `prefix`, in any order, each at least once."""
+        found: list[str] = []
+        for family, folders in zip(self._families, self._folders, strict=True):
+            if folders is not None and not any(_meet(prefix, folder) for folder in folders):
+                continue
+            for _, start, stop in blocks(family):
+                found += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
+        return found
+
+    def children(self, prefix: str) -> set[str]:
+        """The next segments of keys that begin with `prefix`, which is empty or ends in a slash."""
+        found: set[str] = set()
+        for family, folders in zip(self._families, self._folders, strict=True):
+            if folders is not None:
+                beyond = [folder for folder in folders if folder.startswith(prefix) and folder != prefix]
+                found.update(folder[len(prefix) :].split("/", 1)[0] for folder in beyond)
+                if prefix not in folders:
+                    continue
+            for _, start, stop in blocks(family):
+                keys = map(_unquoted, family.keys(start, stop))
+                rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
+                found.update(rest.split("/", 1)[0] for rest in rests if rest)
+        return found
+
+    def urls(self) -> Iterator[tuple[str, str]]:
+        """Every URL and a key that has it; where all entries of a generator have one, once."""
+        for family in self._families:
+            for _, start, stop in blocks(family):
+                urls = family.urls(start, stop)
+                keys = family.keys(start, start + len(urls))
+                yield from zip(map(_unquoted, urls), map(_unquoted, keys), strict=True)
+                if len(urls) < stop - start:
+                    break
+
+
+def _meet(prefix: str, folder: str) -> bool:
+    """Whether a key of a folder, which is empty or ends in a slash, may begin with `prefix`."""
+    return folder.startswith(prefix) or prefix.startswith(folder)
+
+
+def _unquoted(written: str) -> str:
+    """A text of JSON in ASCII."""
+    return _decoded(written[1:-1])
+
+
+def _decoded(written: str) -> str:
+    """What stands between the quotes of a text of JSON in ASCII."""
+    return written if "\\" not in written else str(json.loads(f'"{written}"'))

@@ -1,0 +1,260 @@
+"""Parquet references as those of a store: a folder with the metadata in one document and the chunks in files of rows.
+
+    .zmetadata            {"metadata": {"x/.zarray": {…}, …}, "record_size": N}
+    x/refs.<r>.parq       the chunks r·N to r·N + N - 1 of the array `x`, in C order (`records.py`)
+
+Comes in: a store. Goes out: `ParquetReferences`, None if an error stands in the report. Files are read when a key of
+them is asked for, and the last of them are kept. A file that is not there has no chunks. Source: specs/references §5.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.formats.reference.places import Faults, members
+from nczarr.formats.reference.records import Grid, Record, RecordFaultError, grid, read
+from nczarr.hierarchy.lenient import NotJsonError, parse
+from nczarr.source import Source
+from nczarr.stores.base import Store
+from nczarr.stores.referring import Reference
+
+METADATA = ".zmetadata"
+ARRAY = ".zarray"
+
+HELD = 64 << 20
+"""Bytes of files that are kept."""
+
+_FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
+
+
+class Header(NamedTuple):
+    """What `.zmetadata` says: JSON texts by key, rows of a file, chunks of arrays by folder, which ends in a slash."""
+
+    documents: dict[str, str]
+    record_size: int
+    arrays: dict[str, Grid]
+
+
+class ParquetReferences:
+    """The entries of a folder. Pickles: its store; the metadata are read again."""
+
+    def __init__(self, store: Store, header: Header, limits: Limits) -> None:
+        self._store = store
+        self._header = header
+        self._limits = limits
+        self._held: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def find(self, key: str) -> bytes | Reference | None:
+        """The bytes of a key, or where they lie; None if there is no such key. Raises OSError, CompileError."""
+        if key in self._header.documents:
+            return self._header.documents[key].encode()
+        folder = key[: key.rfind("/") + 1]
+        array = self._header.arrays.get(folder)
+        number = None if array is None else array.number(key[len(folder) :])
+        if number is None:
+            return None
+        place, row = divmod(number, self._header.record_size)
+        record = self._record(folder, place)
+        return None if record is None else _row(record, row, key)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, sorted. Reads the files of arrays whose keys may. Raises as `find`."""
+        found = [key for key in self._header.documents if key.startswith(prefix)]
+        for folder in self._header.arrays:
+            if folder.startswith(prefix) or prefix.startswith(folder):
+                found += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
+        yield from sorted(found)
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted.
+
+        Reads the files of the array in that folder. Raises as `find`.
+        """
+        keys = [key for key in self._header.documents if key.startswith(prefix)]
+        if prefix in self._header.arrays:
+            keys += [key for key, _, _ in self._chunks(prefix)]
+        return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
+
+    def named(self) -> Iterator[tuple[str | None, str]]:
+        """Every URL that is named, once, and a key that names it. Reads every file. Raises as `find`."""
+        known: set[str] = set()
+        for folder, array in self._header.arrays.items():
+            for place, record in self._records(folder):
+                try:
+                    urls = record.urls()
+                except RecordFaultError as error:
+                    raise _fault("bad-reference", _file(folder, place), str(error)) from None
+                for url, row in urls.items():
+                    if url not in known:
+                        known.add(url)
+                        yield url, folder + array.name(place * self._header.record_size + row)
+
+    def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
+        """All keys and what stands there: documents, then the chunks of each array in C order. Raises as `find`."""
+        for key, text in self._header.documents.items():
+            yield key, text.encode()
+        for folder in self._header.arrays:
+            for key, record, row in self._chunks(folder):
+                found = _row(record, row, key)
+                assert found is not None
+                yield key, found
+
+    def _chunks(self, folder: str) -> Iterator[tuple[str, Record, int]]:
+        """Keys of the chunks of an array that are there, in C order, and where each stands."""
+        array = self._header.arrays[folder]
+        for place, record in self._records(folder):
+            start = place * self._header.record_size
+            for row in record.present().tolist():
+                if start + row < array.chunks:
+                    yield folder + array.name(start + row), record, row
+
+    def _records(self, folder: str) -> Iterator[tuple[int, Record]]:
+        """The files of an array that are there, in order."""
+        size, chunks = self._header.record_size, self._header.arrays[folder].chunks
+        places: Iterator[int]
+        if self._store.listed:
+            named = [_FILE.fullmatch(name) for name in self._store.children(folder)]
+            places = iter(sorted(int(found[1]) for found in named if found is not None))
+        elif chunks > self._limits.entries:
+            text = f"an array of {chunks} chunks in a place without a listing; the limit is {self._limits.entries}"
+            raise _fault("oversized-expansion", folder + ARRAY, text)
+        else:
+            places = iter(range(-(-chunks // size)))
+        for place in places:
+            record = self._record(folder, place) if place * size < chunks else None
+            if record is not None:
+                yield place, record
+
+    def _record(self, folder: str, place: int) -> Record | None:
+        """A file, None if there is none. One thread reads at a time: others most often want the same."""
+        with self._lock:
+            name = (folder, place)
+            if name in self._held:
+                self._held.move_to_end(name)
+                return self._held[name]
+            data = self._store.get(_file(folder, place))
+            size = self._header.record_size
+            rest = self._header.arrays[folder].chunks - place * size
+            try:
+                record = None if data is None else read(data, min(size, rest), size, self._limits.document)
+            except RecordFaultError as error:
+                raise _fault("bad-reference-document", _file(folder, place), str(error)) from None
+            self._held[name] = record
+            self._bytes += _bytes(record)
+            while self._bytes > HELD and len(self._held) > 1:
+                self._bytes -= _bytes(self._held.popitem(last=False)[1])
+            return record
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._store, self._limits)
+
+
+def _bytes(record: Record | None) -> int:
+    return 256 if record is None else 256 + record.nbytes
+
+
+def _file(folder: str, place: int) -> str:
+    return f"{folder}refs.{place}.parq"
+
+
+def _row(record: Record, row: int, key: str) -> bytes | Reference | None:
+    try:
+        return record.row(row)
+    except RecordFaultError as error:
+        raise _fault("bad-reference", key, str(error)) from None
+
+
+def _fault(code: str, key: str, message: str) -> CompileError:
+    return CompileError([Diagnostic(code, Severity.ERROR, f"`{key}`: {message}", Label(key=key))])
+
+
+def is_parquet(store: Store) -> bool:
+    """Whether a store is a folder of Parquet references. Raises OSError."""
+    data = store.get(METADATA)
+    if data is None or b'"record_size"' not in data:
+        return False
+    try:
+        value = parse(data).value
+    except NotJsonError:
+        return store.get(".zgroup") is None and store.get(ARRAY) is None
+    return isinstance(value, dict) and "record_size" in value
+
+
+def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetReferences | None:
+    """The references of a folder; None if an error stands in the report. Raises OSError."""
+    if find_spec("pyarrow") is None:
+        text = "reading Parquet references needs `pyarrow`, which is not installed"
+        report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
+        return None
+    data = store.get(METADATA)
+    if data is None:
+        report.add(_fault("bad-reference-document", METADATA, "it is missing").diagnostics[0])
+        return None
+    before = report.errors
+    header = _header(Source(METADATA, data), report, limits)
+    return ParquetReferences(store, header, limits) if header is not None and report.errors == before else None
+
+
+def _header(source: Source, report: Report, limits: Limits) -> Header | None:
+    """What the metadata say; what is wrong with them is reported."""
+    faults = Faults(source, report)
+    data = bytes(source.data)
+    if len(data) > limits.document:
+        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
+        faults.error("oversized-expansion", text)
+        return None
+    try:
+        value = parse(data).value
+        text = data.decode("utf-8-sig")
+        json.loads(text, strict=False)
+    except (NotJsonError, ValueError) as error:
+        faults.error("bad-reference-document", f"`{METADATA}` is no JSON that can be read: {error}")
+        return None
+    size = value.get("record_size") if isinstance(value, dict) else None
+    found = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(found, dict):
+        faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
+        return None
+    if type(size) is not int or not 0 < size <= limits.entries:
+        text = (
+            f"`record_size` must be an integer from 1 to the limit, {limits.entries}, and is `{json.dumps(size)[:40]}`"
+        )
+        faults.error("bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit"])
+        return None
+    arrays = {}
+    for key, document in found.items():
+        folder, slash, name = key.rpartition("/")
+        if not isinstance(document, dict):
+            faults.error("bad-reference-document", f"`{key}` must be an object", ("metadata", key))
+        elif name == ARRAY:
+            try:
+                arrays[folder + slash] = grid(document)
+            except RecordFaultError as error:
+                faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
+    return Header(_documents(text), size, arrays)
+
+
+def _documents(text: str) -> dict[str, str]:
+    """The documents as they are written."""
+    decoder = json.JSONDecoder(strict=False)
+    start = dict(members(text, len(text) - len(text.lstrip())))["metadata"]
+    return {str(key): text[at : decoder.raw_decode(text, at)[1]] for key, at in members(text, start)}
+
+
+def _again(store: Store, limits: Limits) -> ParquetReferences:
+    """In another process: the references of a store. Raises OSError, CompileError."""
+    report = Report()
+    found = opened(store, report, limits)
+    if found is None:
+        raise CompileError(report.sorted())
+    return found

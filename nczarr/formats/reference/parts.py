@@ -1,0 +1,146 @@
+"""The entries of a document made ready: those of `refs` with rendered URLs, those of generators in blocks.
+
+Comes in: a checked `Document`. Goes out: a `Part` for `refs` and for each generator, which makes any of its entries at
+any time and keeps none. What is wrong with a template or with the first entry of a generator is reported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from nczarr.formats.reference.evaluation import Scope, rendered, templates
+from nczarr.formats.reference.expressions import pieces
+from nczarr.formats.reference.family import Family, MemberFaultError
+from nczarr.formats.reference.limits import Limits, RefusedTextError
+from nczarr.formats.reference.places import Faults, Path
+from nczarr.formats.reference.wire import Document
+
+BLOCK = 1024
+"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
+
+encode = json.JSONEncoder(separators=(",", ":")).encode
+"""A value as JSON, in ASCII and without spaces."""
+
+
+class Part(Protocol):
+    """Some entries in their order."""
+
+    count: int
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Keys as JSON writes them."""
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """Values as JSON writes them."""
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Both, as members of an object."""
+
+
+def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing) -> list[tuple[Path, Part]]:
+    """The entries of `refs`, then those of each generator that has any."""
+    scope = Scope({}, {}, limits, missing)
+    for name, text in document.templates.items():
+        try:
+            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits)})
+        except RefusedTextError as error:
+            faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
+    refs = Refs(document, scope, faults, missing)
+    found: list[tuple[Path, Part]] = [(("refs",) if document.version else (), refs)] if refs.count else []
+    for number, generator in enumerate(document.generators):
+        if not generator.entries:
+            continue
+        try:
+            family = Family(generator, scope)
+            family.values(0, 1)
+            found.append((("gen", number), family))
+        except MemberFaultError as error:
+            refuse(error, number, faults)
+        missing.tell(f"generator {number}", ("gen", number))
+    return found
+
+
+class Missing(dict[str, None]):
+    """Names that mean nothing, each told once."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+        self._told: set[str] = set()
+
+    def tell(self, where: str, path: Path) -> None:
+        """Report those that came since the last call; `where` is the entry or generator that uses them."""
+        for name in self.keys() - self._told:
+            text = f"{where}: undefined name `{name}` stands for an empty text"
+            self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])
+        self._told.update(self)
+
+
+def refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
+    """Report what is wrong with a member of a generator."""
+    text = error.message if error.code == "bad-reference" else f"generator {number}: `{error.member}`: {error.message}"
+    faults.error(error.code, text, ("gen", number, error.member))
+
+
+class Refs:
+    """The entries of `refs`, with rendered URLs."""
+
+    def __init__(self, document: Document, scope: Scope, faults: Faults, missing: Missing) -> None:
+        self.refs = document.refs
+        self.names = list(document.refs)
+        self._urls: dict[str, str] = {}
+        self.count = len(self.names)
+        if not document.templates:
+            return
+        for key, value in document.refs.items():
+            url = value[0] if isinstance(value, list) else None
+            if url is None or "{{" not in url or url in self._urls:
+                continue
+            try:
+                self._urls[url] = rendered(pieces(url, scope.limits), scope)
+            except RefusedTextError as error:
+                self._urls[url] = ""
+                faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))
+            missing.tell(f"`{key}`", ("refs", key, 0))
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Keys as JSON writes them."""
+        return list(map(encode, self.names[start:stop]))
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """Values as JSON writes them; an object becomes its text."""
+        return [self._value(self.refs[key]) for key in self.names[start:stop]]
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Members of an object."""
+        return [f"{encode(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
+
+    @property
+    def longest(self) -> int:
+        """How many characters a rendered URL has at most as JSON writes it."""
+        return 6 * max(map(len, self._urls.values()), default=0)
+
+    def url(self, written: str | None) -> str | None:
+        """A URL of a reference, rendered."""
+        return self._urls.get(written, written) if self._urls and written is not None else written
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, list):
+            return encode([self.url(value[0]), *value[1:]])
+        return encode(encode(value)) if isinstance(value, dict) else encode(value)
+
+
+class Block(NamedTuple):
+    """Some entries of a part."""
+
+    part: Part
+    start: int
+    stop: int
+
+
+def blocks(part: Part) -> Iterator[Block]:
+    """The entries of a part in blocks."""
+    for start in range(0, part.count, BLOCK):
+        yield Block(part, start, min(start + BLOCK, part.count))

@@ -1,0 +1,188 @@
+"""References of documents, found by key: always those of the expansion."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nczarr.diagnostics import CompileError, Diagnostic, Report
+from nczarr.formats.reference import expansion, wire
+from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.formats.reference.lookup import DocumentReferences, opened
+from nczarr.source import Source
+from nczarr.stores.base import next_segments
+from nczarr.stores.referring import Reference
+from nczarr.stores.single import open_source
+from tests.conftest import ROOT, shared_folder
+
+FOLDER = shared_folder()
+VECTORS = [] if FOLDER is None else json.loads((FOLDER / "data/references/index.json").read_text())["vectors"]
+
+
+def looked_up(
+    document: Any, overrides: dict[str, str] | None = None, limits: Limits = DEFAULT
+) -> tuple[DocumentReferences | None, list[Diagnostic]]:
+    report = Report()
+    source = Source("t.json", document if isinstance(document, bytes) else json.dumps(document).encode())
+    return opened(source, report, limits, overrides), report.sorted()
+
+
+def expanded(
+    document: Any, overrides: dict[str, str] | None = None, limits: Limits = DEFAULT
+) -> tuple[dict[str, Any] | None, list[Diagnostic]]:
+    report = Report()
+    source = Source("t.json", document if isinstance(document, bytes) else json.dumps(document).encode())
+    read = wire.read(source, report, limits, overrides)
+    try:
+        found = None if read is None else dict(expansion.mapping(read, source, report, limits))
+    except expansion.StoppedError:
+        found = None
+    return found, report.sorted()
+
+
+def meant(value: Any) -> bytes | Reference | None:
+    """What a value of version 0 means; None of base64 that is broken."""
+    if isinstance(value, list):
+        return Reference(value[0]) if len(value) == 1 else Reference(*value)
+    if not value.startswith("base64:"):
+        return bytes(value.encode())
+    try:
+        return base64.b64decode(value[7:])
+    except ValueError:
+        return None
+
+
+def same(document: Any, overrides: dict[str, str] | None = None) -> None:
+    """The references of a document are the entries of its expansion; it is refused for the same reasons."""
+    found, why = looked_up(document, overrides)
+    wanted, because = expanded(document, overrides)
+    assert [(each.code, each.message, each.primary.pointer) for each in why] == [
+        (each.code, each.message, each.primary.pointer) for each in because
+    ]
+    assert (found is None) == (wanted is None)
+    if found is None or wanted is None:
+        return
+    for key, value in wanted.items():
+        if meant(value) is None:
+            with pytest.raises(CompileError, match=f"bad-reference: `{key}`"):
+                found.find(key)
+        else:
+            assert found.find(key) == meant(value), key
+    assert found.find("no such key") is None
+    for prefix in {"", *(key[: at + 1] for key in wanted for at in range(len(key)))}:
+        assert list(found.keys(prefix)) == sorted(key for key in wanted if key.startswith(prefix))
+        if not prefix or prefix[-1] == "/":
+            assert found.children(prefix) == next_segments((key for key in wanted if key.startswith(prefix)), prefix)
+    named = list(found.named())
+    assert len({url for url, _ in named}) == len(named)
+    assert {value[0] for value in wanted.values() if isinstance(value, list)} <= {url for url, _ in named}
+    assert {key for _, key in named} <= wanted.keys()
+
+
+@pytest.mark.parametrize("name", [vector["id"] for vector in VECTORS])
+def test_vector(name: str, shared: Path) -> None:
+    vector = json.loads((shared / f"data/references/{name}.json").read_text())
+    same(vector["spec"], vector.get("template_overrides"))
+
+
+def test_random_generators_and_refs() -> None:
+    rng = random.Random(6)
+    keys = ["{{i}}", "a/{{i}}.{{j}}", "a/{{i//2}}", "b/{{'%02d'|format(j)}}/{{i}}", 'é"{{j}}', "{{i}}/", "/{{j}}", "k"]
+    urls = ["u", "{{u}}", "{{u}}{{j}}", "x{{i%2}}", "{{f(c=i)}}"]
+    for _ in range(60):
+        items: list[dict[str, Any]] = [
+            {
+                "key": rng.choice(keys),
+                "url": rng.choice(urls),
+                **({"offset": "{{i+j}}", "length": "{{j*2}}"} if rng.random() < 0.7 else {}),
+                "dimensions": {"i": {"stop": rng.randrange(5)}, "j": rng.sample(range(9), rng.randrange(1, 4))},
+            }
+            for _ in range(rng.randrange(4))
+        ]
+        refs = {
+            "a/1.2": ["{{u}}-", 1, 2],
+            "2": "x",
+            "k": {"m": [1]},
+            "a": "b",
+            "b/": "base64:AA==",
+            "a/1": [None, 0, 3],
+        }
+        same({"version": 1, "templates": {"u": "s3://b", "f": "f{{c}}"}, "gen": items, "refs": refs})
+
+
+@pytest.mark.parametrize("item", [
+    {"offset": "{{1-i}}", "length": "1"}, {"url": "{{1//(1500-i)}}"}, {"key": "{{'version' if i == 1700 else i}}"},
+    {"url": "{{'x'*i*40}}"}, {"offset": "{{i/2}}", "length": "1"}, {"url": "{{nope}}"},
+])  # fmt: skip
+def test_late_faults_of_generators_are_found_when_a_document_is_opened(item: dict[str, Any]) -> None:
+    document = {"version": 1, "gen": [{"key": "k{{i}}", "url": "u", "dimensions": {"i": {"stop": 2000}}, **item}]}
+    found, why = looked_up(document)
+    assert why
+    assert [each.message for each in why] == [each.message for each in expanded(document)[1]]
+    assert (found is None) == (why[0].severity == "error")
+
+
+def test_the_limit_of_the_output_holds() -> None:
+    document = {"version": 1, "templates": {"u": "x" * 500}, "refs": {f"k{n}": ["{{u}}"] for n in range(100)}}
+    for limit in (40_000, 60_000):
+        limits = DEFAULT._replace(output=limit)
+        assert (looked_up(document, limits=limits)[0] is None) == (expanded(document, limits=limits)[0] is None)
+
+
+def test_another_process_sees_the_same(tmp_path: Path) -> None:
+    document = {
+        "version": 1,
+        "templates": {"u": "x"},
+        "gen": [{"key": "g{{i}}", "url": "{{u}}", "dimensions": {"i": {"stop": 9}}}],
+        "refs": {"a": "base64:AAEC"},
+    }
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(document))
+    code = "import pickle, sys; found = pickle.load(sys.stdin.buffer); "
+    code += "assert found is not None; print(list(found.keys()), found.find('g8'), found.find('a'))"
+    for source in (open_source(str(path)), Source("t.json", path.read_bytes())):
+        found = opened(source, Report(), overrides={"u": "y"})
+        done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(found), cwd=ROOT, capture_output=True)
+        assert found is not None
+        assert done.stdout.decode().strip() == f"{list(found.keys())} {found.find('g8')} {found.find('a')!r}", (
+            done.stderr
+        )
+    found = opened(open_source(str(path)), Report())
+    sent = pickle.dumps(found)
+    path.write_text(json.dumps({**document, "gen": []}))
+    with pytest.raises(OSError, match="has changed"):
+        pickle.loads(sent)
+
+
+def test_a_million_entries_are_opened_in_little_time_and_memory() -> None:
+    code = "import sys, time; from nczarr.formats.reference.lookup import opened; from nczarr.source import Source; "
+    code += "from nczarr.diagnostics import Report; import numpy; began = time.process_time(); "
+    code += "found = opened(Source('t', sys.stdin.buffer.read()), Report()); took = time.process_time() - began; "
+    code += "lines = open('/proc/self/status').read().split('\\n'); assert found.find('x/7.9')[1] == 7009 * 8; "
+    code += "print(took, next(line.split()[1] for line in lines if line.startswith('VmHWM')))"
+    item = {"key": "x/{{i}}.{{j}}", "url": "u", "offset": "{{(i*1000+j)*8}}", "length": "8"}
+    item["dimensions"] = {"i": {"stop": 1000}, "j": {"stop": 1000}}  # type: ignore[assignment]
+    text = json.dumps({"version": 1, "gen": [item]}).encode()
+    done = subprocess.run([sys.executable, "-c", code], input=text, cwd=ROOT, capture_output=True, check=True)
+    seconds, memory = map(float, done.stdout.split())
+    assert seconds < 5  # some 0.6 s on an idle machine
+    assert memory * 1024 < 150e6
+
+
+def test_an_entry_is_found_in_little_time() -> None:
+    item = {"key": "x/{{x//64%9}}.{{x%64}}", "url": "u{{x}}", "dimensions": {"x": list(range(500))}}
+    found, _ = looked_up({"version": 1, "gen": [item]})
+    assert found is not None
+    began = time.process_time()
+    for number in range(1000):
+        assert found.find(f"x/{number // 64 % 9}.{number % 64}") is not None or number >= 500
+    assert time.process_time() - began < 1  # some 0.03 s on an idle machine
