@@ -7,6 +7,7 @@ options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fi
 from __future__ import annotations
 
 import math
+import struct
 from typing import NamedTuple
 
 from nczarr.ast import Storage, Variable
@@ -236,4 +237,13 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return None, one.source is None and zero
     if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
         return one.pad[::-1], not small
-    return one.pad, True
+    # of a NaN the documents of Zarr v2 say only that it is one
+    return one.pad, not (small and _is_odd_nan(one.pad, str(dtype)))
+
+
+def _is_odd_nan(fill: bytes, dtype: str) -> bool:
+    """Whether a little-endian number is a NaN with other bits than the usual one."""
+    if dtype[1:] not in ("f4", "f8"):
+        return False
+    code = "<f" if dtype[2] == "4" else "<d"
+    return math.isnan(struct.unpack(code, fill)[0]) and fill != struct.pack(code, math.nan)
