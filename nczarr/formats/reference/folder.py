@@ -31,10 +31,8 @@ def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str,
             text = f"`{key}` brings the entries to more than the limit, {limits.entries}"
             report.error("oversized-expansion", text, helps=["`--max-entries` sets another limit"])
             raise CompileError(report.sorted())
-        if isinstance(found, str):
-            yield key, found
-        elif isinstance(found, bytes):
-            yield key, text_of(found)
+        if isinstance(found, bytes):
+            yield key, references.documents.get(key) or text_of(found)
         else:
             yield key, _listed(found)
 
