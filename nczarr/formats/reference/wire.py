@@ -14,6 +14,7 @@ import binascii
 import functools
 import gc
 import json
+import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from nczarr.formats.reference.limits import LARGEST_END, Limits
 from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
-from nczarr.source import Source
+from nczarr.source import Buffer, Source
 
 FAST = LARGEST_END // 2
 """Offsets and lengths below add up to less than the limit."""
@@ -114,7 +115,7 @@ def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
         return None
     try:
         with uncollected():
-            value = json.loads(bytes(data).decode("utf-8-sig"), strict=False)
+            value = json.loads(_text(data), strict=False)
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -129,6 +130,15 @@ def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
         fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {_kind(value)}, no object"
     faults.error("bad-reference-document", f"no reference document: {fault}")
     return None
+
+
+def _text(data: Buffer) -> str:
+    """A document as text; pages of a file that were read for it are given back. Raises UnicodeDecodeError."""
+    with memoryview(data) as view:
+        text = str(view, "utf-8-sig")
+    if isinstance(data, mmap.mmap):
+        data.madvise(mmap.MADV_DONTNEED)
+    return text
 
 
 def _first(members: dict[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
