@@ -21,6 +21,10 @@ DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
 NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs has too, with the same encoded bytes."""
 
+LZF = 32000
+DECODED = NUMCODECS | {LZF}
+"""Filters whose chunks are decoded here."""
+
 LAST_HDF5 = 65535
 """The largest number of a filter in HDF5."""
 
@@ -135,6 +139,8 @@ def _config(codec: Codec, itemsize: int) -> Config:
             return {"id": "fletcher32"}
         case 307:
             return {"id": "bz2", "level": level_of(codec)}
+        case 32000:
+            return {"id": "lzf"}
         case 32001:
             level, shuffle, compressor = _blosc(codec)
             return {"id": "blosc", "cname": BLOSC_COMPRESSORS[compressor], "clevel": level, "shuffle": shuffle,

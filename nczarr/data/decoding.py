@@ -17,7 +17,7 @@ Config = Mapping[str, Any]
 
 HARMLESS = frozenset(
     {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
-     "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
+     "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
 )  # fmt: skip
 """Codecs that turn bytes into bytes, and no more."""
 
@@ -58,6 +58,10 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
             return _bounded(bz2.BZ2Decompressor(), data, limit)
         case "crc32c":
             return _crc32c(data)
+        case "lzf":
+            from nczarr.data.lzf import lzf_decoded
+
+            return lzf_decoded(data, limit)
         case "shuffle":
             width = step.get("elementsize") or itemsize
             return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)

@@ -153,6 +153,10 @@ class Joined:
         source, index = self._home(chunk)
         return source.place(index) if source.stored is not None else None
 
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks that an occupied part of a source meets, in C order."""
         found = [self._met(number, chunks) for number in range(len(self.sources))]

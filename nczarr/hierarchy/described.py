@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import struct
 from typing import Any, Literal, NamedTuple, Protocol
 
 from nczarr.ast import Attribute, Codec, Quantize, Storage
@@ -90,14 +91,17 @@ class Described(NamedTuple):
         self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
     ) -> StoredArray:
         """The values as elements of the model: `model` is the dtype that the variable's type has. `own`: what fills
-        where the documents have no fill value.
+        where the documents have no fill value, or say of it only that it is no number.
         """
-        fill = self.fill if self.fill is not None else own
         dtype = self.encoding.dtype
+        exact = own is not None and (self.fill is None or _is_nan(self.fill, dtype))
+        fill = own if exact else self.fill
         if model != "|O":
             size = itemsize(dtype)
             fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
-            if isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
+            if exact:
+                pass  # as constants are: little-endian
+            elif isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
                 fill = fill[::-1]
             elif not isinstance(dtype, str) and fill.strip(b"\0"):
                 import numpy as np
@@ -112,11 +116,22 @@ class Described(NamedTuple):
         return StoredArray(layout, documents.store, self.prefix, self.encoding, nil)
 
 
-def own_char(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
-    """The `_FillValue` of chars, which have no fill value in the documents of Zarr v2; None for other types."""
-    own = [each.value for each in attributes if each.name == "_FillValue"]
-    known = type_name == "char" and own and own[0].type == "char" and own[0].count == 1
-    return own[0].data if known and isinstance(own[0].data, bytes) else None
+def _is_nan(fill: bytes, dtype: Descr) -> bool:
+    """Whether a fill value is no number, which documents of Zarr v2 say by a word, whatever its bits are."""
+    if dtype not in ("<f4", "<f8", ">f4", ">f8"):
+        return False
+    return math.isnan(struct.unpack(str(dtype)[0] + "fd"[str(dtype)[2] == "8"], fill)[0])
+
+
+def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
+    """The `_FillValue` where it says more than the documents of Zarr v2: that of chars, which have no fill value there,
+    and a NaN with its bits. None for all others.
+    """
+    own = [each.value for each in attributes if each.name == "_FillValue" and each.value.type == type_name]
+    if not own or own[0].count != 1 or not isinstance(own[0].data, bytes):
+        return None
+    nan = type_name in ("float", "double") and math.isnan(own[0].as_numbers()[0])
+    return own[0].data if type_name == "char" or nan else None
 
 
 class Version(Protocol):

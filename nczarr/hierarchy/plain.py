@@ -19,7 +19,7 @@ from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
-from nczarr.hierarchy.described import Described, Version, own_char
+from nczarr.hierarchy.described import Described, Version, own_fill
 from nczarr.hierarchy.documents import pointer
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.types import Inventor
@@ -158,7 +158,7 @@ class _Reader:
             storage=settled(described.storage, described.shape, type_name),
             span=self.documents.span(described.key),
         )
-        own = own_char(type_name, variable.attributes)
+        own = own_fill(type_name, variable.attributes)
         source = described.source(self.documents, descr(type_name, types), described.shape, own=own)
         self.parts[fqn] = {"": source}
         return variable

@@ -19,7 +19,7 @@ from nczarr.data.parts import descr, is_fixed, parts
 from nczarr.data.source import ArraySource, Parts
 from nczarr.extension.model import ArrayExtension
 from nczarr.hierarchy.attributes import Attributes
-from nczarr.hierarchy.described import LARGEST_LENGTH, Described, Version, lengths, made_storage, own_char
+from nczarr.hierarchy.described import LARGEST_LENGTH, Described, Version, lengths, made_storage, own_fill
 from nczarr.hierarchy.documents import Json, pointer
 from nczarr.hierarchy.plain import with_fill
 from nczarr.hierarchy.types import Inventor, holds
@@ -87,7 +87,7 @@ class Variables:
             span=self.documents.span(described.key),
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
-        own = own_char(type_name, variable.attributes)
+        own = own_fill(type_name, variable.attributes)
         source = described.source(self.documents, descr(type_name, types), shape, nil, own)
         self.parts[names.join(path, name)] = {"": source}
         return variable

@@ -1,4 +1,4 @@
-"""References: where the bytes of keys lie that are elsewhere, or the bytes themselves, as a store of them wants to know.
+"""References: where the bytes of keys lie that are elsewhere, or the bytes themselves, for stores made of them.
 
 How documents say it is the business of `formats/reference`; how the bytes are fetched, that of `references.py`.
 """

@@ -507,8 +507,8 @@ FILES: dict[str, Maker] = {
 """Every file by name."""
 
 UNLIKE = {
-    "committed_and_links": "a link that leads nowhere: the netCDF library does not open the file",
-    "spaces": "the netCDF library does not open a file with a dataset of no dataspace",
+    "committed_and_links": "a link that leads nowhere is left out, with a message",
+    "spaces": "what has no dataspace is left out, with a message",
     "odd_types": "what netCDF has no type for is left out, with a message",
     "compounds": "a compound with a member that the netCDF library does not know is left out, with a message",
     "no_scales": "a dimension of length 0 without a scale is unlimited to the library, which is said",

@@ -25,6 +25,7 @@ from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
 from nczarr.formats.netcdf4.hdf5 import LOCK
+from nczarr.formats.netcdf4.image import Image, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
@@ -38,23 +39,33 @@ SLAB = 8 << 20
 OPEN_FILES = 16
 """Files that stay open for the next read."""
 
-_files: OrderedDict[tuple[str, int, int], int] = OrderedDict()
+_files: OrderedDict[tuple[str, int, int], tuple[int, Image | None]] = OrderedDict()
+"""Open files by path, inode and time of change, with the image of those that are open as they are in memory."""
 
 
 def opened(path: str) -> int:
-    """The number of an open file, which is opened unless it is open. Expects `LOCK`. Raises OSError, CallError."""
+    """The number of an open file, which is opened unless it is open; objects that the library opens no file with are
+    left out. Expects `LOCK`. Raises OSError, CallError.
+    """
     status = os.stat(path)
     key = path, status.st_ino, status.st_mtime_ns
     lib = library()
     if key in _files:
         _files.move_to_end(key)
-        return _files[key]
+        return _files[key][0]
     while len(_files) >= OPEN_FILES:
-        lib.do("nc_close", _files.popitem(last=False)[1])
+        lib.do("nc_close", _files.popitem(last=False)[1][0])
     found = c_int()
-    lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
-    _files[key] = found.value
-    return found.value
+    try:
+        lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
+    except OSError:
+        rest = opened_without_strange(lib, path)
+        if rest is None:
+            raise
+        _files[key] = rest
+    else:
+        _files[key] = found.value, None
+    return _files[key][0]
 
 
 @dataclass(frozen=True)

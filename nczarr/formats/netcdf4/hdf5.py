@@ -55,6 +55,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Fclose": (_HERR, _ID),
     "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
     "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
+    "H5Ldelete": (_HERR, _ID, c_char_p, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
     "H5Dopen2": (_ID, _ID, c_char_p, _ID),
     "H5Dclose": (_HERR, _ID),

@@ -117,6 +117,6 @@ def _chunked(
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
     """How chunks are decoded; None where only the library can, if anyone."""
-    if not codecs.expressible(dataset.filters) or dataset.shuffled not in (None, size):
+    if not codecs.expressible(dataset.filters, codecs.DECODED) or dataset.shuffled not in (None, size):
         return None
     return tuple(codecs.to_configs(dataset.filters, size))

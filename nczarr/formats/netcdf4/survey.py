@@ -54,9 +54,10 @@ class Refusal(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """Every object by its path in the file: its kind, and how many attributes it has."""
+    """Every object by its path in the file: its kind, and how many attributes it has; links that lead to none."""
 
     objects: dict[str, tuple[int, int]]
+    broken: tuple[str, ...] = ()
 
 
 class _Walk:
@@ -64,6 +65,7 @@ class _Walk:
         self._h5 = h5
         self._file = file
         self.objects: dict[str, tuple[int, int]] = {}
+        self.broken: list[str] = []
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
 
@@ -79,7 +81,8 @@ class _Walk:
                 return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
             info = ObjectInfo()
             if self._h5.H5Oget_info_by_name3(self._file, place.encode(), byref(info), _BASIC | _ATTRIBUTES, 0) < 0:
-                return Refusal("unreadable-file", f"the link `{place}` leads nowhere")
+                self.broken.append(place)
+                continue
             self.objects[place] = info.type, info.attributes
             if info.type == GROUP:
                 refusal = self._below(place, (info.file, bytes(info.token)), above)
@@ -117,7 +120,7 @@ def survey(h5: Hdf5, file: int) -> Survey | Refusal:
     h5.do("H5Oget_info_by_name3", file, b"/", byref(root), _BASIC | _ATTRIBUTES, 0)
     walk.objects["/"] = root.type, root.attributes
     refusal = walk.group("/", ((root.file, bytes(root.token)),))
-    return refusal if refusal is not None else Survey(walk.objects)
+    return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken))
 
 
 class Shown(NamedTuple):
@@ -129,7 +132,7 @@ class Shown(NamedTuple):
 
 
 def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str, str]]:
-    """Datasets and types that a reader has not, with a word for what they are. Paths of `shown` are FQNs of groups."""
+    """What a reader has not, with a word for what it is. Paths of `shown` are FQNs of groups."""
     for place, (kind, _) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
@@ -144,21 +147,26 @@ def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str
             yield place, "object"
 
 
-def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[str]:
-    """Objects because of which libnetcdf 4.10.1 does not open a file, in words. Raises OSError."""
+def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, str]]:
+    """Objects because of which libnetcdf 4.10.1 does not open a file: their paths, and what they are in words.
+
+    Raises OSError.
+    """
+    for place in found.broken:
+        yield place, f"the link `{place}` leads nowhere"
     for place, (kind, _) in found.objects.items():
         if kind == DATASET:
             with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
                 with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
                     if h5.H5Sget_simple_extent_type(space) == _NULL:
-                        yield f"dataset `{place}` has no value, not even a single one"
+                        yield place, f"dataset `{place}` has no value, not even a single one"
                 with closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element:
                     if h5.H5Tget_class(element) == _TIME:
-                        yield f"dataset `{place}` is of HDF5's type of times"
+                        yield place, f"dataset `{place}` is of HDF5's type of times"
         elif kind == NAMED_TYPE:
             with closing(h5, "H5Tclose", h5.do("H5Topen2", file, place.encode(), 0)) as declared:
                 if h5.H5Tget_class(declared) in (INTEGER, FLOAT, STRING):
-                    yield f"`{place}` is an atomic type with a name"
+                    yield place, f"`{place}` is an atomic type with a name"
 
 
 def fqn(place: str) -> str:

@@ -41,7 +41,7 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
         file = open_file(h5, path)
         if file >= 0:
             with closing(h5, "H5Fclose", file):
-                return next(strange_objects(h5, file, found), None)
+                return next((why for _, why in strange_objects(h5, file, found)), None)
     return None
 
 
@@ -56,6 +56,8 @@ def unseen(root: Group, found: Survey, known: Datasets) -> Iterator[str]:
         )
         for path, group in tree.items()
     }
+    for place in found.broken:
+        yield f"the link `{place}` leads nowhere"
     hidden = set()
     for place, what in hidden_objects(found, shown):
         hidden.add(place)

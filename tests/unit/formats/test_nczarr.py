@@ -4,7 +4,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import nczarr
 
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics import Report
@@ -147,3 +150,15 @@ def test_the_same_dataset_gives_the_same_bytes() -> None:
     assert first is not None
     assert second is not None
     assert list(first.items()) == list(second.items())
+
+
+@pytest.mark.parametrize("form", ["nczarr", "zarr2", "nczarr3", "zarr3"])
+def test_bits_of_a_fill_value_that_is_no_number(form: str, tmp_path: Path) -> None:
+    odd = np.array([0x7FC00123], "u4").view("f4")
+    builder = nczarr.DatasetBuilder("d")
+    builder.variable("v", "float", [builder.dimension("x", 3)], fill_value=odd[0])
+    nczarr.write(builder.finish(), tmp_path / "s.zarr", format=form)
+    found = nczarr.open(tmp_path / "s.zarr")
+    assert found["v"][...].tobytes() == odd.tobytes() * 3
+    if form.startswith("nczarr"):
+        assert found["v"].attributes["_FillValue"].value.data == odd.tobytes()

@@ -1,0 +1,93 @@
+"""Row C1: 200,000 chunks of one netCDF-4 file as references in JSON, beside kerchunk.
+
+Goals: 0.40 of kerchunk's time, and at most 200 bytes of memory a reference. NCZARR_KERCHUNK names an interpreter that
+has kerchunk. Compared: every reference of both documents. `bytes` is how much higher the peak of memory is than for a
+file of 200 chunks, a reference. Parquet, and a million chunks for JSON and Parquet, are ours alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+from harness import OURS, Side, apart, execute, main
+
+KERCHUNK = """
+import sys, orjson
+from kerchunk.hdf import SingleHdf5ToZarr
+open(sys.argv[2], "wb").write(orjson.dumps(SingleHdf5ToZarr(sys.argv[1], inline_threshold=0).translate()))
+"""
+MAKE = """
+import sys, netCDF4, numpy as np
+rows = int(sys.argv[2])
+with netCDF4.Dataset(sys.argv[1], "w") as file:
+    file.createDimension("y", rows * 4)
+    file.createDimension("x", 1600)
+    made = file.createVariable("v", "i2", ("y", "x"), zlib=True, complevel=1, chunksizes=(4, 8))
+    for start in range(0, rows * 4, 400):
+        stop = min(start + 400, rows * 4)
+        made[start:stop] = np.arange(start * 1600, stop * 1600).reshape(-1, 1600) % 3001
+"""
+COLUMNS = 200
+"""Chunks in a row of chunks."""
+GOAL = 0.40
+BYTES = 200
+
+
+def row(folder: Path, quick: bool) -> bool:
+    """Both in turn, then the others of ours."""
+    interpreter = os.environ.get("NCZARR_KERCHUNK")
+    if interpreter is None:
+        raise SystemExit("benchmark: the peer kerchunk is not installed (NCZARR_KERCHUNK names an interpreter)")
+    counts = {"small": 1, "c1": 100 if quick else 1000, "million": 500 if quick else 5000}
+    for name, rows in counts.items():
+        execute([sys.executable, "-c", MAKE, f"{name}.nc", str(rows)], folder)
+    theirs = Side([interpreter, "-c", KERCHUNK, "c1.nc", "theirs.json"], ["theirs.json"])
+    ours = _ours("c1", "json")
+    pairs = [(theirs.run(folder), ours.run(folder)) for _ in range(6)][1:]
+    ratio = statistics.median(mine.seconds / peer.seconds for peer, mine in pairs)
+    entries = counts["c1"] * COLUMNS
+    compared = apart(functools.partial(_compare, folder, entries))
+    before = {kind: _ours("small", kind).run(folder).peak for kind in ("json", "parq")}
+    peak = statistics.median(mine.peak for _, mine in pairs)
+    grown = {"json": (peak - before["json"]) / entries}
+    for name, kind in (("c1", "parq"), ("million", "json"), ("million", "parq")):
+        done = _ours(name, kind).run(folder)
+        grown[f"{name} {kind}"] = (done.peak - before[kind]) / (counts[name] * COLUMNS)
+    met = ratio <= GOAL and max(grown["json"], grown["million json"]) <= BYTES
+    line = {
+        "row": "C1", "ratio": round(ratio, 3), "goal": GOAL, "met": met,
+        "peer_seconds": round(statistics.median(peer.seconds for peer, _ in pairs), 3),
+        "our_seconds": round(statistics.median(mine.seconds for _, mine in pairs), 3),
+        "peer_peak_mb": round(statistics.median(peer.peak for peer, _ in pairs) / 1e6, 1),
+        "our_peak_mb": round(peak / 1e6, 1), "bytes": {name: round(each) for name, each in grown.items()},
+        "bytes_goal": BYTES, "rounds": len(pairs), "compared": compared,
+    }  # fmt: skip
+    print(json.dumps(line), flush=True)
+    return met
+
+
+def _ours(name: str, kind: str) -> Side:
+    target = f"{name}.{kind}"
+    command = [*OURS, "convert", "-q", f"{name}.nc", target, "--to", "reference", "--metadata", "zarr2"]
+    return Side(command, [target])
+
+
+def _compare(folder: Path, entries: int) -> str:
+    """Every reference of both; the URLs may be spelled otherwise, and the metadata are not compared."""
+    documents = [json.loads((folder / name).read_text())["refs"] for name in ("theirs.json", "c1.json")]
+    first, second = ({key: each for key, each in found.items() if isinstance(each, list)} for found in documents)
+    if len(first) != entries or first.keys() != second.keys():
+        raise AssertionError(f"{len(first)} and {len(second)} references, not {entries}")
+    for key, (url, *place) in first.items():
+        if second[key][1:] != place or Path(url).name != Path(second[key][0]).name:
+            raise AssertionError(f"{key}: {first[key]} and {second[key]}")
+    return f"{entries} references"
+
+
+if __name__ == "__main__":
+    main(row)

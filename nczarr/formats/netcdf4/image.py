@@ -1,0 +1,75 @@
+"""Opens HDF5 files that the netCDF library refuses because of single objects and links, as if those were not there.
+
+The file is mapped, privately: HDF5 removes the links to these objects in memory, and the netCDF library opens that.
+Pages that nobody changes stay pages of the file, and what is left keeps its place in it. The file itself is never
+changed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_void_p
+
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
+
+WRITABLE, IN_PLACE = 0x1, 0x2 | 0x4
+"""Flags of H5LTopen_file_image: OPEN_RW; DONT_COPY and DONT_RELEASE."""
+
+
+class Image:
+    """The bytes of a file in memory, which stay there as long as this is kept."""
+
+    def __init__(self, path: str) -> None:
+        with open(path, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self.size = len(self._map)
+        self._bytes = (ctypes.c_char * self.size).from_buffer(self._map)
+        self.address = ctypes.addressof(self._bytes)
+
+
+def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
+    """The number of the open file, and its image; None if it has no such objects, or the library refuses the rest too.
+
+    Expects the lock. Raises OSError.
+    """
+    places = _strange(lib, path)
+    if not places:
+        return None
+    image = Image(path)
+    if not _unlink(lib, image, places):
+        return None
+    function = ctypes.CFUNCTYPE(c_int, c_char_p, c_int, c_size_t, c_void_p, POINTER(c_int), use_errno=True)
+    number = c_int()
+    name = os.fsencode(os.path.abspath(path))
+    if function(("nc_open_mem", lib.dll))(name, 0, image.size, image.address, byref(number)):
+        return None
+    return number.value, image
+
+
+def _strange(lib: Library, path: str) -> list[str]:
+    """The paths of the objects because of which the library does not open a file."""
+    h5 = hdf5(lib)
+    file = open_file(h5, path)
+    if file < 0:
+        return []
+    with closing(h5, "H5Fclose", file):
+        found = survey(h5, file)
+        return [] if isinstance(found, Refusal) else [place for place, _ in strange_objects(h5, file, found)]
+
+
+def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
+    """Remove links in memory; False where this HDF5 cannot open files in memory, or refuses."""
+    opener = getattr(lib.dll, "H5LTopen_file_image", None)
+    if opener is None:
+        return False
+    opener.restype, opener.argtypes = c_int64, (c_void_p, c_size_t, c_uint)
+    h5 = hdf5(lib)
+    file = opener(image.address, image.size, WRITABLE | IN_PLACE)
+    if file < 0:
+        return False
+    with closing(h5, "H5Fclose", file):
+        return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in places)

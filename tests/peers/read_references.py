@@ -1,0 +1,61 @@
+"""Reads a reference document through fsspec and zarr-python: a worker that answers JSON lines.
+
+Asked: {"document": path, "format": 2 or 3, "names": [path of an array or of a group that stands for a variable]}, with
+"folder" where relative URLs start. Answer: {name: values}; a group is {"members": {name: values}}, what is not there
+{"absent": True}, what fails {"error": why}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any
+
+import fsspec
+import numpy as np
+import zarr
+from worker import serve
+from zarr.storage import FsspecStore
+
+
+def read(line: str) -> dict[str, Any]:
+    """What zarr-python sees."""
+    warnings.simplefilter("ignore")
+    asked = json.loads(line)
+    if "folder" in asked:
+        os.chdir(asked["folder"])
+    group = zarr.open_group(store(asked["document"]), mode="r", zarr_format=asked["format"], use_consolidated=False)
+    return {"values": {name: _read(group, name) for name in asked["names"]}}
+
+
+def store(document: str) -> FsspecStore:
+    """The store of a document; nothing of another document of this process counts."""
+    made = fsspec.filesystem(
+        "reference", fo=document, remote_protocol="file", asynchronous=True, skip_instance_cache=True
+    )
+    return FsspecStore(made, read_only=True, path="")
+
+
+def _read(group: zarr.Group, name: str) -> Any:
+    try:
+        found = group[name]
+    except KeyError:
+        return {"absent": True}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return _values(found)
+
+
+def _values(found: Any) -> Any:
+    if isinstance(found, zarr.Group):
+        return {"members": {name: _values(found[name]) for name in found}}
+    try:
+        array = np.asarray(found[...])
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+if __name__ == "__main__":
+    serve(read)
