@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from nczarr.cli import refs_combine
+from nczarr.cli import refs_combine, refs_verify
 from nczarr.cli.inputs import standard_input
 from nczarr.cli.shared import Messages, command, size, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.secrets import shown
 from nczarr.source import Source
 
-EXPAND, COMPACT, COMBINE = "expand", "compact", "combine"
+EXPAND, COMPACT, COMBINE, VERIFY = "expand", "compact", "combine", "verify"
+OWN = {COMBINE: refs_combine, VERIFY: refs_verify}
+"""Verbs that have files of their own."""
 PIECE = 1 << 20
 
 
@@ -32,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     verbs.add_parser(EXPAND, help="write a document as version 0: templates rendered, generators written out")
     verbs.add_parser(COMPACT, help="write a document as version 1: what is regular as generators and templates")
     verbs.add_parser(COMBINE, help="make one dataset of many, by references or as a store or file")
+    verbs.add_parser(VERIFY, help="look at every target and range of a document, and decode chunks")
     return made
 
 
@@ -44,8 +47,8 @@ class _Verb(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=_DESCRIPTIONS[verb], parents=[shared], add_help=False, allow_abbrev=False
         )
-        if verb == COMBINE:
-            refs_combine.add_arguments(self)
+        if verb in OWN:
+            OWN[verb].add_arguments(self)
             return
         self.add_argument("source", metavar="SRC", help="a document: a file or URL; - is standard input")
         self.add_argument("-o", dest="target", metavar="OUT", help="write to this file or URL (default: stdout)")
@@ -68,6 +71,7 @@ _DESCRIPTIONS = {
     EXPAND: "Write a reference document of version 1 as version 0, an entry a line; generators are streamed.",
     COMPACT: "Write a reference document as version 1: families of chunks as generators, repeated URLs as templates.",
     COMBINE: refs_combine.DESCRIPTION,
+    VERIFY: refs_verify.DESCRIPTION,
 }
 
 
@@ -97,8 +101,9 @@ def _template(text: str) -> tuple[str, str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one verb; the status is that of every command."""
-    if arguments.verb == COMBINE:
-        return refs_combine.run(arguments)
+    if arguments.verb in OWN:
+        status: int = OWN[arguments.verb].run(arguments)
+        return status
     messages = Messages(arguments)
     return messages.guard(lambda: _work(arguments, messages))
 

@@ -7,7 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nczarr.cli.shared import Messages, size, storage_of
+from nczarr.cli.inputs import standard_input
+from nczarr.cli.shared import Messages, following_of, size, storage_of
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ SAMPLE = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    parser.add_argument("source", metavar="DOC", help="a document, or folder of Parquet references; - is standard input")
+    parser.add_argument(
+        "source", metavar="DOC", help="a document, or folder of Parquet references; - is standard input"
+    )
     parser.add_argument(
         "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to read (default: sample)"
     )
@@ -39,6 +42,23 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**9):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of chunks, 1 or more")
     return int(text)
+
+
+def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
+    """Look. Raises OSError, CompileError."""
+    from nczarr import pipeline
+    from nczarr.options import Options
+    from nczarr.verification import verify
+
+    options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
+    path = arguments.source
+    source = standard_input() if path == "-" else pipeline.opened(path, messages.report, options)
+    if source is None:
+        return
+    sample = {"none": 0, "all": None}.get(arguments.chunks, arguments.sample)
+    summary = verify(source, sample, messages.report, options)
+    if summary is not None:
+        found.append(summary)
 
 
 def run(arguments: argparse.Namespace) -> int:
