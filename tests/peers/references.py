@@ -94,7 +94,7 @@ def assembled(tree: Any, like: Values) -> Values | Word:
     if "error" in tree:
         return "unreadable"
     members = tree["members"]
-    if isinstance(like, Lists) and "counts" in members:
+    if {"counts", "content"} == set(members) and not isinstance(like, Records):
         content = assembled(members["content"], _content(like))
         return content if isinstance(content, str) else plain_values.ragged(members["counts"], content)
     if isinstance(like, Records) and set(members) == {name for name, _ in like.members}:

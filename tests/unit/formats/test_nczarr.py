@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import nczarr
-
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics import Report
 from nczarr.link import content
