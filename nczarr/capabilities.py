@@ -24,13 +24,14 @@ USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 class Arrays(NamedTuple):
     """How a chunked store lays down the arrays that `data.parts` makes of a variable.
 
-    `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where
-    that holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
-    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
-    take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys,
-    which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
-    `netcdf_char`: chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a
-    record itself, instead of raw bytes.
+    `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where that
+    holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key; `lead`:
+    what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not take it for
+    missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys, which no
+    variable or group can have; `reserved`: how names begin that the specification keeps for itself; `netcdf_char`:
+    chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a record itself,
+    instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays are laid out as their
+    sources are.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -43,6 +44,7 @@ class Arrays(NamedTuple):
     reserved: str = ""
     netcdf_char: bool = False
     nested_records: bool = False
+    by_reference: bool = False
 
 
 class Capabilities(NamedTuple):
@@ -108,18 +110,18 @@ NETCDF_KINDS: dict[Kind, Capabilities] = {
 class Format(NamedTuple):
     """One row of the table of formats.
 
-    `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read.
-    `emit`: of `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of
-    `(Planned, Report, Options) -> Iterator[bytes]`, a text or single file, from front to back;
-    `build`: of `(Planned, str, Report, Counts) -> bool`, a single file at a path, made by a library, which counts
-    what it moves; and `steps`: of `(Planned, Report) -> Iterator[Step] | None`, what it is going to do.
-    One of the three, or none.
-    `kinds`: for netCDF files, by kind the name of the format that writes it (a format that is not among the names
-    only chooses). `binary`: not to be shown on a terminal.
-    `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in single names
-    and values; only for texts and single files.
-    `holds`: of `(Store) -> bool`, whether a store of keys is of this format; None for texts and single files. Such a
-    format's `read` takes a `Store` for the `Source`.
+    `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read. `emit`: of
+    `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of `(Planned, Report, Options) ->
+    Iterator[bytes]`, a text or single file, from front to back; `build`: of `(Planned, str, Report, Counts) -> bool`, a
+    single file at a path, made by a library, which counts what it moves; and `steps`: of `(Planned, Report) ->
+    Iterator[Step] | None`, what it is going to do. One of the three, or none. `kinds`: for netCDF files, by kind the
+    name of the format that writes it (a format that is not among the names only chooses). `binary`: not to be shown on
+    a terminal. `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in
+    single names and values; only for texts and single files. `opens`: of `(Source | Store, Report, Options) -> Store |
+    None`, the store that a source of this format stands for, which is read as one of another format; then there is no
+    `read`. `inner`: the formats whose documents such a store may have, the usual one first; `begins`: of `(str,
+    Planned) -> (Store, str)`, a new one and where it can be read. `holds`: of `(Store) -> bool`, whether a store of
+    keys is of this format; None for texts and single files. Such a format's `read` takes a `Store` for the `Source`.
     `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
     """
 
@@ -138,8 +140,16 @@ class Format(NamedTuple):
     kinds: Mapping[Kind, str] = MappingProxyType({})
     binary: bool = False
     losses: str | None = None
+    opens: str | None = None
+    begins: str | None = None
+    inner: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether datasets of this format can be read."""
+        return bool(self.read or self.opens)
 
     @property
     def writable(self) -> bool:
         """Whether a dataset can be written in this format, or in one that it chooses."""
-        return bool(self.emit or self.write or self.build or self.kinds)
+        return bool(self.emit or self.write or self.build or self.kinds or self.inner)

@@ -11,10 +11,10 @@ from nczarr.passes.planned import Loss
 class Conversion(NamedTuple):
     """A finished target: where it is, the format that was chosen, and how many variables it has.
 
-    `losses`: what the target does not hold, all of them, value losses that were accepted among them.
-    The chunks, and their encoded `bytes`, by the way that they took: moved as they were, gathered out of uncompressed
-    ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no chunks.
-    `skipped_keys`: keys of data, chunks or shards, that an earlier run had put, and that were not made again.
+    `losses`: what the target does not hold, all of them, value losses that were accepted among them. The chunks, and
+    their encoded `bytes`, by the way that they took: referred to where they lie, moved as they were, gathered out of
+    uncompressed ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no
+    chunks. `skipped_keys`: keys of data, chunks or shards, that an earlier run had put, and that were not made again.
     `diagnostics`: warnings of the way here.
     """
 
@@ -22,6 +22,7 @@ class Conversion(NamedTuple):
     format: str
     variables: int
     losses: tuple[Loss, ...] = ()
+    referenced_chunks: int = 0
     copied_chunks: int = 0
     gathered_chunks: int = 0
     transcoded_chunks: int = 0

@@ -25,6 +25,31 @@ DEFAULT_MEMORY = 1 << 30
 """Bytes of decoded chunks under way."""
 
 
+class Writing(NamedTuple):
+    """How references are written: `metadata`, the format of the documents between them; chunks of at most `inline`
+    bytes stand in the document itself; what no reference leads to may be in it with at most `embed` bytes a variable;
+    `base`: the folder or URL that targets lie in, instead of where they were read; `relative`: to the document.
+    """
+
+    metadata: str = "nczarr"
+    inline: int = 64
+    embed: int = 4 << 20
+    base: str | None = None
+    relative: bool = False
+
+
+class Following(NamedTuple):
+    """How references are followed: `base`, what relative URLs begin with, instead of the document's folder; `roots`:
+    the only folders, URLs and protocols that may be named, if there are any; `target`: what references without URL lead
+    to; `jinja`: texts beyond our grammar are rendered by jinja2.
+    """
+
+    base: str | None = None
+    roots: tuple[str, ...] = ()
+    target: str | None = None
+    jinja: bool = False
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
@@ -39,7 +64,7 @@ class Options(NamedTuple):
     the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
     with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
     `part`: what of it is converted, in any words. `survey`: all of the source is going to be read. `dask`: address of
-    the scheduler of a cluster that does the tasks.
+    the scheduler of a cluster that does the tasks. `writing` and `following` concern references.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -73,6 +98,8 @@ class Options(NamedTuple):
     part: str = ""
     dask: str | None = None
     survey: bool = False
+    writing: Writing = Writing()
+    following: Following = Following()
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""

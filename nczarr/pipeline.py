@@ -21,7 +21,7 @@ from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
-from nczarr.stores.url import BadURLError, Location, location, trimmed, untidy
+from nczarr.stores.url import BadURLError, Location, location, trimmed
 
 
 def read(
@@ -35,8 +35,13 @@ def read(
     if not isinstance(source, Source) and _is_unfinished(source, report, options):
         return None
     form = form or _detected(source)
+    if form is not None and form.opens is not None:
+        opened = registry.load(form.opens)(source, report, options)
+        if opened is None:
+            return None
+        source, form = opened, registry.detect_store(opened, opened=True)
     if form is None or form.read is None:
-        readable = ", ".join(row.name for row in registry.formats() if row.read)
+        readable = ", ".join(row.name for row in registry.formats() if row.readable)
         report.error(
             "unknown-format",
             f"`{source.name if isinstance(source, Source) else source.path}` is in no format that can be read",
@@ -102,12 +107,12 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
     """The format of a source that was named; None, and an error, if the source cannot be in it."""
     form = registry.named(name)
-    if form is None or form.read is None:
-        readable = ", ".join(row.name for row in registry.formats() if row.read)
+    if form is None or not form.readable:
+        readable = ", ".join(row.name for row in registry.formats() if row.readable)
         text = f"format `{name}` cannot be read" if form else f"there is no format `{name}`"
         report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
         return None
-    if (form.holds is None) == isinstance(source, Source):
+    if form.opens is not None or (form.holds is None) == isinstance(source, Source):
         return form
     what, wanted = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
     place = source.name if isinstance(source, Source) else source.path
@@ -154,40 +159,18 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
         text = f"{what} names no format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
         return None
-    unmet = _unmet_mode(place, form)
+    unmet = targets.unmet_mode(place, form)
     if unmet is not None:
         report.error("bad-url", f"`{shown(path)}`: {unmet}")
     return form if unmet is None else None
 
 
-def _unmet_mode(place: Location, form: Format) -> str | None:
-    """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
-    if place.remote and (fault := untidy(place.path)):
-        return fault
-    if place.modes and not form.emit:
-        return f"modes are for stores, and format `{form.name}` is a file"
-    if "s3" in place.modes and not place.path.lower().startswith("s3://"):
-        return "the mode `s3` is for buckets, and this is a path"
-    if "file" in place.modes and place.remote:
-        return "the mode `file` is for folders, and this is no path"
-    if "noxarray" in place.modes and form.name != "nczarr":
-        return (
-            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
-        )
-    archive = place.path.lower().endswith(".zip")
-    if "zip" in place.modes and not archive:
-        return "with the mode `zip` the name of an archive ends in `.zip`"
-    return (
-        "with the mode `file` the name of a folder does not end in `.zip`"
-        if "file" in place.modes and archive
-        else None
-    )
-
-
 def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
     """The format that writes the dataset, where the one named leaves that to the kind of netCDF file; and the options
-    with that kind. None: an error stands in the report.
+    with that kind. For references, the format of the documents between them. None: an error stands in the report.
     """
+    if form.inner:
+        return targets.referring(form, options.writing, report), options
     if not form.kinds:
         return form, options
     from nczarr.kinds import KIND_NAMES
@@ -240,7 +223,8 @@ def write(
     def inspect(planned: Planned, place: str) -> None:
         from nczarr.compare.verify import verify
 
-        verify(checked, done(planned), place, read_path, options, report)
+        looked = options._replace(following=targets.following(path, planned))
+        verify(checked, done(planned), place, read_path, looked, report)
 
     looking = inspect if options.verify else None
     if form.emit:
@@ -330,6 +314,7 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
         form.name,
         len(planned.checked.variables),
         planned.losses,
+        referenced_chunks=counts["reference"].chunks,
         copied_chunks=counts["copy"].chunks,
         gathered_chunks=counts["gather"].chunks,
         transcoded_chunks=counts["transcode"].chunks,
@@ -357,6 +342,10 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
         return None
     if not form.emit:
         return text(checked, form, report, options)
+    if form.begins:
+        from nczarr.link import document
+
+        return document(checked, form, report, options)
     from nczarr.link import shown
 
     return shown(checked, form, report, options)
@@ -364,7 +353,7 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
-    if not form.emit:
+    if not form.emit or form.begins:
         report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
         return None
     from nczarr.link import content

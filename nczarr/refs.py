@@ -1,4 +1,4 @@
-"""Reference documents as documents: `nczarr.refs.expand`, `nczarr.refs.compact`.
+"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; and `nczarr.refs.combine`.
 
 A document is a mapping, the text of one (str, bytes), or the path of a file. Raises CompileError with everything that
 is wrong with it, and OSError if it cannot be read.
@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nczarr.combinations import combine
 from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.source import Source
 
-__all__ = ["Limits", "compact", "expand", "lines"]
+__all__ = ["Limits", "combine", "compact", "expand", "lines"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """What stands for a document; a str that begins with a brace is its text, any other a path."""

@@ -22,6 +22,7 @@ ROWS: dict[str, str] = {
     "netcdf": "nczarr.formats.netcdf:FORMAT",
     "netcdf4": "nczarr.formats.netcdf4:FORMAT",
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
+    "reference": "nczarr.formats.reference:FORMAT",
     "nczarr": "nczarr.formats.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr2:FORMAT",
     "zarr3": "nczarr.formats.zarr3:FORMAT",
@@ -89,7 +90,11 @@ def detect(name: str, head: bytes) -> Format | None:
     for table in _tables():
         for row in table.values():
             candidate: Format = load(row)
-            if candidate.read and candidate.detects and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL):
+            if (
+                candidate.readable
+                and candidate.detects
+                and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL)
+            ):
                 return candidate
         found = _by_suffix(name, table, writing=False)
         if found is not None:
@@ -97,12 +102,16 @@ def detect(name: str, head: bytes) -> Format | None:
     return None
 
 
-def detect_store(store: Store) -> Format | None:
-    """The format of a store, by its keys and the documents of its root. Raises OSError."""
+def detect_store(store: Store, *, opened: bool = False) -> Format | None:
+    """The format of a store, by its keys and the documents of its root. `opened`: one that stands for another store is
+    none. Raises OSError.
+    """
     for table in _tables():
         for row in table.values():
             candidate: Format = load(row)
-            if candidate.read and candidate.holds and load(candidate.holds)(store):
+            if candidate.opens if opened else not candidate.readable:
+                continue
+            if candidate.holds and load(candidate.holds)(store):
                 return candidate
     return None
 
@@ -117,7 +126,7 @@ def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | N
     found: tuple[int, Format] | None = None
     for row in table.values():
         candidate: Format = load(row)
-        if not (candidate.writable if writing else candidate.read and not candidate.holds):
+        if not (candidate.writable if writing else candidate.opens or (candidate.read and not candidate.holds)):
             continue  # a file is no store, whatever its suffix
         length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
         if length and (found is None or length > found[0]):

@@ -16,17 +16,65 @@ from nczarr.capabilities import Format
 from nczarr.data.counts import Counts, Step
 from nczarr.data.parts import is_fixed, size
 from nczarr.diagnostics import Report
-from nczarr.options import Options
+from nczarr.options import Following, Options, Writing
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
-from nczarr.stores.url import is_remote, location
+from nczarr.stores.url import Location, is_remote, location, untidy
 
 if TYPE_CHECKING:
     from nczarr.stores.looking import Obstacle
 
 Inspect: TypeAlias = Callable[[Planned, str], None]
 """Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
+
+
+def unmet_mode(place: Location, form: Format) -> str | None:
+    """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
+    if place.remote and (fault := untidy(place.path)):
+        return fault
+    if place.modes and not form.emit:
+        return f"modes are for stores, and format `{form.name}` is a file"
+    if "s3" in place.modes and not place.path.lower().startswith("s3://"):
+        return "the mode `s3` is for buckets, and this is a path"
+    if "file" in place.modes and place.remote:
+        return "the mode `file` is for folders, and this is no path"
+    if "noxarray" in place.modes and form.name != "nczarr":
+        return (
+            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
+        )
+    archive = place.path.lower().endswith(".zip")
+    if "zip" in place.modes and not archive:
+        return "with the mode `zip` the name of an archive ends in `.zip`"
+    return (
+        "with the mode `file` the name of a folder does not end in `.zip`"
+        if "file" in place.modes and archive
+        else None
+    )
+
+
+def referring(form: Format, writing: Writing, report: Report) -> Format:
+    """The format that writes references, with documents of the format that is asked for."""
+    inner = registry.named(writing.metadata)
+    assert inner is not None
+    capabilities = inner.capabilities
+    assert capabilities.arrays is not None
+    arrays = capabilities.arrays._replace(by_reference=True, shards=False)
+    return inner._replace(name=form.name, capabilities=capabilities._replace(arrays=arrays), begins=form.begins)
+
+
+def following(path: str, planned: Planned) -> Following:
+    """How the references of a finished target are followed at the place where it was made."""
+    if not is_remote(path):
+        return Following(base=os.path.dirname(os.path.abspath(path)))
+    return Following(base=path.rpartition("/")[0])
+
+
+def _is_store(path: str, form: Format) -> bool:
+    """Whether a target is keys below a path or URL, not one file."""
+    if form.inner:
+        return path.rstrip("/").lower().endswith(form.suffixes[1:])
+    return bool(form.emit)
 
 
 def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
@@ -36,7 +84,7 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     if is_remote(path):
         return _is_free_there(path, form, report, options)
     if os.path.lexists(path):
-        problem = obstacle(path, store=bool(form.emit)) if options.overwrite else "exists"
+        problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
         helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
         if problem is not None:
             report.error("target-exists", f"`{path}` {problem}", helps=helps)
@@ -61,7 +109,7 @@ def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
     """What stands at a URL where a target is to be: a store, or one file. Raises OSError."""
     from nczarr.stores.looking import obstacle
 
-    store = bool(form.emit) and not url.lower().endswith(".zip")
+    store = _is_store(url, form) and not url.lower().endswith(".zip")
     return obstacle(url, options.storage.of("target"), store=store)
 
 

@@ -125,6 +125,8 @@ def stored_bytes(parts: Parts) -> int | None:
     for source in parts.values():
         match source.manifest:
             case Columns() as columns:
+                if len(columns.length) and int(columns.length.min()) < 0:  # whole objects of unknown size
+                    return None
                 total += int(columns.length.sum())
             case Affine() as affine:
                 total += affine.length * affine.count

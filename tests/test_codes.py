@@ -26,6 +26,7 @@ PROVOKED = {
     "missing-library",
     "unequal-digest",
     "unequal-target",
+    "unnamed-target",
     "unfinished-store",
     "unseen-object",
 }

@@ -43,6 +43,8 @@ LAYERS: dict[str, int] = {
     "nczarr.pipeline": 4,
     "nczarr.targets": 4,
     "nczarr.builder": 4,
+    "nczarr.combinations": 4,
+    "nczarr.combine": 4,
     "nczarr.compare": 4,
     "nczarr.conversions": 4,
     "nczarr.handle": 4,
@@ -51,6 +53,7 @@ LAYERS: dict[str, int] = {
     "nczarr.refs": 4,
     "nczarr.testing": 4,
     "nczarr.tree": 4,
+    "nczarr.verification": 4,
     "nczarr.cli": 5,
     "nczarr.__main__": 5,
 }

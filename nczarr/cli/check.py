@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.cli import FAULTY
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, kind, storage_of
+from nczarr.cli.shared import Messages, command, following_of, kind, storage_of
 from nczarr.options import Options
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def reader(text: str) -> Peer | Format:
 def run(arguments: argparse.Namespace) -> int:
     """Check each source on its own; the status is the worst of all, and 1 where a reader was found to do wrong."""
     messages = Messages(arguments)
-    options = Options(kind=arguments.kind, storage=storage_of(arguments))
+    options = Options(kind=arguments.kind, storage=storage_of(arguments), following=following_of(arguments))
     known: list[Checked | None] = []
     found = 0
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nczarr.conversion import Conversion
     from nczarr.passes.checked import Checked
 
-WAYS = ("copied", "gathered", "transcoded", "rechunked", "encoded")
+WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
 """What the summary counts of the chunks of stores."""
 
 

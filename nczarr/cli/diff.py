@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command, storage_of
+from nczarr.cli.shared import Messages, command, following_of, storage_of
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.options import Options
@@ -68,7 +68,10 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
 
     report = messages.report
     options = Options(
-        allow_loss=frozenset({"bad-metadata", "unreadable-array"}), storage=storage_of(arguments), survey=arguments.data
+        allow_loss=frozenset({"bad-metadata", "unreadable-array"}),
+        storage=storage_of(arguments),
+        following=following_of(arguments),
+        survey=arguments.data,
     )
     one = read_input(arguments.first, report, options)
     other = read_input(arguments.second, report, options)

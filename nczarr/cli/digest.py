@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, size, storage_of, workers
+from nczarr.cli.shared import Messages, command, following_of, size, storage_of, workers
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics import Report
@@ -72,7 +72,11 @@ class _Work:
 
         arguments, report = self.arguments, self.messages.report
         options = Options(
-            memory=arguments.memory, workers=arguments.workers, storage=storage_of(arguments), survey=True
+            memory=arguments.memory,
+            workers=arguments.workers,
+            storage=storage_of(arguments),
+            following=following_of(arguments),
+            survey=True,
         )
         checked = read_input(path, report, options, arguments.form)
         subset = subset_of(arguments, report)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command, storage_of
+from nczarr.cli.shared import Messages, command, following_of, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
 
@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         allow_loss=VALUE_LOSSES - {"format-conflict"},  # a dump is for people: what it cannot say is a warning
         verbose=arguments.verbose,
         storage=storage_of(arguments),
+        following=following_of(arguments),
     )
     messages = Messages(arguments)
     return messages.guard(lambda: _dump(arguments, options, messages))

@@ -35,7 +35,7 @@ def row(form: Format) -> tuple[str, ...]:
     """One format as the cells of the table."""
     yes = {True: "yes", False: "–"}
     writes = yes[form.writable]
-    return form.name, form.title, " ".join(form.suffixes), yes[bool(form.read)], writes, _kept(form)
+    return form.name, form.title, " ".join(form.suffixes), yes[form.readable], writes, _kept(form)
 
 
 def _kept(form: Format) -> str:

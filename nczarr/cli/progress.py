@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,29 @@ def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> It
         task = shown.add_task(visible(target), total=total)
         yield lambda size: shown.advance(task, size)
         shown.update(task, completed=total)
+
+
+SOURCES = 50
+"""Sources below which nobody waits long enough to look."""
+
+
+@contextmanager
+def counting(arguments: argparse.Namespace, what: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """What is to be told of each piece of work that is done, shown on stderr as a bar; None: nobody looks."""
+    asked: bool | None = arguments.progress
+    if asked is None:
+        quiet = arguments.quiet or arguments.message_format != "human"
+        asked = not quiet and total >= SOURCES and sys.stderr.isatty()
+    if not asked:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda count: shown.advance(task, count)
 
 
 def values_size(checked: Checked) -> int:

@@ -1,4 +1,4 @@
-"""`nczarr refs expand|compact SRC`: reference documents as documents; no target is opened."""
+"""`nczarr refs VERB`: reference documents as documents (expand, compact), and the verbs of `refs_*.py`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from nczarr.cli import refs_combine
 from nczarr.cli.inputs import standard_input
 from nczarr.cli.shared import Messages, command, size, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.secrets import shown
 from nczarr.source import Source
 
-EXPAND, COMPACT = "expand", "compact"
+EXPAND, COMPACT, COMBINE = "expand", "compact", "combine"
 PIECE = 1 << 20
 
 
@@ -24,12 +25,13 @@ def parser() -> argparse.ArgumentParser:
     """Arguments of `refs`: a verb, and those of the verb."""
     made = argparse.ArgumentParser(
         prog="nczarr refs",
-        description="Rewrite reference documents: maps from keys of a Zarr store to byte ranges of other files.",
+        description="Make and rewrite reference documents, which map the keys of a store to bytes of other files.",
         allow_abbrev=False,
     )
     verbs = made.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_Verb)
     verbs.add_parser(EXPAND, help="write a document as version 0: templates rendered, generators written out")
     verbs.add_parser(COMPACT, help="write a document as version 1: what is regular as generators and templates")
+    verbs.add_parser(COMBINE, help="make one dataset of many, by references or as a store or file")
     return made
 
 
@@ -42,6 +44,9 @@ class _Verb(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=_DESCRIPTIONS[verb], parents=[shared], add_help=False, allow_abbrev=False
         )
+        if verb == COMBINE:
+            refs_combine.add_arguments(self)
+            return
         self.add_argument("source", metavar="SRC", help="a document: a file or URL; - is standard input")
         self.add_argument("-o", dest="target", metavar="OUT", help="write to this file or URL (default: stdout)")
         self.add_argument("--overwrite", action="store_true", help="replace OUT if it is there")
@@ -62,6 +67,7 @@ class _Verb(argparse.ArgumentParser):
 _DESCRIPTIONS = {
     EXPAND: "Write a reference document of version 1 as version 0, an entry a line; generators are streamed.",
     COMPACT: "Write a reference document as version 1: families of chunks as generators, repeated URLs as templates.",
+    COMBINE: refs_combine.DESCRIPTION,
 }
 
 
@@ -91,6 +97,8 @@ def _template(text: str) -> tuple[str, str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one verb; the status is that of every command."""
+    if arguments.verb == COMBINE:
+        return refs_combine.run(arguments)
     messages = Messages(arguments)
     return messages.guard(lambda: _work(arguments, messages))
 

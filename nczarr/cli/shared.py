@@ -16,6 +16,7 @@ from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
+    from nczarr.options import Following
     from nczarr.sarif import Log
     from nczarr.secrets import StorageOptions
 
@@ -54,7 +55,24 @@ def command(name: str, description: str, *, short_help: bool = True, places: boo
             metavar="K=V",
             help="for URLs, as the library of their protocol takes it; retries=N",
         )
+        sources = parser.add_argument_group("sources that are reference documents")
+        sources.add_argument("--source-base", metavar="URL", help="what relative URLs begin with (default: its folder)")
+        sources.add_argument(
+            "--source-root",
+            action="append",
+            default=[],
+            metavar="ROOT",
+            help="they may name this folder, URL or protocol (s3://) and no other; repeatable",
+        )
+        sources.add_argument("--source-target", metavar="URL", help="what references without a URL lead to")
     return parser
+
+
+def following_of(arguments: argparse.Namespace) -> Following:
+    """How the references of sources are followed."""
+    from nczarr.options import Following
+
+    return Following(arguments.source_base, tuple(arguments.source_root), arguments.source_target)
 
 
 def storage_option(text: str) -> tuple[str, Any]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.shared import kind, loss, size, storage_of, workers
-from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options
+from nczarr.cli.shared import following_of, kind, loss, size, storage_of, workers
+from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options, Writing
+
+METADATA = ("nczarr", "zarr2", "nczarr3", "zarr3")
+"""Formats of the documents in references."""
 
 
 def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
@@ -49,6 +52,25 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
         "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"
     )
     group.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
+    references = parser.add_argument_group("options of references (--to reference)")
+    references.add_argument(
+        "--metadata",
+        choices=METADATA,
+        default=METADATA[0],
+        help="format of the documents in them (default: nczarr)",
+    )
+    references.add_argument(
+        "--inline", type=size, default=Writing().inline, metavar="N", help="chunks of at most N bytes stand in it (64)"
+    )
+    references.add_argument(
+        "--embed",
+        type=size,
+        default=Writing().embed,
+        metavar="SIZE",
+        help="bytes that it may hold of a variable that no reference leads to (4MiB)",
+    )
+    references.add_argument("--base", metavar="URL", help="folder or URL where targets lie for readers")
+    references.add_argument("--relative", action="store_true", help="name targets as seen from the document")
     group.add_argument("--overwrite", action="store_true", help="replace a target that exists")
     group.add_argument(
         "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
@@ -69,6 +91,10 @@ def options_of(arguments: argparse.Namespace) -> Options:
         max_size=arguments.max_size,
         memory=arguments.memory,
         workers=arguments.workers,
+        writing=Writing(
+            arguments.metadata, arguments.inline, arguments.embed, arguments.base, relative=arguments.relative
+        ),
+        following=following_of(arguments),
         storage=storage_of(arguments),
         special=True,  # a text target loses nothing of the storage
         verbose=arguments.verbose,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nczarr.codes import (
     classic,
+    combinations,
     differences,
     files,
     lexical,
@@ -36,6 +37,7 @@ PARTS = {
     "Stores that are read": stores,
     "Parts of datasets": subsets,
     "Reference documents": references,
+    "Combining datasets": combinations,
     "Schemas": schema,
     "Other readers: stores and attributes": peer_stores,
     "Other readers: arrays and dimensions": peer_arrays,

@@ -11,7 +11,7 @@ VALUE_LOSSES = frozenset(
     {
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
-        *("bad-metadata", "unreadable-array"),
+        *("bad-metadata", "unreadable-array", "unreferable-variable"),
     }
 )
 """The losses that are errors until `--allow-loss` names them."""
@@ -27,6 +27,16 @@ def not_allowed(word: str) -> str:
 
 
 CODES = (
+    Code(
+        "unreferable-variable",
+        ERROR,
+        "No references can lead to the chunks of a variable: they are behind a filter that Zarr does not know, have "
+        "gaps between fields, or are no chunks at all; and its values are too many for the document to hold them "
+        "itself.",
+        "$ nczarr compile - --to reference --embed 4\nnetcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\n"
+        "data:\n  v = 1, 2, 3 ;\n}\n",
+        "`--embed SIZE` lets the document hold more; `--allow-loss unreferable-variable` leaves the variable out.",
+    ),
     Code(
         "lost-type",
         ERROR,

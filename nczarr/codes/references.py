@@ -55,12 +55,37 @@ CODES = (
         "`--max-output`.",
     ),
     Code(
+        "forbidden-target",
+        ERROR,
+        "A reference names something that it may not: a file of this machine in a document that comes from elsewhere, "
+        "what lies outside the folder of the document by a relative URL, a protocol that nobody keeps data behind.",
+        '$ nczarr check -\n{".zgroup": "{\\"zarr_format\\": 2}", "v/0": ["../../a.nc", 0, 4]}\n',
+        "If the document is to be trusted, say what it may name: `--source-root /data`, `--source-root s3://bucket`.",
+    ),
+    Code(
+        "short-target",
+        ERROR,
+        "A reference leads behind the end of its target: that was changed, or cut, or is another file.",
+        '$ nczarr dump -\n{".zgroup": {"zarr_format": 2}, "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "v/.zarray": '
+        '{"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "<i4", "fill_value": 0, "order": "C", '
+        '"compressor": null, "filters": null}, "v/0": ["file:///dev/null", 0, 4]}\n',
+        "Make the references again. `nczarr refs verify` finds all targets that are not what they were.",
+    ),
+    Code(
+        "unnamed-target",
+        ERROR,
+        "A document cannot name what its references would lead to: the URL has a secret in it, or the path is "
+        "no UTF-8.",
+        "",
+        "`--base URL` says where targets lie for those who read the document.",
+    ),
+    Code(
         "unstorable-reference",
         ERROR,
         "Parquet references cannot hold a key: a document that is none of Zarr 2, a chunk without an array or of "
         "the root, keys with another separator than a dot, an empty range at the begin of a target. Nothing was "
         "written.",
-        "",
+        "$ nczarr compile - -o t.parq --metadata zarr3\nnetcdf t {\nvariables:\n  int v ;\n}\n",
         "Write JSON, or `--metadata zarr2` or `nczarr`.",
     ),
 )

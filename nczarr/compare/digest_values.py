@@ -20,6 +20,7 @@ from nczarr.data.crew import Crew, Task
 from nczarr.data.matching import grid
 from nczarr.data.memory import fill_array
 from nczarr.data.source import ArraySource, Computed, Selection, itemsize, little
+from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.link import regions
 
@@ -217,7 +218,7 @@ def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
     if isinstance(source, Computed | AffineArray):
         return None
     stored = source.stored
-    if stored is not None and not stored.codecs and source.manifest is not None:  # pieces of a file's map
+    if stored is not None and not stored.codecs and not isinstance(source, StoredArray):  # pieces of a file's map
         large = math.prod(stored.chunks) * itemsize(stored.dtype) > BLOCK
         if large:
             return None

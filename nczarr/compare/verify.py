@@ -22,7 +22,14 @@ Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 def _reading(options: Options) -> Options:
     """How the target is read: as it stands, at the place where it was written."""
     storage = options.storage.of("target")
-    return Options(allow_loss=UNREAD, unfinished=True, survey=True, storage=storage, memory=options.memory)
+    return Options(
+        allow_loss=UNREAD,
+        unfinished=True,
+        survey=True,
+        storage=storage,
+        memory=options.memory,
+        following=options.following,
+    )
 
 
 def verify(
@@ -38,7 +45,7 @@ def verify(
     from nczarr import registry
 
     form = registry.named(done.format)
-    if form is None or form.read is None or not form.capabilities.data:
+    if form is None or not form.readable or not form.capabilities.data:
         return
     found = Report()
     again = read(place, found, _reading(options), done.format)

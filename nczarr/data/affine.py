@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 import mmap as mmap_module
 import os
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from nczarr.data.blocks import every_block
-from nczarr.data.source import Affine, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
+from nczarr.data.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 RESIDENT = 1 << 26
 """Bytes of a map that are looked at before its pages are given back to the system."""
+
+MAPPED = 128
+"""Files that stay mapped: each takes one of the few that a process may have open."""
 
 _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 
@@ -36,7 +41,7 @@ class FileBytes:
     the file by, where that is not its path.
     """
 
-    __slots__ = ("_data", "_seen", "modified", "name", "path", "size")
+    __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
 
     def __init__(
         self,
@@ -52,6 +57,8 @@ class FileBytes:
         self.name = name or path or ""
         self._data = data
         self._seen = 0
+        if isinstance(data, mmap):
+            self._hold()
 
     @classmethod
     def of(cls, source: Source) -> FileBytes:
@@ -62,7 +69,8 @@ class FileBytes:
     @property
     def data(self) -> Buffer:
         """The bytes. Raises OSError if the file cannot be read any more, or has another size by now."""
-        if self._data is None:
+        data = self._data
+        if data is None:
             from nczarr.stores.single import open_source
 
             assert self.path is not None
@@ -73,7 +81,16 @@ class FileBytes:
                     None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.name
                 )
             self._data = data
-        return self._data
+            self._hold()
+        return data
+
+    def _hold(self) -> None:
+        """Keep the map until so many others were made. Views of it stay good; it is made again when it is needed."""
+        _mapped.append(ref(self))
+        if len(_mapped) > MAPPED:
+            oldest = _mapped.popleft()()
+            if oldest is not None and oldest.path is not None:
+                oldest._data = None
 
     def check(self) -> None:
         """Raises OSError if the file is out of reach, or was changed since; does nothing where nobody looks at that."""
@@ -89,13 +106,17 @@ class FileBytes:
         They would count as the process's memory. Views stay good: what is looked at again is mapped again.
         """
         self._seen += size
-        if self._seen > RESIDENT and isinstance(self._data, mmap) and _DROP is not None:
+        data = self._data
+        if self._seen > RESIDENT and isinstance(data, mmap) and _DROP is not None:
             self._seen = 0
-            self._data.madvise(_DROP)
+            data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = None if self.path is not None else self._data
         return FileBytes, (self.path, self.size, data, self.modified, self.name)
+
+
+_mapped: deque[ref[FileBytes]] = deque()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,11 +137,45 @@ class AffineArray(Near):
 
     @property
     def manifest(self) -> Manifest | None:
-        """The chunks, one a row or one in all; None where the file does not hold all of them, or has no path."""
-        length, count = self._chunk_bytes(), self._chunk_count()
-        if self.file.path is None or not self.whole:
+        """The chunks that the file holds, each of them one range; None where it has no path."""
+        if self.file.path is None:
             return None
-        return Affine(self.file.path, self.base, self.stride if count > 1 else length, length, count)
+        length, counts = self._chunk_bytes(), self._counts()
+        count, row = math.prod(counts), math.prod(counts[1:])
+        if self.whole and (row == 1 or self.stride * self._rows == length * row):
+            step = self.stride * self._rows if row == 1 and count > 1 else length
+            return Affine(self.file.path, self.base, step, length, count)
+        return self._columns(length, counts)
+
+    def _columns(self, length: int, counts: tuple[int, ...]) -> Columns:
+        """The chunks that lie in the file, one by one."""
+        import numpy as np
+
+        rows, row = (counts[0], math.prod(counts[1:])) if counts else (1, 1)
+        first = self.base + np.arange(rows, dtype=np.int64) * (self.stride * self._rows)
+        offset = (first[:, None] + np.arange(row, dtype=np.int64) * length).reshape(-1)
+        chunk = np.nonzero(offset + length <= self.file.size)[0].astype(np.int64)
+        zeros = np.zeros(len(chunk), np.int64)
+        return Columns((str(self.file.path),), chunk, zeros, offset[chunk], zeros + length, zeros.astype(np.int32))
+
+    @property
+    def _rows(self) -> int:
+        """Rows of a chunk."""
+        return self.layout.chunks[0] if self.layout.chunks else 1
+
+    def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
+        """The same array in other chunks, if each of them is one range of the file, and all are full."""
+        shape, itemsize = self.layout.shape, self._itemsize
+        if len(chunks) != len(shape) or any(
+            each < 1 or length % each for each, length in zip(chunks, shape, strict=True)
+        ):
+            return None
+        inner = next((axis for axis in range(len(shape) - 1, -1, -1) if chunks[axis] != shape[axis]), 0)
+        if any(each != 1 for each in chunks[:inner]):
+            return None
+        if chunks and chunks[0] > 1 and self.stride != math.prod(shape[1:]) * itemsize:
+            return None
+        return replace(self, layout=self.layout._replace(chunks=chunks))
 
     @property
     def whole(self) -> bool:
@@ -158,10 +213,9 @@ class AffineArray(Near):
     def _chunk_bytes(self) -> int:
         return math.prod(self.layout.chunks) * self._itemsize
 
-    def _chunk_count(self) -> int:
-        if 0 in self.layout.shape:
-            return 0
-        return math.prod(-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True))
+    def _counts(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return tuple(-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True))
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
@@ -220,10 +274,12 @@ class AffineArray(Near):
         return Place(self.file.path, start, length)
 
     def _begin(self, chunk: Index) -> int:
+        if not chunk:
+            return self.base
         number = 0
-        for index, length, each in zip(chunk, self.layout.shape, self.layout.chunks, strict=True):
-            number = number * -(-length // each) + index
-        return self.base + number * self.stride
+        for index, count in zip(chunk[1:], self._counts()[1:], strict=True):
+            number = number * count + index
+        return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""

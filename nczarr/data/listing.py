@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from threading import Lock
 
-from nczarr.data.source import Index
+from nczarr.data.source import Columns, Index
 from nczarr.stores.base import Store
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -42,6 +42,9 @@ class Listing:
         self._counts = counts
         self._expected = expected
         self._stored: list[Index] | None = None
+        self.manifest: Columns | None = None
+        """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
+        self.placed = False
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.data.source import Columns, Index
+from nczarr.ast.storage import Codec
+from nczarr.data.codecs import same_bytes
+from nczarr.data.matching import plain
+from nczarr.data.source import Affine, ArraySource, Columns, Index, Layout, Manifest, itemsize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WHOLE = -1
 """The length of a reference to all of a target."""
@@ -18,8 +25,8 @@ class Referred(NamedTuple):
     """The chunks of one array. `prefix` is what their keys begin with, `counts` how many there may be along each
     dimension, `separator` and `lead` make the rest of a key (`0.1`, or `c/0/1`; a scalar's is `0`, or the lead).
 
-    `columns.source` counts `columns.sources`, which are URLs; a length of `WHOLE` with offset 0 is a whole target. No row
-    has a mask. Rows are in the order of `columns.chunk`, each once.
+    `columns.source` counts `columns.sources`, which are URLs or paths; a length of `WHOLE` with offset 0 is a whole
+    target. No row has a mask. Rows are in the order of `columns.chunk`, each once.
     """
 
     prefix: str
@@ -32,11 +39,11 @@ class Referred(NamedTuple):
         """The key of each row."""
         import numpy as np
 
-        head = self.prefix + (self.lead + (self.separator if self.counts else "") if self.lead else "")
         chunk = self.columns.chunk
         if not self.counts:
-            yield from (head or "0" if self.lead else f"{head}0" for _ in range(len(chunk)))
+            yield from (f"{self.prefix}{self.lead or '0'}" for _ in range(len(chunk)))
             return
+        head = f"{self.prefix}{self.lead}{self.separator}" if self.lead else self.prefix
         for start in range(0, len(chunk), BATCH):
             axes = [axis.tolist() for axis in np.unravel_index(chunk[start : start + BATCH], self.counts)]
             if len(axes) == 1:
@@ -52,3 +59,67 @@ def index_of(number: int, counts: tuple[int, ...]) -> Index:
         number, place = divmod(number, count)
         index.append(place)
     return tuple(reversed(index))
+
+
+def columns_of(manifest: Manifest) -> Columns:
+    """A manifest with a row for each chunk."""
+    if isinstance(manifest, Columns):
+        return manifest
+    import numpy as np
+
+    number = np.arange(manifest.count, dtype=np.int64)
+    zeros = np.zeros(manifest.count, np.int64)
+    offset = manifest.base + number * manifest.stride
+    return Columns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
+
+
+def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
+    """Some rows: by a mask, their numbers, or where they begin and end."""
+    sources, chunk, source, offset, length, mask = columns
+    return Columns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
+
+
+def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
+    """The chain behind which most chunks of an array lie that are byte ranges; None if none are.
+
+    A chunk's mask tells which steps were left out, and where most chunks have the same mask the chain is without these.
+    """
+    stored, manifest = source.stored, source.manifest
+    if stored is None or manifest is None:
+        return None
+    if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
+        return stored.codecs
+    import numpy as np
+
+    masks, counts = np.unique(manifest.mask, return_counts=True)
+    return unmasked(stored.codecs, int(masks[counts.argmax()]))
+
+
+def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
+    """The steps that a mask does not leave out."""
+    return tuple(codec for number, codec in enumerate(codecs) if not mask >> number & 1)
+
+
+def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
+    """The chunks of a source that may stand in an array of this layout as they are, and are byte ranges; None if there
+    are none, or the grid or the elements are others. Raises OSError.
+    """
+    stored = None if source is None else source.stored
+    if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):
+        return None
+    manifest = source.manifest
+    if manifest is None:
+        return None
+    columns = columns_of(manifest)
+    import numpy as np
+
+    fitting = [
+        mask for mask in np.unique(columns.mask).tolist() if same_bytes(unmasked(stored.codecs, mask), layout.codecs)
+    ]
+    rows = np.isin(columns.mask, fitting)
+    if not layout.codecs and layout.dtype != "|O":  # a reader may be content with fewer bytes, others are not
+        size = math.prod(layout.chunks) * itemsize(layout.dtype)
+        rows &= (columns.length == size) | (columns.length == WHOLE)
+    if not rows.any():
+        return None
+    return columns if rows.all() else some(columns, rows)

@@ -105,6 +105,10 @@ class Sliced:
         lengths = zip(chunk, self.ranges, self.source.layout.chunks, strict=True)
         return tuple(number + indices.start // length for number, indices, length in lengths)
 
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region: a box of the source where that is small, else piece by piece."""
         import numpy as np

@@ -164,6 +164,11 @@ class ArraySource(Protocol):
         array has grown beyond, say). Raises OSError if the file is out of reach.
         """
 
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """The same array with its encoded chunks cut otherwise; None where that cannot be: of most arrays, and where
+        one of the chunks would not be a range of a file, or not full.
+        """
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that may hold anything but fill, in C order, each once.
 
@@ -194,6 +199,10 @@ class Near:
     def fetched(self, regions: Sequence[Selection]) -> Self:
         """The array itself."""
         return self
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
 
 
 class Computed(Near):

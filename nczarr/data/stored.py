@@ -17,10 +17,13 @@ from nczarr.data.decoding import DECODING_ERRORS, decoded
 from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
 from nczarr.data.listing import Listing
 from nczarr.data.memory import chunks_of_run
-from nczarr.data.source import Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
+from nczarr.data.referred import WHOLE
+from nczarr.data.source import ArraySource, Columns, Descr, Index, Layout, Manifest, Place, Selection, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
 from nczarr.stores.ranges import neighbours
+from nczarr.stores.references import ReferenceStore
+from nczarr.stores.referring import Reference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +79,9 @@ class StoredArray:
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """A shard, if it is far away."""
+        """What is far away, a shard; chunks that are ranges of other files may lie side by side anywhere."""
+        if isinstance(self.store, ReferenceStore) and self.layout.shards is None:
+            return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
         return self.layout.shards if self.store.distant else None
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
@@ -85,6 +90,9 @@ class StoredArray:
         """
         if self.together is None:
             return self
+        if isinstance(self.store, ReferenceStore) and self.layout.shards is None:
+            keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
+            return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
         shards: dict[Index, list[tuple[int, int, Index]]] = {}
         for index in sorted(covering_regions(regions, self.layout.chunks)):
             found = self._in_shard(index)
@@ -100,7 +108,50 @@ class StoredArray:
 
     @property
     def manifest(self) -> Manifest | None:
-        """None: chunks are keys, not byte ranges."""
+        """Where all stored chunks lie that lie in a target that anyone can reach: a file, or the object of a URL; None
+        if that is none of them. Looked up once. Raises OSError.
+        """
+        listing = self._listing
+        if not listing.placed:
+            listing.manifest, listing.placed = self._columns(), True
+        return listing.manifest
+
+    def _columns(self) -> Columns | None:
+        import numpy as np
+
+        layout, sources = self.layout, dict[str, int]()
+        counts = [-(-length // each) for length, each in zip(layout.shape, layout.chunks, strict=True)]
+        rows: list[tuple[int, int, int, int]] = []
+        for index in self._chunks_stored():
+            found = self._reference(index)
+            if found is not None and found.url is not None:
+                number = 0
+                for place, count in zip(index, counts, strict=True):
+                    number = number * count + place
+                source = sources.setdefault(found.url, len(sources))
+                rows.append((number, source, found.offset, WHOLE if found.length is None else found.length))
+        if not rows:
+            return None
+        table = np.array(rows, np.int64).T.copy()
+        return Columns(tuple(sources), table[0], table[1], table[2], table[3], np.zeros(len(rows), np.int32))
+
+    def _chunks_stored(self) -> Iterator[Index]:
+        """Chunks in keys that there are, in C order."""
+        layout = self.layout
+        if layout.shards is None:
+            return iter(self._listing.stored())
+        return iter(sorted(covering(self._listing.stored(), layout.shards, layout.chunks, layout.shape)))
+
+    def _reference(self, index: Index) -> Reference | None:
+        """Where anyone finds a chunk."""
+        whole = self.store.refer(self.key(self._home(index)))
+        if whole is None or self.layout.shards is None:
+            return whole
+        found = self._in_shard(index)
+        return None if found is None else Reference(whole.url, whole.offset + found[1], found[2])
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
         return None
 
     @property
@@ -156,14 +207,14 @@ class StoredArray:
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError."""
+        if chunk in self._at_hand:
+            return self._at_hand[chunk]
         if self.layout.shards is None:
             self._listing.check_seen()
             data = self.store.get(self.key(chunk))
             if data is None:
                 self._listing.check_absent(chunk)
             return data
-        if chunk in self._at_hand:
-            return self._at_hand[chunk]
         found = self._in_shard(chunk)
         if found is None:
             return None

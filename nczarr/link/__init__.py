@@ -138,3 +138,17 @@ def shown(checked: Checked, form: Format, report: Report, options: Options) -> I
     target = MeasuringStore()
     fill(planned, target, report)
     return blocks(target.content, target.sizes) if not report.errors else None
+
+
+def document(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """A target that holds references, as a text; None if an error stands in the report. Raises OSError."""
+    from nczarr.link.filling import fill
+    from nczarr.registry import load
+
+    planned = _planned(checked, form, report, options)
+    if planned is None:
+        return None
+    found: Iterator[bytes] = load("nczarr.formats.reference.target:text")(
+        planned, lambda store: fill(planned, store, report)
+    )
+    return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from nczarr.data.counts import Counts
 from nczarr.data.crew import DISTANT_WORKERS
 from nczarr.diagnostics import Report
 from nczarr.link.metadata import put_metadata
 from nczarr.link.run import link
-from nczarr.link.tasks import arrays
+from nczarr.link.tasks import Array, arrays
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 
@@ -24,7 +25,12 @@ def fill(
     fails.
     """
     counts = Counts() if counts is None else counts
-    found = enumerate(arrays(planned))
+    found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(planned)))
+    capabilities = planned.form.capabilities
+    if capabilities.arrays is not None and capabilities.arrays.by_reference:
+        from nczarr.link.referring import ReferringStore, refer
+
+        found = refer(found, cast("ReferringStore", store), planned.options.writing.inline, counts)
     if cluster is None:
         link(found, store, planned.options, counts)
     else:

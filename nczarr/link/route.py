@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from nczarr.data.counts import Route
 from nczarr.data.matching import way
+from nczarr.data.referred import referred
 from nczarr.data.source import ArraySource
 from nczarr.passes.planned import Target
 
 
-def route(source: ArraySource | None, target: Target) -> Route:
-    """The way for one part."""
+def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
+    """The way for one part. `by_reference`: into a target that holds references, where there are any."""
     layout = target.layout
     if 0 in layout.shape:
         return "nothing"
     if source is None:
         return "nothing" if target.sparse else "fill"
+    if by_reference and referred(source, layout) is not None:
+        return "reference"
     return way(source, layout)

@@ -19,9 +19,16 @@ class Begun(NamedTuple):
 
 def begun(path: str, planned: Planned) -> Begun:
     """The store that path or URL tell. Raises OSError, FileExistsError if the place is taken."""
+    if planned.form.begins is not None:
+        from nczarr.registry import load
+
+        return Begun(*load(planned.form.begins)(path, planned, lambda: _folder(path, planned).store))
+    return _archive(path, planned) if path.lower().endswith(".zip") else _folder(path, planned)
+
+
+def _folder(path: str, planned: Planned) -> Begun:
+    """A folder, or keys below a URL."""
     options = planned.options
-    if path.lower().endswith(".zip"):
-        return _archive(path, planned)
     if is_remote(path):
         from nczarr.stores.remote_target import RemoteTarget
 

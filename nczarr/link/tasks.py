@@ -27,7 +27,8 @@ TEXT = 64
 class Array(NamedTuple):
     """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill.
 
-    `path` and `part` name it for people. `separator` and `lead` make the keys: `0.1`, or `c/0/1`.
+    `only`: the keys to be made, if not all. `path` and `part` name it for people. `separator` and `lead` make the keys:
+    `0.1`, or `c/0/1`.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Array(NamedTuple):
     route: Route
     separator: str = "."
     lead: str = ""
+    only: tuple[Index, ...] | None = None
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard; a scalar's is the lead, or `0`."""
@@ -52,6 +54,8 @@ class Array(NamedTuple):
 
     def indices(self) -> Iterator[Index]:
         """The keys to make, chunks or shards, in C order."""
+        if self.only is not None:
+            return iter(self.only)
         layout = self.target.layout
         if self.target.sparse and self.source is not None:
             return self.source.occupied(self.unit)
@@ -75,7 +79,7 @@ class Array(NamedTuple):
     @property
     def decoded(self) -> int:
         """Bytes of the largest chunk that is decoded on the way, of source or target; 0 where none is."""
-        if self.route in ("nothing", "copy"):
+        if self.route in ("nothing", "reference", "copy"):
             return 0
         own = self.chunk_size
         if self.source is not None and self.route in ("transcode", "rechunk"):
@@ -113,7 +117,7 @@ def arrays(planned: Planned) -> Iterator[Array]:
         folder = ""
         for part, target in targets.items():
             source = sources.get(part)
-            way = route(source, target)
+            way = route(source, target, by_reference=capabilities.arrays.by_reference)
             if way == "nothing":
                 continue
             folder = folder or "/".join(names.split(path)) + "/"

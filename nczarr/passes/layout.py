@@ -18,10 +18,12 @@ from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Parts, fill_of
+from nczarr.data.source import itemsize as width
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
 from nczarr.passes.planned import Target
+from nczarr.passes.referring import AsStored, as_stored
 from nczarr.passes.shards import Wish, can_shard, inner_chunks, problem, shard_shape
 from nczarr.passes.strings import Strings, survey
 
@@ -53,6 +55,7 @@ def lay(
     no_fill = storage.no_fill and not _only_as_fill(variable)
     elements = dict(patterns(fill, variable.type, checked.types))
     targets: dict[str, Target] = {}
+    cut: dict[str, ArraySource] = {}
     for part in parts(variable.type, shape, checked.types):
         source = sources.get(part.path)
         pad = elements[part.path][0]
@@ -62,8 +65,10 @@ def lay(
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         has_fill = (fill is not None or part.path != "") and not (no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
-        targets[part.path] = _target(one, checked, arrays, options, storage, shape, shards)
-    return targets, sources
+        targets[part.path], lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        if lying is not None:
+            cut[part.path] = lying
+    return targets, {**sources, **cut}
 
 
 def _only_as_fill(variable: Variable) -> bool:
@@ -87,13 +92,15 @@ class _One(NamedTuple):
 
 def _target(
     one: _One,
+    variable: Variable,
     checked: Checked,
     arrays: Arrays,
     options: Options,
     storage: Storage,
     shape: tuple[int, ...],
     wish: Wish,
-) -> Target:
+) -> tuple[Target, ArraySource | None]:
+    """How a part will lie, and its source if that is cut for it."""
     type_name = one.part.type
     strings = Strings()
     dtype: Descr
@@ -110,6 +117,11 @@ def _target(
         elif isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
+    found: AsStored | str | None = None
+    if arrays.by_reference and one.source is not None:
+        found = as_stored(one.source, dtype, itemsize, arrays, storage if whole else variable.storage, variable.storage)
+        if isinstance(found, AsStored):
+            return _as_stored(one, found, strings, arrays), found.source
     if not can_shard(dtype) or not (whole or isinstance(wish, str)):
         wish = "none"
     chunks = storage.chunks if whole else None
@@ -123,7 +135,32 @@ def _target(
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
     fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards)
-    return Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+    target = Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+    if one.source is None or not isinstance(found, str):
+        return target, None
+    held = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
+    return target._replace(apart=(held, found)), None
+
+
+def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> Target:
+    """The target of a part whose chunks are referred to. What was never written has no chunk, so whatever fill there is
+    has to be declared.
+    """
+    size = width(found.dtype)
+    fill = None if arrays.fill_needed else _fill(one, found.dtype, size, strings)[0]
+    if fill is None and (arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))):
+        fill = _needed_fill(one, found.dtype, size)[0]
+    layout = Layout(found.dtype, one.shape, found.chunks, found.codecs, fill)
+    return Target(layout, one.pad, True, strings.nil, strings.utf8)
+
+
+def _decoded_size(source: ArraySource, target: Target) -> int:
+    """Elements that a target has to hold, about."""
+    layout = target.layout
+    if not target.sparse:
+        return math.prod(layout.shape)
+    chunks = sum(1 for _ in source.occupied(layout.chunks))
+    return min(math.prod(layout.shape), chunks * math.prod(layout.chunks))
 
 
 def _lies_big(source: ArraySource | None, storage: Storage) -> bool:

@@ -26,6 +26,7 @@ from nczarr.passes.kept import settled, told, unkept
 from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
 from nczarr.passes.planned import Loss, Planned, Target
+from nczarr.passes.reduced import without
 from nczarr.passes.shards import Wish, can_shard, problem
 from nczarr.passes.wishes import storage_of, wishes_of
 
@@ -36,6 +37,11 @@ LONGEST_KEY = 255
 
 LARGEST_FILL = 1 << 27
 """Elements of ragged content that a fill value may make; see `fill_parts`."""
+
+
+_REMEDY = "`--allow-loss {}` writes the rest; format `nczarr` keeps it"
+_REMEDIES = {"unreferable-variable": "`--embed SIZE` holds more in the document; `--allow-loss {}` leaves it out"}
+"""What helps against a loss of values."""
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Planned | None:
@@ -77,6 +83,8 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         found += _unmet(path, storage[path], targets[path], checked, form, itemsize)
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
+    unreferred = list(_unreferred(targets, checked, options))
+    found += unreferred
     _tell(found, form, options, report)
     if (
         options.char_netcdf
@@ -87,7 +95,21 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
     if report.errors > before:
         return None
+    if unreferred:  # the run accepts that these variables are left out
+        gone = frozenset(loss.path for loss in unreferred)
+        rest = plan(without(checked, gone), form, options, Report())
+        return None if rest is None else rest._replace(losses=tuple(found))
     return Planned(checked, form, options, tuple(found), storage, targets, parts, axis_names)
+
+
+def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options: Options) -> Iterator[Loss]:
+    """Variables that no references can lead to, and that are too large for the target to hold their values itself."""
+    for path, own in targets.items():
+        apart = [target.apart for target in own.values() if target.apart is not None]
+        size = sum(each for each, _ in apart)
+        if size > options.writing.embed:
+            text = f"no references can lead to `{path}`: {apart[0][1]}; the document would have to hold {size} bytes"
+            yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
 
 
 def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> None:
@@ -97,9 +119,7 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
         if loss.weight == "value":
             accepted = "all" in allowed or loss.kind in allowed
             severity = Severity.WARNING if accepted else Severity.ERROR
-            helps: tuple[str, ...] = (
-                () if accepted else (f"`--allow-loss {loss.kind}` writes the rest; format `nczarr` keeps it",)
-            )
+            helps: tuple[str, ...] = () if accepted else (_REMEDIES.get(loss.kind, _REMEDY).format(loss.kind),)
             report.add(Diagnostic(loss.kind, severity, loss.message, Label(loss.span), helps=helps))
     annotations = [loss for loss in found if loss.weight == "annotation"]
     if not annotations:

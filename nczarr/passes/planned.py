@@ -40,7 +40,8 @@ class Target(NamedTuple):
     `layout.fill` is None where the target declares no fill value; then every chunk is written, unless `sparse`.
     `pad` is one element in the source's bytes (for strings the text), which stands in every cell that was never
     written, the rest of edge chunks included. `sparse`: chunks that hold nothing but `pad` need not exist.
-    `nil`: which strings are NIL. `utf8`: whether all strings are UTF-8.
+    `nil`: which strings are NIL. `utf8`: whether all strings are UTF-8. `apart`: for targets that hold references, how
+    many bytes of values they have to hold themselves, about, and why; None: chunks can be referred to.
     """
 
     layout: Layout
@@ -48,6 +49,7 @@ class Target(NamedTuple):
     sparse: bool = True
     nil: Runs = ()
     utf8: bool = True
+    apart: tuple[int, str] | None = None
 
 
 class Planned(NamedTuple):

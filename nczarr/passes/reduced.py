@@ -25,6 +25,17 @@ def reduced(checked: Checked, kind: Kind) -> Checked:
     return remaining(checked, _with_attributes(dataset, kind))
 
 
+def without(checked: Checked, gone: frozenset[str]) -> Checked:
+    """A dataset without variables of these FQNs; all else stays, dimensions that nothing uses any more too."""
+
+    def rest(group: AnyGroup, path: str) -> AnyGroup:
+        kept = tuple(each for each in group.variables if names.join(path, each.name) not in gone)
+        groups = tuple(rest(child, names.join(path, child.name)) for child in group.groups)
+        return group.model_copy(update={"variables": kept, "groups": groups})
+
+    return remaining(checked, rest(checked.dataset, "/"))
+
+
 def _classic(checked: Checked, kind: Kind) -> Dataset:
     """The root group with the dimensions and variables of the classic model."""
     root = checked.dataset

@@ -16,8 +16,11 @@ SLAB = 1 << 18
 
 
 class Strings(NamedTuple):
-    """`longest` value in bytes, `nul`: one holds a NUL byte, `utf8`: all are UTF-8, `nil`: which are NIL."""
+    """`longest` value in bytes, `size`: of all of them, each behind its length, `nul`: one holds a NUL byte, `utf8`:
+    all are UTF-8, `nil`: which are NIL.
+    """
 
+    size: int = 0
     longest: int = 0
     nul: bool = False
     utf8: bool = True
@@ -28,21 +31,23 @@ def survey(source: ArraySource | None, fill: bytes) -> Strings:
     """Look at every string of an array that may not be fill, and at the fill; without a source there is only that."""
     longest, nul, utf8 = len(fill), b"\0" in fill, _is_utf8(fill)
     if source is None:
-        return Strings(longest, nul, utf8)
+        return Strings(0, longest, nul, utf8)
     nil: list[int] = []
+    size = 0
     shape = source.layout.shape
     slab = linear_block(shape, SLAB)
     for index in source.occupied(slab):
         region = region_of(index, slab, shape)
         first = first_of(region, shape)
         for number, text in enumerate(source.read(region).reshape(-1)):
+            size += 4 + len(text or b"")
             if text is None:
                 nil.append(first + number)
                 continue
             longest = max(longest, len(text))
             nul = nul or b"\0" in text
             utf8 = utf8 and (text.isascii() or _is_utf8(text))
-    return Strings(longest, nul, utf8, tuple(_runs(sorted(nil))))
+    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))))
 
 
 def _runs(indices: list[int]) -> list[tuple[int, int]]:

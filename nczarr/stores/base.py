@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from nczarr.stores.referring import Reference
+
 JOURNAL = ".nczarr-journal"
 """The key that a store has in its root as long as it is not finished (`journal.py`)."""
 
@@ -76,6 +78,9 @@ class Store(Protocol):
     def locate(self, key: str) -> Range | None:
         """Where the bytes of a key lie in a file; None if it is absent, or in none."""
 
+    def refer(self, key: str) -> Reference | None:
+        """Where anyone finds the bytes of a key: in a file, or at a URL; None if it is absent, or nowhere else."""
+
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
 
@@ -111,6 +116,15 @@ class Near:
         """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
+
+    def locate(self, key: str) -> Range | None:
+        """None: nothing is in a file."""
+        return None
+
+    def refer(self, key: str) -> Reference | None:
+        """The range of a file that the key is, if it is one."""
+        place = self.locate(key)
+        return None if place is None else Reference(*place)
 
     def survey(self) -> None:
         """Nothing is gained by looking early."""

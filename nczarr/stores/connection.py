@@ -199,6 +199,14 @@ class Connection:
             return {**own, "skip_instance_cache": True}
         return {self.protocol: own}
 
+    def beside(self, url: str) -> Connection:
+        """Another place of the same server or bucket, by the same file system. Raises BadURLError, OSError."""
+        other = Connection(url, self.options)
+        system = self.system
+        other.__dict__["_opened"] = system, system._strip_protocol(other.place.path)
+        other._process = os.getpid()
+        return other
+
     def path(self, key: str) -> str:
         """The path of a key in the file system."""
         if not key:

@@ -1,4 +1,4 @@
-"""References: where the bytes of keys lie that are elsewhere, or the bytes themselves, as a store of them wants to know.
+"""References: where the bytes of keys lie that are elsewhere, or the bytes themselves, for stores made of them.
 
 How documents say it is the business of `formats/reference`; how the bytes are fetched, that of `references.py`.
 """
@@ -6,7 +6,7 @@ How documents say it is the business of `formats/reference`; how the bytes are f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Reference(NamedTuple):
@@ -22,6 +22,12 @@ class Reference(NamedTuple):
 class References(Protocol):
     """Where the bytes of keys are. Pickles: a description, or few enough bytes."""
 
+    @property
+    def noted(self) -> Any:
+        """What was noted of the targets when they were referred to, as `{"targets": {URL: {"size": …}}}`, or whatever
+        stands in its place; None: nothing.
+        """
+
     def find(self, key: str) -> bytes | Reference | None:
         """The bytes of a key, or where they lie; None if there is no such key. Raises OSError, CompileError."""
 
@@ -32,6 +38,12 @@ class References(Protocol):
         """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted.
 
         Raises OSError.
+        """
+
+    def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
+        """All keys and what stands there, in any order; perhaps also entries that another of the same key replaces.
+
+        Raises as `find`.
         """
 
     def named(self) -> Iterator[tuple[str | None, str]]:

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import Range, ReadOnly, cut, next_segments, safe_key
+from nczarr.stores.base import ReadOnly, cut, next_segments, safe_key
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.memory import is_metadata
+from nczarr.stores.referring import Reference
 
 FETCHERS = 32
 """Documents that are fetched at once."""
@@ -192,9 +193,13 @@ class RemoteStore(ReadOnly):
 
         return unquote(key)
 
-    def locate(self, key: str) -> Range | None:
-        """None: nothing is in a file."""
-        return None
+    def refer(self, key: str) -> Reference | None:
+        """The object of a key; whether it is there is not asked."""
+        if "::" in self.connection.place.path or self.connection.place.server is not None:
+            return None
+        if self.connection.protocol not in WEB:
+            return Reference(f"{self.connection.protocol}://{self.connection.path(key)}")
+        return Reference(self.connection.path(key))
 
     def _shown(self, key: str) -> str:
         return f"{self.path.rstrip('/')}/{key}"

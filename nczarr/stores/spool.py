@@ -30,6 +30,9 @@ _folders: dict[str, str] = {}
 """Folders with fetched files, and the URLs that these were fetched from, as people may see them."""
 
 
+_origins: dict[str, tuple[str, dict[str, Any]]] = {}
+"""By folder, the URL that a file was fetched from, and what was told of it."""
+
 _own = local()
 """What each thread has fetched in a block that removes it."""
 
@@ -52,6 +55,7 @@ def fetched(connection: Connection) -> str:
         with open(path, "wb") as file:
             _fetch(connection, path, file.fileno(), info)
         if _is_whole(connection, path, info):
+            _origins[folder] = connection.url, info
             return path
     raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", connection.shown)
 
@@ -112,6 +116,11 @@ def name_of(path: str) -> str:
     return _folders.get(os.path.dirname(path), path)
 
 
+def origin(path: str) -> tuple[str, dict[str, Any]] | None:
+    """The URL that a file was fetched from, and what was told of it; None for any other file."""
+    return _origins.get(os.path.dirname(path))
+
+
 def send(connection: Connection, path: str, key: str = "") -> None:
     """Send a file to a place, or a key below it, until the server says that it has just these bytes. Raises OSError,
     and leaves nothing there, if it never does.
@@ -152,4 +161,5 @@ def _remove(folders: Iterable[str]) -> None:
 
     for folder in folders:
         _folders.pop(folder, None)
+        _origins.pop(folder, None)
         shutil.rmtree(folder, ignore_errors=True)

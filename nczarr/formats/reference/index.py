@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.formats.reference.family import Family
 from nczarr.formats.reference.parts import blocks, encode
+from nczarr.stores.referring import Reference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,6 +126,19 @@ class Index:
                 rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
                 found.update(rest.split("/", 1)[0] for rest in rests if rest)
         return found
+
+    def entries(self) -> Iterator[tuple[str, Reference]]:
+        """All entries, in their order."""
+        for family in self._families:
+            for _, start, stop in blocks(family):
+                keys = map(_unquoted, family.keys(start, stop))
+                urls = list(map(_unquoted, family.urls(start, stop)))
+                named = urls * (stop - start) if len(urls) == 1 else urls
+                offsets, lengths = family.ranges(start, stop)
+                if offsets:
+                    yield from zip(keys, map(Reference, named, offsets, lengths), strict=True)
+                else:
+                    yield from zip(keys, map(Reference, named), strict=True)
 
     def urls(self) -> Iterator[tuple[str, str]]:
         """Every URL and a key that has it; where all entries of a generator have one, once."""

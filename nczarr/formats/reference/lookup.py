@@ -48,6 +48,12 @@ class DocumentReferences:
         self._index = index
         self._sorted: list[str] | None = None
         self._options: tuple[Limits, Overrides] = (DEFAULT, ())
+        self._noted = document.noted
+
+    @property
+    def noted(self) -> Any:
+        """What the document says of its targets beside the references."""
+        return self._noted
 
     def find(self, key: str) -> bytes | Reference | None:
         """The bytes of a key, or where they lie; None if there is no such key. Raises CompileError: broken base64."""
@@ -55,13 +61,17 @@ class DocumentReferences:
         if entry is not None:
             return Reference(*entry.family.reference(entry.number))
         value = self._refs.get(key)
+        return None if value is None else self._meant(key, value)
+
+    def _meant(self, key: str, value: Any) -> bytes | Reference:
+        """What a value of `refs` stands for. Raises CompileError."""
         if isinstance(value, list):
             url = self._rendered.url(value[0]) if self._rendered is not None else value[0]
             return Reference(url) if len(value) == 1 else Reference(url, value[1], value[2])
         if isinstance(value, dict):
             return encode(value).encode()
         try:
-            return None if value is None else data_of(value)
+            return data_of(value)
         except binascii.Error as error:
             report = Report()
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"
@@ -118,6 +128,15 @@ class DocumentReferences:
             if url not in known:
                 known.add(url)
                 yield url, key
+
+    def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
+        """All keys and what stands there, in the order of the document; perhaps also what a later entry has replaced.
+
+        Raises as `find`.
+        """
+        for key, value in self._refs.items():
+            yield key, self._meant(key, value)
+        yield from self._index.entries()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._source.data, bytes):

@@ -36,11 +36,15 @@ _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
 class Header(NamedTuple):
-    """What `.zmetadata` says: JSON texts by key, rows of a file, chunks of arrays by folder, which ends in a slash."""
+    """What `.zmetadata` says: JSON texts by key, rows of a file, chunks of arrays by folder, which ends in a slash.
+
+    `noted`: our own member, `nczarr`, whatever it is.
+    """
 
     documents: dict[str, str]
     record_size: int
     arrays: dict[str, Grid]
+    noted: Any = None
 
 
 class ParquetReferences:
@@ -53,6 +57,11 @@ class ParquetReferences:
         self._held: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
+
+    @property
+    def noted(self) -> Any:
+        """What the metadata say of targets beside the references."""
+        return self._header.noted
 
     def find(self, key: str) -> bytes | Reference | None:
         """The bytes of a key, or where they lie; None if there is no such key. Raises OSError, CompileError."""
@@ -241,7 +250,7 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
                 arrays[folder + slash] = grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
-    return Header(_documents(text), size, arrays)
+    return Header(_documents(text), size, arrays, value.get("nczarr"))
 
 
 def _documents(text: str) -> dict[str, str]:

@@ -65,12 +65,16 @@ class Generator(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A reference document. Version 0 has `refs` alone, and nothing of it is rendered."""
+    """A reference document. Version 0 has `refs` alone, and nothing of it is rendered.
+
+    `noted`: our own member of version 1, `nczarr`, whatever it is; nothing of it is needed to read.
+    """
 
     version: int
     templates: dict[str, str]
     generators: tuple[Generator, ...]
     refs: dict[str, Any]
+    noted: Any = None
 
 
 def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:
@@ -136,7 +140,7 @@ def _first(members: dict[str, Any], faults: Faults, overrides: Mapping[str, str]
         faults.error("bad-reference-document", f"`gen` must be a list, and is {_kind(items)}", ("gen",))
         items = []
     made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
-    return Document(1, templates, tuple(each for each in made if each is not None), refs)
+    return Document(1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr"))
 
 
 def _object(members: dict[str, Any], name: str, faults: Faults) -> dict[str, Any]:

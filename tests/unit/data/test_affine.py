@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -153,3 +154,17 @@ def test_bytes_of_no_file_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(array((2,), 0, 2)))
     assert again.read((slice(0, 2),)).tolist() == [1, 0x0203]
     assert again.manifest is None
+
+
+def test_few_files_stay_mapped_however_many_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nczarr.data.affine.MAPPED", 2)
+    monkeypatch.setattr("nczarr.data.affine._mapped", deque())
+    files = []
+    for number in range(4):
+        (tmp_path / str(number)).write_bytes(bytes([number]) * 4)
+        files.append(FileBytes.of(open_source(str(tmp_path / str(number)))))
+    views = [np.frombuffer(file.data, np.uint8) for file in files]
+    assert [file._data is None for file in files] == [True, True, False, False]
+    assert [view.tolist() for view in views] == [[number] * 4 for number in range(4)]
+    assert bytes(files[0].data) == bytes(4)
+    assert [file._data is None for file in files] == [False, True, True, False]

@@ -78,6 +78,8 @@ def same(document: Any, overrides: dict[str, str] | None = None) -> None:
         else:
             assert found.find(key) == meant(value), key
     assert found.find("no such key") is None
+    if all(meant(value) is not None for value in wanted.values()):
+        assert dict(found.entries()) == {key: meant(value) for key, value in wanted.items()}
     for prefix in {"", *(key[: at + 1] for key in wanted for at in range(len(key)))}:
         assert list(found.keys(prefix)) == sorted(key for key in wanted if key.startswith(prefix))
         if not prefix or prefix[-1] == "/":

@@ -1,0 +1,93 @@
+"""`nczarr refs combine SRC…`: many datasets as one."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nczarr.cli.inputs import read_input
+from nczarr.cli.progress import counting, progress
+from nczarr.cli.shared import Messages
+from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.cli.targets import add_target_options, options_of
+from nczarr.combinations import EMBEDDED, REFERENCE
+from nczarr.diagnostics import Report
+from nczarr.stores.url import is_remote
+
+if TYPE_CHECKING:
+    from nczarr.options import Options
+    from nczarr.passes.checked import Checked
+
+DESCRIPTION = (
+    "Combine datasets into one: joined along a dimension that they have, or stacked along a new one. Sources are "
+    "reference documents, files and stores of any format, in this order; the target refers to their chunks, or has "
+    "them in it if it is of another format."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the verb."""
+    parser.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
+    parser.add_argument("-o", dest="target", metavar="OUT", help="the target (default: a document on stdout)")
+    parser.add_argument(
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a dimension of the sources; with --new-dim a variable that is stacked in any case; repeatable",
+    )
+    parser.add_argument("--new-dim", metavar="NAME", help="stack what differs along a new dimension")
+    parser.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by content)")
+    add_target_options(parser, to="format of the target (default: by its suffix)")
+    add_subset_options(parser, sections=False)
+    parser.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
+    parser.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Combine; the status is that of every command."""
+    if not arguments.along and arguments.new_dim is None:
+        return misuse("refs combine", "name a dimension of the sources with --along, or a new one with --new-dim")
+    try:
+        options = options_of(arguments)._replace(verify=arguments.verify)
+    except ValueError as error:
+        return misuse("refs combine", str(error))
+    messages = Messages(arguments)
+    return messages.guard(lambda: _work(arguments, options, messages.report))
+
+
+def _work(arguments: argparse.Namespace, options: Options, report: Report) -> None:
+    """Read, combine, write. Raises OSError, CompileError."""
+    from nczarr import pipeline, targets
+    from nczarr.combine import Wanted, combine
+    from nczarr.combine.sources import opened
+
+    target = arguments.target
+    subset = subset_of(arguments, report)
+    form = pipeline.target(target or "", arguments.to or (None if target else REFERENCE), report)
+    if subset is None or form is None:
+        return
+    if target is None and form.binary:
+        report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
+        return
+    if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
+        return
+
+    def read(path: str, own: Report) -> Checked | None:
+        return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
+
+    wanted = Wanted(tuple(arguments.along), arguments.new_dim, EMBEDDED if form.name == REFERENCE else None)
+    sources = [(path, partial(read, path)) for path in arguments.sources]
+    with counting(arguments, "sources", len(sources)) as step:
+        checked = combine(opened(sources, subset, report, step), wanted, report)
+    if checked is None or report.errors:
+        return
+    if target is None:
+        write_product(pipeline.blocks(checked, form, report, options) or ())
+        return
+    with progress(arguments, target, checked) as watch:
+        pipeline.write(checked, target, form, report, options, watch)

@@ -1,0 +1,132 @@
+"""A combination on its way: what is known of the sources so far, and what of them does not go together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr.combine.agreement import Finding, findings
+from nczarr.combine.ascending import Ascending
+from nczarr.combine.equality import equal
+from nczarr.combine.making import Pile, made
+from nczarr.combine.way import Way, is_coordinate
+from nczarr.compare.values import values, whole_parts
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Report
+from nczarr.passes.checked import Checked
+
+NAMED = 8
+"""Attributes that a message names."""
+
+CHOOSE = "`--var` and `--group` choose what is combined"
+
+
+class _Fault(NamedTuple):
+    """What is said of one thing that differs, for the first source in which it does."""
+
+    message: str
+    helps: tuple[str, ...] = ()
+
+
+class Combination:
+    """Sources one by one; the first is the model of all."""
+
+    def __init__(self, name: str, checked: Checked, way: Way) -> None:
+        self.way = way
+        self.names = [name]
+        self.checked = checked
+        self._faults: dict[tuple[str, str], _Fault] = {}
+        self._more: dict[tuple[str, str], int] = {}
+        self._attributes: dict[str, None] = {}
+        self._stacked = set(way.always)
+        self._lengths = {path: [checked.dimensions[path].size] for path in way.dimensions}
+        joined = checked.variables if way.new_dim else way.axes
+        self._parts: dict[str, list[Parts]] = {path: [whole_parts(checked, path)] for path in joined}
+        self._given = {path for path in joined if path in checked.parts}
+        self._ascending: dict[str, Ascending] = {}
+        for path in way.always or way.axes:
+            if is_coordinate(path, checked, stacked=way.new_dim is not None):
+                self._ascending[path] = Ascending(path)
+                self._ascending[path].add(name, self._parts[path][0])
+
+    def add(self, name: str, checked: Checked) -> None:
+        """Take one more source, or note why that cannot be."""
+        unlike = set()
+        for finding in findings(self.checked, checked, self.way):
+            if finding.decisive:
+                unlike.add(finding.path)
+                self._fault(name, finding)
+            else:
+                self._attributes[f"{finding.path.rstrip('/')}:{finding.what.split('`')[1]}"] = None
+        unlike |= {
+            path
+            for path, variable in self.checked.variables.items()
+            if variable.type in unlike or not unlike.isdisjoint(variable.dimensions)
+        }
+        self.names.append(name)
+        for path in self._lengths:
+            if path in checked.dimensions:
+                self._lengths[path].append(checked.dimensions[path].size)
+        for path in self.checked.variables:
+            if path not in unlike:
+                self._take(path, name, checked)
+
+    def _take(self, path: str, name: str, checked: Checked) -> None:
+        """Take a variable of a source, which is one of the same model."""
+        if path in self._parts:
+            parts = whole_parts(checked, path)
+            self._parts[path].append(parts)
+            if path in checked.parts:
+                self._given.add(path)
+            if path in self._ascending:
+                self._ascending[path].add(name, parts)
+            if self.way.new_dim and path not in self._stacked and not equal(self.checked, checked, path):
+                self._stacked.add(path)
+        elif not equal(self.checked, checked, path):
+            found = values(self.checked, checked, path)
+            message = found.message if found is not None else "values differ"
+            text = f"`{path}` does not lie along {self.way.shown}, and is not the same in all sources: "
+            text += f"{message}, in `{self.names[0]}` and `{name}`"
+            self._note(path, "values", _Fault(text, (CHOOSE,)))
+
+    def _fault(self, name: str, finding: Finding) -> None:
+        first, (path, what, one, other, _) = self.names[0], finding
+        if what.startswith(("the ", "attribute")):
+            verb = "differ" if what.endswith("s") else "differs"
+            text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
+        else:
+            which = (first, name) if one else (name, first)
+            text = f"{what} `{path}` is in `{which[0]}`, and not in `{which[1]}`"
+        self._note(path, what, _Fault(text, (CHOOSE,)))
+
+    def _note(self, path: str, what: str, fault: _Fault) -> None:
+        key = path, what
+        if key in self._faults:
+            self._more[key] = self._more.get(key, 0) + 1
+        self._faults.setdefault(key, fault)
+
+    def finish(self, addressable: int | None, report: Report) -> Checked | None:
+        """All sources as one dataset; None if an error was found."""
+        before = report.errors
+        for key, fault in self._faults.items():
+            more = self._more.get(key, 0)
+            notes = [f"the same of {more} more source{'s' * (more != 1)}"] if more else []
+            report.error("unequal-sources", fault.message, notes=notes, helps=fault.helps)
+        if self._attributes:
+            some = list(self._attributes)
+            rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
+            listed = ", ".join(f"`{each}`" for each in some[:NAMED])
+            report.warning(
+                "differing-attributes",
+                f"attributes differ, and those of `{self.names[0]}` are kept: {listed}{rest}",
+            )
+        if self.way.new_dim and not self._stacked and not self._faults:
+            text = f"no variable differs between the sources, so nothing would lie along {self.way.shown}"
+            helps = ["`--along VARIABLE --new-dim NAME` names a variable that is stacked whether it differs or not"]
+            report.error("unmatched-dimension", text, helps=helps)
+        for path, found in self._ascending.items():
+            if path not in {fault for fault, _ in self._faults} and found.fault is not None:
+                report.warning("unordered-coordinate", found.fault, helps=["give the sources in another order"])
+        if report.errors > before:
+            return None
+        pile = Pile(tuple(self.names), self.checked, self.way, self._parts, self._given, self._stacked, self._lengths)
+        return made(pile, addressable, report)

@@ -1,0 +1,54 @@
+"""Sources for a combination, opened one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from nczarr.data.crew import Crew, Task
+from nczarr.diagnostics import Report
+from nczarr.options import Subset
+from nczarr.passes.checked import Checked
+from nczarr.secrets import shown
+from nczarr.stores.url import is_remote
+
+AT_ONCE = 8
+"""Sources that are read at once where they lie behind a network."""
+
+Reader = Callable[[Report], Checked | None]
+"""Reads a dataset; None: an error stands in the report. Raises OSError."""
+
+
+def opened(
+    sources: Sequence[tuple[str, Reader]],
+    subset: Subset,
+    report: Report,
+    step: Callable[[int], None] | None = None,
+) -> Iterator[tuple[str, Checked]]:
+    """Each source by its name, a path or URL mostly, or what is wanted of it; ends with the first that is in error.
+
+    Several that lie behind a network are read at once. What is found of a source says so in a note. `step` is told of
+    each that is read.
+    """
+
+    def one(name: str, read: Reader) -> tuple[Checked | None, Report]:
+        from nczarr import pipeline
+
+        own = Report(strict=report.strict)
+        checked = read(own)
+        if checked is not None and not own.errors:
+            checked = pipeline.select(checked, subset, own)
+        own.annotate(f"of `{shown(name)}`")
+        return checked, own
+
+    far = [is_remote(name) for name, _ in sources]
+    tasks = (Task(partial(one, *source), here=not remote) for source, remote in zip(sources, far, strict=True))
+    with Crew(AT_ONCE if any(far) else 1, 1) as crew:
+        for (name, _), (checked, own) in zip(sources, crew.results(tasks), strict=True):
+            for found in own.sorted():
+                report.add(found)
+            if checked is None or own.errors:
+                return
+            yield shown(name), checked
+            if step is not None:
+                step(1)

@@ -1,0 +1,50 @@
+"""`reference`: a document, or a folder of Parquet references, → a store of what it refers to."""
+
+from __future__ import annotations
+
+import os
+
+from nczarr.diagnostics import Report
+from nczarr.formats.reference import lookup, parquet
+from nczarr.options import Options
+from nczarr.source import Source
+from nczarr.stores.base import Store
+from nczarr.stores.following import Policy
+from nczarr.stores.references import ReferenceStore
+from nczarr.stores.referring import References
+
+
+def holds(store: Store) -> bool:
+    """Whether a store is a folder of Parquet references. Raises OSError."""
+    return parquet.is_parquet(store)
+
+
+def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
+    """The store that a document stands for; None if an error stands in the report. Raises OSError."""
+    found: References | None
+    if isinstance(source, Source):
+        found, name = lookup.opened(source, report), source.name
+    else:
+        found, name = parquet.opened(source, report), source.path
+    if found is None:
+        return None
+    store = ReferenceStore(found, Policy(_home(source), options.following), name, options.storage.of("source"))
+    before = report.errors
+    store.check(report)
+    return store if report.errors == before else None
+
+
+def _home(source: Source | Store) -> str:
+    """The folder or URL in which a document lies; what comes through a pipe is as if it lay where we are."""
+    if not isinstance(source, Source):
+        from nczarr.stores.remote import RemoteStore
+
+        if isinstance(source, RemoteStore):
+            return source.connection.url.rstrip("/").rpartition("/")[0]
+        return os.path.dirname(os.path.abspath(source.path))
+    if source.path is None:
+        return os.getcwd()
+    from nczarr.stores.spool import origin
+
+    fetched = origin(source.path)
+    return os.path.dirname(os.path.abspath(source.path)) if fetched is None else fetched[0].rpartition("/")[0]

@@ -1,0 +1,218 @@
+"""A store in the making that is a reference document: it takes documents, short chunks, and where all others lie.
+
+What it was given is held until everything is there: some forty bytes a reference. Then the document is written, an
+entry a line, beside its place, and takes it when it is finished; or a folder of Parquet references.
+Source: specs/references §12.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+from nczarr.data.referred import BATCH, WHOLE, Referred, some
+from nczarr.data.source import Columns
+from nczarr.diagnostics import CompileError, Diagnostic, Severity
+from nczarr.formats.reference.naming import Naming, UnnamedTargetError, noted
+from nczarr.passes.planned import Planned
+from nczarr.stores import ranges
+from nczarr.stores.base import Near, Range, Store, next_segments, safe_key
+from nczarr.stores.single import Unfinished, beside
+
+PARQUET = (".parq", ".parquet")
+"""How the names of folders of Parquet references end."""
+
+NOTED = 16
+"""Targets of which something is noted, at least; of more only if many references lead to each."""
+
+_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+def begin(path: str, planned: Planned, folder: Callable[[], Store]) -> tuple[Store, str]:
+    """A new document for a plan, and where it can be read before it is finished. `folder` begins one at the path.
+
+    Raises OSError, FileExistsError.
+    """
+    if path.rstrip("/").lower().endswith(PARQUET):
+        store = folder()
+        return ParquetTarget(path, planned, store), store.path
+    target = JsonTarget(path, planned)
+    return target, target.unfinished.path
+
+
+def text(planned: Planned, fill: Callable[[Store], object]) -> Iterator[bytes]:
+    """The document of a plan as a text; `fill` puts everything into the store that it is given. Raises OSError."""
+    held = Held("", planned)
+    fill(held)
+    yield from held.document()
+
+
+class Held(Near):
+    """What a document consists of."""
+
+    sequential = False
+
+    def __init__(self, path: str, planned: Planned) -> None:
+        self.path = path
+        self.content: dict[str, bytes] = {}
+        self.arrays: list[Referred] = []
+        self._naming = Naming(path, planned.options.source, planned.options.writing)
+        self._urls: dict[str, str] = {}
+        self._notes: dict[str, dict[str, Any]] = {}
+
+    def add(self, referred: Referred) -> None:
+        """Hold where the chunks of an array lie. Raises CompileError: unnamed-target."""
+        columns = referred.columns
+        try:
+            urls = tuple(self._url(source) for source in columns.sources)
+        except UnnamedTargetError as error:
+            helps = ("`--base URL` says where targets lie",)
+            fault = Diagnostic("unnamed-target", Severity.ERROR, f"`{referred.prefix}`: {error}", helps=helps)
+            raise CompileError([fault]) from None
+        if len(urls) <= max(NOTED, len(columns.chunk) // 4):
+            for source, url in zip(columns.sources, urls, strict=True):
+                if url not in self._notes:
+                    self._notes[url] = noted(source)
+        self.arrays.append(referred._replace(columns=columns._replace(sources=urls)))
+
+    def _url(self, source: str) -> str:
+        known = self._urls.get(source)
+        if known is None:
+            known = self._urls[source] = self._naming.url(source)
+        return known
+
+    def get(self, key: str) -> bytes | None:
+        """What is held of a key itself."""
+        return self.content.get(key)
+
+    def put(self, key: str, data: bytes) -> None:
+        """Hold a key."""
+        self.content[safe_key(key)] = data
+
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Hold a key of several pieces. Raises OSError."""
+        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """What is held itself."""
+        return iter(sorted(key for key in self.content if key.startswith(prefix)))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of the keys that are held."""
+        return next_segments(self.keys(prefix), prefix)
+
+    def seal(self) -> None:
+        """Nothing to seal."""
+
+    def finish(self) -> None:
+        """Nothing to finish."""
+
+    def abort(self) -> None:
+        """Nothing to remove."""
+
+    def document(self) -> Iterator[bytes]:
+        """The JSON text: version 1, without templates and generators, which not all readers know."""
+        yield b'{"version":1,\n"refs":{'
+        before = b"\n"
+        for key in sorted(self.content):
+            yield before + f"{_json(key)}:{_json(_text(self.content[key]))}".encode()
+            before = b",\n"
+        for array in self.arrays:
+            for lines in _lines(array):
+                yield before + lines
+                before = b",\n"
+        yield b"\n}"
+        notes = {url: note for url, note in sorted(self._notes.items()) if note}
+        if notes:
+            yield b',\n"nczarr":' + _json({"targets": notes}).encode()
+        yield b"}\n"
+
+
+class JsonTarget(Held):
+    """A document in a file or at a URL."""
+
+    def __init__(self, path: str, planned: Planned) -> None:
+        super().__init__(path, planned)
+        self._stack = ExitStack()
+        self.unfinished: Unfinished = self._stack.enter_context(beside(path, planned.options.storage.of("target")))
+        self._written = False
+
+    def seal(self) -> None:
+        """Write the document beside its place. Raises OSError."""
+        if not self._written:
+            with open(self.unfinished.path, "xb") as file:
+                file.writelines(self.document())
+            self._written = True
+
+    def finish(self) -> None:
+        """Put it in its place. Raises OSError."""
+        self.seal()
+        self._stack.close()
+
+    def abort(self) -> None:
+        """Remove what is written, unless it is finished. Raises OSError."""
+        self.unfinished.discard()
+        self._stack.close()
+
+
+class ParquetTarget(Held):
+    """A folder of Parquet references."""
+
+    def __init__(self, path: str, planned: Planned, store: Store) -> None:
+        super().__init__(path, planned)
+        self._store = store
+        self._written = False
+
+    def seal(self) -> None:
+        """Write everything. Raises OSError; CompileError for what Parquet cannot hold."""
+        if not self._written:
+            from nczarr.formats.reference import recording
+            from nczarr.stores.memory import is_metadata
+
+            documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
+            inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}
+            recording.write(self._store, documents, inline, self.arrays)
+            self._written = True
+        self._store.seal()
+
+    def finish(self) -> None:
+        """Put it in its place. Raises OSError."""
+        self.seal()
+        self._store.finish()
+
+    def abort(self) -> None:
+        """Remove what is written, unless it is finished."""
+        self._store.abort()
+
+
+def _text(data: bytes) -> str:
+    """Data as a document holds them: as they are if they are printable ASCII, documents with line ends among them."""
+    if data.isascii() and not data.startswith(b"base64:"):
+        text = data.decode("ascii")
+        if text.replace("\n", "").isprintable():
+            return text
+    if data[:1] == b"{":
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    return "base64:" + base64.b64encode(data).decode("ascii")
+
+
+def _lines(array: Referred) -> Iterator[bytes]:
+    """The entries of an array, an entry a line, in blocks."""
+    head = _json(array.prefix)[1:-1]
+    urls = [_json(url) for url in array.columns.sources]
+    for start in range(0, len(array.columns.chunk), BATCH):
+        columns = some(array.columns, slice(start, start + BATCH))
+        keys = array._replace(prefix=head, columns=columns).keys()
+        yield ",\n".join(_entries(keys, urls, columns)).encode()
+
+
+def _entries(keys: Iterator[str], urls: list[str], columns: Columns) -> Iterator[str]:
+    source, offset, length = columns.source.tolist(), columns.offset.tolist(), columns.length.tolist()
+    for key, number, begin, size in zip(keys, source, offset, length, strict=True):
+        yield f'"{key}":[{urls[number]}]' if size == WHOLE else f'"{key}":[{urls[number]},{begin},{size}]'

@@ -1,0 +1,113 @@
+"""Which places the URLs of references lead to, and which of them may be named at all.
+
+A document comes from somebody. What it names is opened with the rights of the reader, so: a document from far away
+names no files of this machine; a relative URL stays below its base; a protocol is one that people keep data behind.
+Whoever reads may name roots instead; then nothing else may be named. Source: specs/references §4 and §10.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from nczarr.options import Following
+from nczarr.stores.url import is_remote
+
+PROTOCOLS = frozenset(
+    {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "r2", "http", "https", "memory"}
+)
+"""Protocols that a document may name, other than files."""
+
+FILES = ("file://", "local://")
+"""How URLs of files of this machine begin."""
+
+
+class ForbiddenTargetError(ValueError):
+    """A URL that may not be followed; the text says why."""
+
+
+class Followed(NamedTuple):
+    """Where a URL leads: to a file of this machine, or away from it."""
+
+    url: str
+    path: str | None = None
+
+
+class Policy(NamedTuple):
+    """`home`: the folder or URL in which the document lies; `given`: what the reader asked for."""
+
+    home: str
+    given: Following = Following()
+
+    @property
+    def _is_far(self) -> bool:
+        return is_remote(self.home)
+
+    def follow(self, url: str | None) -> Followed:
+        """Where a URL leads; None: the target that the reader was given. Raises ForbiddenTargetError."""
+        if url is None:
+            if self.given.target is None:
+                raise ForbiddenTargetError("it names no target, and none was given")
+            return _place(self.given.target)
+        if "\0" in url or not url:
+            raise ForbiddenTargetError("its URL is empty" if not url else "its URL has a NUL byte")
+        relative = "://" not in url and not os.path.isabs(url)
+        place = self._below_base(url) if relative else _place(url)
+        self._check(place, relative=relative)
+        return place
+
+    def _below_base(self, url: str) -> Followed:
+        """Where a relative URL leads."""
+        base = self.given.base or self.home
+        if not is_remote(base):
+            base = _place(base).path or base
+            return Followed(url, os.path.normpath(os.path.join(base, url)))
+        protocol, _, rest = base.partition("://")
+        return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
+
+    def _check(self, place: Followed, *, relative: bool) -> None:
+        """Raises ForbiddenTargetError for what may not be named."""
+        helps = "`--source-root` says what may be"
+        if self.given.roots:
+            if not any(_is_below(place, root) for root in self.given.roots):
+                raise ForbiddenTargetError(f"`{place.url}` lies below none of the roots that may be named")
+            return
+        if relative:
+            if not _is_below(place, self.given.base or self.home):
+                raise ForbiddenTargetError(f"`{place.url}` leads out of the folder that URLs are relative to; {helps}")
+        elif place.path is not None:
+            if self._is_far:
+                raise ForbiddenTargetError(
+                    f"`{place.url}` is a file of this machine, and the document comes from elsewhere; {helps}"
+                )
+        elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
+            raise ForbiddenTargetError(f"`{place.url}` is behind the protocol `{protocol}`; {helps}")
+
+
+def _place(url: str) -> Followed:
+    """Where a URL or an absolute path leads."""
+    for begin in FILES:
+        if url.lower().startswith(begin):
+            path = url[len(begin) :]
+            path = path.removeprefix("localhost") if path.startswith("localhost/") else path
+            if "%" in path and not os.path.lexists(path):  # some write them as URLs, most do not
+                path = unquote(path, errors="surrogateescape")
+            return Followed(url, os.path.abspath(path))
+    return Followed(url) if "://" in url else Followed(url, os.path.abspath(url))
+
+
+def _is_below(place: Followed, root: str) -> bool:
+    """Whether a place lies in a folder, or below a URL; a root may be a protocol alone, too."""
+    if place.path is not None:
+        if is_remote(root):
+            return False
+        folder = os.path.realpath(_place(root).path or root) if root not in FILES else os.sep
+        return os.path.realpath(place.path).startswith(folder.rstrip(os.sep) + os.sep)
+    protocol, _, rest = root.partition("://")
+    own, _, path = place.url.partition("://")
+    if protocol.lower() != own.lower() or "://" not in root:
+        return False
+    rest, path = rest.rstrip("/"), posixpath.normpath(path)
+    return not rest or rest == path or path.startswith(f"{rest}/")

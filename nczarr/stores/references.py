@@ -1,0 +1,209 @@
+"""A store made of references: keys whose bytes lie in other files, near and far, or in a document itself.
+
+Targets are opened when something of them is read. What a reference asks for has to be there: a target that ends before
+it is `short-target`, one out of reach an OSError; a key that is not among the references is absent, and nothing else
+is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import Any, NoReturn
+
+from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, ReadOnly, cut, is_safe
+from nczarr.stores.connection import Connection
+from nczarr.stores.following import Followed, ForbiddenTargetError, Policy
+from nczarr.stores.ranges import neighbours
+from nczarr.stores.referring import Reference, References
+
+MOST_FAULTS = 20
+"""Targets that are refused in so many words; then it is enough."""
+
+
+class ReferenceStore(ReadOnly):
+    """The keys of a document. `path`: the name of the document for people."""
+
+    sequential = False
+
+    def __init__(self, references: References, policy: Policy, path: str, storage: StorageOptions = NO_OPTIONS) -> None:
+        self.references = references
+        self.policy = policy
+        self.path = path
+        self.storage = storage
+        self.distant = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._places: dict[str | None, Followed] = {}
+        self._connections: dict[str, Connection] = {}
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What describes it: places are looked up where they are needed."""
+        names = ("references", "policy", "path", "storage", "distant")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def check(self, report: Report) -> None:
+        """Report every target that may not be named: forbidden-target. No target is opened. Raises OSError."""
+        faults = 0
+        for url, key in self.references.named():
+            try:
+                place = self._place(url)
+            except ForbiddenTargetError as error:
+                faults += 1
+                if faults > MOST_FAULTS:
+                    return
+                label = Label(key=self.path, pointer=None)
+                report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}", label))
+                continue
+            self.distant = self.distant or place.path is None
+
+    def _place(self, url: str | None) -> Followed:
+        found = self._places.get(url)
+        if found is None:
+            found = self._places[url] = self.policy.follow(url)
+        return found
+
+    def _found(self, key: str) -> tuple[Reference, Followed] | bytes | None:
+        found = self.references.find(key)
+        if found is None or isinstance(found, bytes):
+            return found
+        try:
+            return found, self._place(found.url)
+        except ForbiddenTargetError as error:
+            raise CompileError([Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}")]) from None
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent. Raises OSError, CompileError."""
+        found = self._found(key)
+        if found is None or isinstance(found, bytes):
+            return found
+        reference, place = found
+        if place.path is not None:
+            return ranges.read(self._range(key, reference, place.path))
+        return self._fetch(key, place.url, reference.offset, reference.length)
+
+    def part(self, key: str, offset: int, length: int) -> bytes | None:
+        """Some bytes of a key; a negative offset counts from its end. Raises OSError, CompileError."""
+        found = self._found(key)
+        if found is None:
+            return None
+        if isinstance(found, bytes):
+            return cut(found, key, offset, length)
+        reference, place = found
+        if place.path is not None or reference.length is None:
+            data = self.get(key)
+            return None if data is None else cut(data, key, offset, length)
+        begin = reference.length + offset if offset < 0 else offset
+        if begin < 0 or begin + length > reference.length:
+            self._short(key, place.url, begin, begin + length, reference.length)
+        return self._fetch(key, place.url, reference.offset + begin, length)
+
+    def locate(self, key: str) -> Range | None:
+        """Where the bytes of a key lie in a file; None if they lie in none. Raises OSError, CompileError."""
+        found = self._found(key)
+        if found is None or isinstance(found, bytes) or found[1].path is None:
+            return None
+        return self._range(key, found[0], found[1].path)
+
+    def refer(self, key: str) -> Reference | None:
+        """Where the bytes of a key lie; None if they are in the document. The target is not looked at."""
+        found = self._found(key)
+        if found is None or isinstance(found, bytes):
+            return None
+        reference, place = found
+        return Reference(place.path or place.url, reference.offset, reference.length)
+
+    def _range(self, key: str, reference: Reference, path: str) -> Range:
+        """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none."""
+        size = os.stat(path).st_size
+        length = size - reference.offset if reference.length is None else reference.length
+        if length < 0 or reference.offset + length > size:
+            self._short(key, path, reference.offset, reference.offset + length, size)
+        return Range(path, reference.offset, length)
+
+    def _connection(self, url: str) -> Connection:
+        """The way to a target; one library object for all of a server or bucket."""
+        with self._lock:
+            known = self._connections.get(url)
+            if known is None:
+                protocol, _, rest = url.partition("://")
+                root = f"{protocol}://{rest.partition('/')[0]}"
+                home = self._connections.setdefault(root, Connection(root, self.storage))
+                known = self._connections[url] = home if url == root else home.beside(url)
+            return known
+
+    def _fetch(self, key: str, url: str, offset: int, length: int | None) -> bytes:
+        """Bytes of a target far away. Raises OSError, CompileError if it is shorter."""
+        if length == 0:
+            return b""
+        connection = self._connection(url)
+        if length is None and not offset:
+            whole: bytes = connection.call("cat_file", "")
+            return whole
+        end = None if length is None else offset + length
+        try:
+            data: bytes = connection.call("cat_file", "", start=offset, end=end, size=length or 0)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            size = _size(connection)
+            if size is not None and (offset > size if end is None else end > size):
+                self._short(key, url, offset, end or offset, size)
+            raise
+        if length is None or len(data) == length:
+            return data
+        if len(data) > length:  # a server that knows no ranges gives everything
+            data = data[offset : offset + length]
+        if len(data) != length:
+            self._short(key, url, offset, offset + length, offset + len(data))
+        return data
+
+    def several(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of those keys that lie far away; what lies side by side is brought by one request.
+
+        Raises OSError, CompileError.
+        """
+        targets: dict[str, list[tuple[int, int, str]]] = {}
+        for key in keys:
+            found = self._found(key)
+            if found is not None and not isinstance(found, bytes) and found[1].path is None and found[0].length:
+                targets.setdefault(found[1].url, []).append((found[0].offset, found[0].length, key))
+        brought: dict[str, bytes] = {}
+        for url, places in targets.items():
+            for begin, end, group in neighbours(places):
+                data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
+                for offset, length, key in group:
+                    brought[key] = bytes(data[offset - begin : offset - begin + length])
+        return brought
+
+    def _short(self, key: str, url: str, begin: int, end: int, size: int) -> NoReturn:
+        text = f"`{key}`: it is bytes {begin} to {end} of `{shown(url)}`, which has {size}"
+        label = Label(key=self.path)
+        raise CompileError([Diagnostic("short-target", Severity.ERROR, text, label)]) from None
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, sorted; those that no store could have are passed over."""
+        return (key for key in self.references.keys(prefix) if is_safe(key))
+
+    def children(self, prefix: str) -> list[str]:
+        """The next segments of all keys that begin with `prefix`; those that no store could have are passed over."""
+        return [name for name in self.references.children(prefix) if is_safe(name)]
+
+
+def _size(connection: Connection) -> int | None:
+    """The size of what lies at a place, if that can be found out."""
+    try:
+        size = connection.call("info", "").get("size")
+    except OSError:
+        return None
+    return size if isinstance(size, int) else None

@@ -1,0 +1,101 @@
+"""Generated datasets that are cut along a dimension and combined again are what they were."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nczarr import names
+from nczarr.ast import Dataset
+from nczarr.combine import Wanted, combine
+from nczarr.compare.diff import differences
+from nczarr.data.blocks import region_of
+from nczarr.data.source import Parts
+from nczarr.diagnostics import Report
+from nczarr.options import Extent, Section, Subset
+from nczarr.passes import check
+from nczarr.passes.checked import Checked, Unchecked
+from nczarr.passes.subset import subset
+from nczarr.testing.strategies import datasets_with_data
+from tests.property.test_subset import checked_of, equal, relaxed
+
+
+def part(checked: Checked, dimension: str, first: int, last: int) -> Checked:
+    """The dataset with some indices along a dimension."""
+    sections = []
+    for fqn, variable in checked.variables.items():
+        if dimension in variable.dimensions:
+            extents = tuple(Extent(first, last) if each == dimension else None for each in variable.dimensions)
+            sections.append(Section(names.split(fqn), absolute=True, extents=extents))
+    report = Report()
+    made = subset(checked, Subset((), (), tuple(sections)), report)
+    assert made is not None
+    assert not report.sorted()
+    return made
+
+
+def dimensions_to_cut(checked: Checked) -> list[str]:
+    """Dimensions with indices that every variable has once at most, and some variable has."""
+    counts = {
+        path: [variable.dimensions.count(path) for variable in checked.variables.values()]
+        for path, dimension in checked.dimensions.items()
+        if dimension.size
+    }
+    return [path for path, found in counts.items() if found and max(found) == 1]
+
+
+@relaxed
+@given(datasets_with_data(), st.data())
+def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
+    checked = checked_of(drawn)
+    assume(dimensions_to_cut(checked))
+    dimension = data.draw(st.sampled_from(dimensions_to_cut(checked)))
+    length = checked.dimensions[dimension].size
+    cuts = sorted(data.draw(st.sets(st.integers(1, length - 1), max_size=3))) if length > 1 else []
+    bounds = zip([0, *cuts], [*cuts, length], strict=True)
+    pieces = [(str(first), part(checked, dimension, first, end - 1)) for first, end in bounds]
+    report = Report()
+    made = combine(pieces, Wanted((dimension,)), report)
+    assert made is not None, report.sorted()
+    assert {each.code for each in report.sorted()} <= {"unordered-coordinate"}
+    assert list(differences(checked, made)) == []
+    again = check(Unchecked(made.dataset, parts=dict(made.parts)), report)
+    assert again is not None, report.sorted()
+    assert again.shapes == made.shapes
+    for arrays in made.parts.values():
+        for array in arrays.values():
+            lengths = array.layout.shape
+            everything = tuple(slice(0, each) for each in lengths)
+            values = array.read(everything)
+            assert values.shape == lengths
+            assert equal(pickle.loads(pickle.dumps(array)).read(everything), values)
+            block = tuple(data.draw(st.integers(1, max(1, each))) for each in lengths)
+            found = list(array.occupied(block))
+            assert found == sorted(set(found))
+            for index in found[:4]:
+                region = region_of(index, block, lengths)
+                assert equal(array.read(region), values[region] if region else values)
+
+
+@relaxed
+@given(datasets_with_data(), st.integers(1, 3))
+def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict[str, Parts]], count: int) -> None:
+    checked = checked_of(drawn)
+    assume(checked.variables)
+    assume("/stack" not in checked.groups and all(names.last(path) != "stack" for path in checked.dimensions))
+    report = Report()
+    wanted = Wanted(tuple(checked.variables), "stack")
+    made = combine([(str(number), checked) for number in range(count)], wanted, report)
+    assert made is not None, report.sorted()
+    for fqn, variable in made.variables.items():
+        assert variable.dimensions == ("/stack", *checked.variables[fqn].dimensions)
+    for fqn, arrays in made.parts.items():
+        for path, array in arrays.items():
+            one = checked.parts[fqn][path]
+            values = one.read(tuple(slice(0, each) for each in one.layout.shape))
+            ragged = "content" in path.split("/")
+            wanted_values = np.concatenate([values] * count) if ragged else np.stack([values] * count)
+            assert equal(array.read(tuple(slice(0, each) for each in array.layout.shape)), wanted_values)

@@ -1,0 +1,24 @@
+"""Sources at URLs are combined as those of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.conftest import Ran
+from tests.remote.conftest import S3
+
+TEXT = "netcdf t {{ dimensions: t = UNLIMITED ; x = 3 ; variables: int t(t) ; int v(t, x) ; data: t = {} ; v = {} ; }}"
+
+
+def test_stores_and_files_in_a_bucket(s3: S3, nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
+    texts = {"a.zarr": ("0, 1", "1, 2, 3, 4, 5, 6"), "b.nc": ("2", "7, 8, 9"), "c.zarr": ("3", "10, 11, 12")}
+    for name, (times, values) in texts.items():
+        (tmp_path / "t.cdl").write_text(TEXT.format(times, values))
+        ran = s3.run("compile", str(tmp_path / "t.cdl"), "-o", s3.url(f"combine/{name}"), "--chunks", "t=1")
+        assert ran.status == 0, ran.err
+    out = str(tmp_path / "out.cdl")
+    ran = s3.run("refs", "combine", *(s3.url(f"combine/{name}") for name in texts), "--along", "t", "-o", out)
+    assert (ran.status, ran.err) == (0, "")
+    (tmp_path / "whole.cdl").write_text(TEXT.format("0, 1, 2, 3", ", ".join(map(str, range(1, 13)))))
+    assert nczarr_command("diff", out, str(tmp_path / "whole.cdl")).status == 0
