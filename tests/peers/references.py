@@ -109,6 +109,11 @@ def _content(lists: Lists) -> Values:
     return lists.items[0] if lists.items else lists
 
 
+def excused(words: dict[str, Word], allowed: dict[str, Word]) -> dict[str, Word]:
+    """What is neither right nor the word that is allowed for it."""
+    return {name: word for name, word in words.items() if word not in ("right", allowed.get(name))}
+
+
 def judge(found: Truth, seen: Seen | None, said: list[str]) -> dict[str, Word]:
     """What became of each variable; `seen` None: there is no document; `said` while it was made."""
     words: dict[str, Word] = {}
