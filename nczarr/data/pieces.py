@@ -123,6 +123,10 @@ class Pieces:
         """The source's values of a region."""
         return self.source.read(selection)
 
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """The source's."""
         return self.source.occupied(chunks)

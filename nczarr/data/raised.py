@@ -59,6 +59,10 @@ class Raised:
         """Where the source has the bytes of a chunk."""
         return self.source.place(chunk[1:])
 
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """The source's."""
         return ((0, *index) for index in self.source.occupied(chunks[1:]))
