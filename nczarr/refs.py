@@ -1,22 +1,23 @@
-"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; and `nczarr.refs.combine`.
+"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; `combine` and `verify`.
 
-A document is a mapping, the text of one (str, bytes), or the path of a file. Raises CompileError with everything that
-is wrong with it, and OSError if it cannot be read.
+A document is a mapping, the text of one (str, bytes), or the path of a file or of a folder of Parquet references.
+Raises CompileError with everything that is wrong with it, and OSError if it cannot be read.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from nczarr.combinations import combine
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.source import Source
+from nczarr.stores.base import Store
 
-__all__ = ["Limits", "combine", "compact", "expand", "lines"]
+__all__ = ["Limits", "combine", "compact", "expand", "lines", "verify"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """What stands for a document; a str that begins with a brace is its text, any other a path."""
@@ -42,10 +43,50 @@ def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
     return compacted(_source(document), Report(), limits)
 
 
-def expanded(source: Source, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
-    """As `lines`, of a source; warnings are left in the report."""
-    from nczarr.formats.reference import expansion, wire
+def verify(
+    document: Described,
+    *,
+    chunks: Literal["none", "sample", "all"] = "sample",
+    sample: int = 4,
+    base: str | None = None,
+    roots: Iterable[str] = (),
+    target: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with a document, or a folder of Parquet references, and its targets, in order; nothing: it can be
+    trusted. All targets are looked at, and `sample` chunks of each array, `all` or none are read and decoded.
 
+    `base`: what relative URLs begin with, instead of the folder of the document; `roots`: what it may name;
+    `target`: what references without a URL lead to. Raises OSError if the document cannot be read.
+    """
+    from nczarr import pipeline
+    from nczarr.options import Following, Options
+    from nczarr.secrets import StorageOptions
+    from nczarr.verification import verify as verified
+
+    if chunks not in ("none", "sample", "all") or sample < 1:
+        raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
+    following = Following(base, tuple(roots), target)
+    options = Options(storage=StorageOptions(storage_options), following=following)
+    report = Report()
+    written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))
+    source = _source(document) if written else pipeline.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
+    if source is not None:
+        try:
+            verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
+        except CompileError as error:
+            for found in error.diagnostics:
+                report.add(found)
+    return tuple(report.sorted())
+
+
+def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
+    """As `lines`, of a source or folder; warnings are left in the report."""
+    from nczarr.formats.reference import expansion, folder, wire
+
+    if not isinstance(source, Source):
+        yield from folder.expand(source, report, limits)
+        return
     read = wire.read(source, report, limits, templates)
     if read is None:
         raise CompileError(report.sorted())
@@ -55,10 +96,12 @@ def expanded(source: Source, report: Report, limits: Limits, templates: Mapping[
         raise CompileError(report.sorted()) from None
 
 
-def compacted(source: Source, report: Report, limits: Limits) -> dict[str, Any]:
-    """As `compact`, of a source; warnings are left in the report."""
-    from nczarr.formats.reference import compaction, expansion, wire
+def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
+    """As `compact`, of a source or folder; warnings are left in the report."""
+    from nczarr.formats.reference import compaction, expansion, folder, wire
 
+    if not isinstance(source, Source):
+        return compaction.compact(dict(folder.entries(source, report, limits)))
     read = wire.read(source, report, limits)
     if read is None:
         raise CompileError(report.sorted())
@@ -69,13 +112,18 @@ def compacted(source: Source, report: Report, limits: Limits) -> dict[str, Any]:
     return compaction.compact(entries)
 
 
-def _source(document: Described) -> Source:
+def _source(document: Described) -> Source | Store:
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
     if isinstance(document, str) and document.lstrip().startswith("{"):
         return Source("document", document.encode("utf-8", "surrogatepass"))
     if isinstance(document, bytes):
         return Source("document", document)
-    from nczarr.stores.single import open_source
+    from nczarr import pipeline
+    from nczarr.options import Options
 
-    return open_source(os.fspath(document))
+    report = Report()
+    source = pipeline.opened(os.fspath(document), report, Options())
+    if source is None:
+        raise CompileError(report.sorted())
+    return source

@@ -17,6 +17,7 @@ from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, ReadOnly, cut, is_safe
 from nczarr.stores.connection import Connection
+from nczarr.stores.facts import Facts, facts, facts_at
 from nczarr.stores.following import Followed, ForbiddenTargetError, Policy
 from nczarr.stores.ranges import neighbours
 from nczarr.stores.referring import Reference, References
@@ -122,6 +123,11 @@ class ReferenceStore(ReadOnly):
             return None
         reference, place = found
         return Reference(place.path or place.url, reference.offset, reference.length)
+
+    def facts(self, url: str | None) -> Facts:
+        """What is known of a target without reading it. Raises OSError if it is out of reach."""
+        place = self._place(url)
+        return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:
         """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none."""

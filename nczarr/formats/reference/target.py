@@ -28,6 +28,9 @@ PARQUET = (".parq", ".parquet")
 NOTED = 16
 """Targets of which something is noted, at least; of more only if many references lead to each."""
 
+MANY = 10_000
+"""Targets of which something is noted where references lead to parts of them, as in a series of files."""
+
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -72,7 +75,8 @@ class Held(Near):
             helps = ("`--base URL` says where targets lie",)
             fault = Diagnostic("unnamed-target", Severity.ERROR, f"`{referred.prefix}`: {error}", helps=helps)
             raise CompileError([fault]) from None
-        if len(urls) <= max(NOTED, len(columns.chunk) // 4):
+        most = MANY if (columns.length != WHOLE).all() else NOTED
+        if len(urls) <= max(most, len(columns.chunk) // 4):
             for source, url in zip(columns.sources, urls, strict=True):
                 if url not in self._notes:
                     self._notes[url] = noted(source)
