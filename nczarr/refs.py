@@ -1,7 +1,7 @@
 """Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; `combine` and `verify`.
 
-A document is a mapping, the text of one (str, bytes), or the path of a file. Raises CompileError with everything that
-is wrong with it, and OSError if it cannot be read.
+A document is a mapping, the text of one (str, bytes), or the path of a file or of a folder of Parquet references.
+Raises CompileError with everything that is wrong with it, and OSError if it cannot be read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from nczarr.combinations import combine
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.source import Source
+from nczarr.stores.base import Store
 
 __all__ = ["Limits", "combine", "compact", "expand", "lines", "verify"]
 
@@ -79,10 +80,13 @@ def verify(
     return tuple(report.sorted())
 
 
-def expanded(source: Source, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
-    """As `lines`, of a source; warnings are left in the report."""
-    from nczarr.formats.reference import expansion, wire
+def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
+    """As `lines`, of a source or folder; warnings are left in the report."""
+    from nczarr.formats.reference import expansion, folder, wire
 
+    if not isinstance(source, Source):
+        yield from folder.expand(source, report, limits)
+        return
     read = wire.read(source, report, limits, templates)
     if read is None:
         raise CompileError(report.sorted())
@@ -92,10 +96,12 @@ def expanded(source: Source, report: Report, limits: Limits, templates: Mapping[
         raise CompileError(report.sorted()) from None
 
 
-def compacted(source: Source, report: Report, limits: Limits) -> dict[str, Any]:
-    """As `compact`, of a source; warnings are left in the report."""
-    from nczarr.formats.reference import compaction, expansion, wire
+def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
+    """As `compact`, of a source or folder; warnings are left in the report."""
+    from nczarr.formats.reference import compaction, expansion, folder, wire
 
+    if not isinstance(source, Source):
+        return compaction.compact(dict(folder.entries(source, report, limits)))
     read = wire.read(source, report, limits)
     if read is None:
         raise CompileError(report.sorted())
@@ -106,13 +112,18 @@ def compacted(source: Source, report: Report, limits: Limits) -> dict[str, Any]:
     return compaction.compact(entries)
 
 
-def _source(document: Described) -> Source:
+def _source(document: Described) -> Source | Store:
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
     if isinstance(document, str) and document.lstrip().startswith("{"):
         return Source("document", document.encode("utf-8", "surrogatepass"))
     if isinstance(document, bytes):
         return Source("document", document)
-    from nczarr.stores.single import open_source
+    from nczarr import pipeline
+    from nczarr.options import Options
 
-    return open_source(os.fspath(document))
+    report = Report()
+    source = pipeline.opened(os.fspath(document), report, Options())
+    if source is None:
+        raise CompileError(report.sorted())
+    return source

@@ -6,16 +6,18 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import IO
+from collections.abc import Iterable
+from typing import IO, TYPE_CHECKING
 
 from nczarr.cli import refs_combine, refs_verify
 from nczarr.cli.inputs import standard_input
 from nczarr.cli.shared import Messages, command, size, storage_of
 from nczarr.cli.streams import write_product
-from nczarr.secrets import shown
-from nczarr.source import Source
+from nczarr.options import Options
+from nczarr.secrets import StorageOptions, shown
+
+if TYPE_CHECKING:
+    from nczarr.stores.url import Location
 
 EXPAND, COMPACT, COMBINE, VERIFY = "expand", "compact", "combine", "verify"
 OWN = {COMBINE: refs_combine, VERIFY: refs_verify}
@@ -50,7 +52,11 @@ class _Verb(argparse.ArgumentParser):
         if verb in OWN:
             OWN[verb].add_arguments(self)
             return
-        self.add_argument("source", metavar="SRC", help="a document: a file or URL; - is standard input")
+        self.add_argument(
+            "source",
+            metavar="SRC",
+            help="a document: a file or URL, or a folder of Parquet references; - is standard input",
+        )
         self.add_argument("-o", dest="target", metavar="OUT", help="write to this file or URL (default: stdout)")
         self.add_argument("--overwrite", action="store_true", help="replace OUT if it is there")
         if verb == EXPAND:
@@ -63,6 +69,7 @@ class _Verb(argparse.ArgumentParser):
                 metavar="NAME=TEXT",
                 help="replace or add a template; repeatable",
             )
+        self.add_argument("--jinja", action="store_true", help="render texts beyond the grammar with jinja2's sandbox")
         for name, kind, text in _LIMITS:
             self.add_argument(f"--max-{name}", type=kind, metavar="N", help=text)
 
@@ -110,56 +117,53 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read, write. Raises OSError, CompileError."""
-    from nczarr import refs
+    from nczarr import pipeline, refs
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.url import BadURLError
 
     report = messages.report
-    target = arguments.target
-    if target is not None and not arguments.overwrite and _exists(target, arguments):
-        report.error("target-exists", f"`{shown(target)}` exists", helps=["`--overwrite` replaces it"])
+    storage = storage_of(arguments)
+    place = None
+    if arguments.target is not None:
+        place = pipeline.located(arguments.target, report)
+        if place is None:
+            return
+        storage = storage.at("target", place.server)
+        try:
+            if not arguments.overwrite and _exists(place, storage.of("target")):
+                report.error("target-exists", f"`{shown(place.path)}` exists", helps=["`--overwrite` replaces it"])
+                return
+        except (BadURLError, MissingProtocolError) as error:
+            pipeline.unusable(place.path, error, report)
+            return
+    options = Options(storage=storage)
+    source = standard_input() if arguments.source == "-" else pipeline.opened(arguments.source, report, options)
+    if source is None:
         return
     wanted = {name: getattr(arguments, f"max_{name}") for name, _, _ in _LIMITS}
-    limits = refs.Limits()._replace(**{name: value for name, value in wanted.items() if value is not None})
-    with _source(arguments) as source:
-        if arguments.verb == EXPAND:
-            _put(arguments, refs.expanded(source, report, limits, dict(arguments.templates)))
-        else:
-            made = refs.compacted(source, report, limits)
-            _put(arguments, [json.dumps(made, separators=(",", ":")).encode() + b"\n"])
+    limits = refs.Limits(jinja=arguments.jinja)._replace(
+        **{name: value for name, value in wanted.items() if value is not None}
+    )
+    if arguments.verb == EXPAND:
+        pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
+    else:
+        made = refs.compacted(source, report, limits)
+        pieces = [json.dumps(made, separators=(",", ":")).encode() + b"\n"]
+    _put(place, storage.of("target"), pieces)
 
 
-def _exists(target: str, arguments: argparse.Namespace) -> bool:
-    """Whether something stands at the place of the target. Raises OSError."""
-    from nczarr.stores.url import is_remote
-
-    if not is_remote(target):
-        return os.path.lexists(target)
+def _exists(place: Location, storage: StorageOptions) -> bool:
+    """Whether something stands at the place of the target. Raises OSError, BadURLError, MissingProtocolError."""
+    if not place.remote:
+        return os.path.lexists(place.path)
     from nczarr.stores.looking import obstacle
 
-    return obstacle(target, storage_of(arguments).of("target"), store=False) is not None
+    return obstacle(place.path, storage, store=False) is not None
 
 
-@contextmanager
-def _source(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The document. Raises OSError."""
-    from nczarr.stores.single import open_source
-    from nczarr.stores.url import is_remote
-
-    if arguments.source == "-":
-        yield standard_input()
-    elif is_remote(arguments.source):
-        from nczarr.stores.connection import Connection
-        from nczarr.stores.spool import fetched
-
-        yield open_source(
-            fetched(Connection(arguments.source, storage_of(arguments).of("source"))), shown(arguments.source)
-        )
-    else:
-        yield open_source(arguments.source)
-
-
-def _put(arguments: argparse.Namespace, pieces: Iterable[bytes]) -> None:
+def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes]) -> None:
     """Write a product, whole or not at all: also to standard output. Raises OSError."""
-    if arguments.target is None:
+    if place is None:
         with tempfile.SpooledTemporaryFile(max_size=PIECE) as spool:
             _fill(spool, pieces)
             spool.seek(0)
@@ -167,8 +171,7 @@ def _put(arguments: argparse.Namespace, pieces: Iterable[bytes]) -> None:
         return
     from nczarr.stores.single import beside
 
-    storage = storage_of(arguments).of("target")
-    with beside(arguments.target, storage) as unfinished, open(unfinished.path, "wb") as file:
+    with beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)
 
 

@@ -35,7 +35,8 @@ CODES = (
         "template without arguments, text where a number is needed.",
         '$ nczarr refs expand -\n{"version": 1, "templates": {"u": "x"}, "refs": {"a": ["{{u.y}}", 0, 1]}}\n',
         "The grammar has names, integers, texts, `+ - * / // % **`, comparisons, `a if c else b`, templates with named "
-        "arguments, and the filters format, upper, lower, string and int.",
+        "arguments, and the filters format, upper, lower, string and int. `--jinja` has jinja2 render "
+        "what is beyond it.",
     ),
     Code(
         "undefined-name",

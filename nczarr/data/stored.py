@@ -128,6 +128,8 @@ class StoredArray:
                 number = 0
                 for place, count in zip(index, counts, strict=True):
                     number = number * count + place
+                if found.length is not None:
+                    self._fits(self.key(index), found.length)
                 source = sources.setdefault(found.url, len(sources))
                 rows.append((number, source, found.offset, WHOLE if found.length is None else found.length))
         if not rows:
@@ -170,7 +172,10 @@ class StoredArray:
         if self.layout.shards is None:
             self._listing.check_seen()
             whole = self.store.locate(self.key(chunk))
-            return None if whole is None else Place(*whole)
+            if whole is None:
+                return None
+            self._fits(self.key(chunk), whole.length)
+            return Place(*whole)
         found = self._in_shard(chunk)
         if found is None:
             return None
@@ -214,6 +219,8 @@ class StoredArray:
             data = self.store.get(self.key(chunk))
             if data is None:
                 self._listing.check_absent(chunk)
+            else:
+                self._fits(self.key(chunk), len(data))
             return data
         found = self._in_shard(chunk)
         if found is None:
@@ -224,6 +231,15 @@ class StoredArray:
         if shard is not None:
             return shard[offset : offset + length]
         return self._part(self.key(self._home(chunk)), offset, length)
+
+    def _fits(self, key: str, length: int) -> None:
+        """That a reference leads to as many bytes as a chunk has, where no step changes their number: one of any other
+        length leads to something else. Raises CompileError.
+        """
+        if isinstance(self.store, ReferenceStore) and not self.encoding.steps and self.encoding.dtype != "|O":
+            size = math.prod(self.layout.chunks) * itemsize(self.encoding.dtype)
+            if self.layout.shards is None and length != size:
+                self._unreadable(key, f"there are {length} bytes where a chunk has {size}")
 
     def _part(self, key: str, offset: int, length: int) -> bytes:
         """Some bytes of a shard in a distant store, which was there a moment ago. Raises OSError."""
@@ -331,7 +347,8 @@ class StoredArray:
             return None
         encoding = self.encoding
         try:
-            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
+            exact = isinstance(self.store, ReferenceStore)
+            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation, exact=exact)
         except DECODING_ERRORS as error:
             self._unreadable(self.key(self._home(index)), str(error) or type(error).__name__)
         kept.put_chunk(self._listing, index, values)

@@ -26,8 +26,14 @@ FORMS = {"zarr2": 2, "nczarr": 2, "zarr3": 3, "nczarr3": 3}
 needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
 needs_samples = pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 
-EXCUSED: dict[tuple[str, str], Word] = {}
-"""By file and variable: what comes otherwise, and is announced."""
+EXCUSED: dict[str, dict[str, Word]] = {
+    "h5-odd": {"f16": "named"},  # netCDF has no such type
+    "nc4-user": {"ragged": "named"},  # read from plain Zarr: `counts` and `content`
+}
+"""By file and variable: what is no value, and is announced."""
+
+UNLIKE = {"h5-odd": "the netCDF library does not open it", "nc4-user": "ncdump 4.9.0 does not name types without names"}
+"""Files that do not come back exactly, and why."""
 
 QUICK = ("masks", "filters", "sums", "edges", "fills", "records_classic", "lone_bytes")
 
@@ -53,8 +59,7 @@ def assert_right(source: Path, folder: Path, metadata: str, *options: str) -> No
     for reader in ("zarr", "ours"):
         seen = references.read(document, found, reader, FORMS[metadata])
         words = references.judge(found, seen, said)
-        others = {name: word for name, word in words.items() if word != EXCUSED.get((source.stem, name), "right")}
-        assert others == {}, (metadata, reader, seen.said)
+        assert references.excused(words, EXCUSED.get(source.stem, {})) == {}, (metadata, reader, seen.said)
 
 
 def assert_back(source: Path, folder: Path, metadata: str, tools: Path, dump: str) -> None:
@@ -76,7 +81,7 @@ def test_every_variable_of_a_sample(path: Path, metadata: str, tmp_path: Path) -
 
 @needs_samples
 @pytest.mark.parametrize("metadata", ["nczarr", "nczarr3"])
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem not in UNLIKE], ids=lambda path: path.stem)
 def test_a_sample_comes_back(
     path: Path, metadata: str, tmp_path: Path, shared: Path, tool: Callable[[str], str]
 ) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.formats.reference.expressions import (
+    Beyond,
     Call,
     Comparison,
     Expression,
@@ -23,7 +24,7 @@ from nczarr.formats.reference.expressions import (
     Pieces,
     pieces,
 )
-from nczarr.formats.reference.limits import INTEGER_BITS, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import INTEGER_BITS, Account, Limits, RefusedTextError, check_length
 
 Value = int | float | str | None
 """What an expression yields. JSON's null is a value of a list of a dimension."""
@@ -52,11 +53,12 @@ class Scope(NamedTuple):
     values: Mapping[str, Value]
     limits: Limits
     missing: dict[str, None]
+    account: Account
 
 
-def templates(texts: Mapping[str, str], limits: Limits) -> dict[str, str | Pieces]:
+def templates(texts: Mapping[str, str], limits: Limits, account: Account) -> dict[str, str | Pieces]:
     """The templates of a scope. Raises RefusedTextError."""
-    return {name: pieces(text, limits) if "{{" in text else text for name, text in texts.items()}
+    return {name: pieces(text, limits, account) if "{{" in text else text for name, text in texts.items()}
 
 
 def rendered(parts: Pieces, scope: Scope) -> str:
@@ -87,14 +89,16 @@ def evaluate(expression: Expression, scope: Scope) -> Value:
             return value
         case Name(text):
             return _named(text, scope)
+        case Beyond(render=render):
+            return render(scope)
         case Call(name, arguments):
-            return _called(name, {each: evaluate(value, scope) for each, value in arguments}, scope)
+            return called(name, {each: evaluate(value, scope) for each, value in arguments}, scope)
         case Comparison(operators, operands):
             return _compared(operators, [evaluate(each, scope) for each in operands])
         case Operation("if", (test, then, other)):
             return evaluate(then if evaluate(test, scope) else other, scope)
         case Operation(sign, operands):
-            return _computed(sign, [evaluate(each, scope) for each in operands], scope.limits)
+            return computed(sign, [evaluate(each, scope) for each in operands], scope.limits)
         case _:
             assert_never(expression)
 
@@ -111,13 +115,14 @@ def _named(name: str, scope: Scope) -> Value:
     return template
 
 
-def _called(name: str, arguments: dict[str, Value], scope: Scope) -> str:
+def called(name: str, arguments: dict[str, Value], scope: Scope) -> str:
+    """The text of a template with arguments. Raises RefusedTextError."""
     template = scope.templates.get(name)
     if template is None:
         raise RefusedTextError("bad-expression", f"there is no template `{name}` to be called")
     if isinstance(template, str):
         raise RefusedTextError("bad-expression", f"template `{name}` takes no arguments")
-    return rendered(template, Scope({}, arguments, scope.limits, scope.missing))
+    return rendered(template, Scope({}, arguments, scope.limits, scope.missing, scope.account))
 
 
 def _compared(operators: tuple[str, ...], values: list[Value]) -> bool:
@@ -130,9 +135,10 @@ def _compared(operators: tuple[str, ...], values: list[Value]) -> bool:
     return True
 
 
-def _computed(sign: str, values: list[Value], limits: Limits) -> Value:
+def computed(sign: str, values: list[Value], limits: Limits) -> Value:
+    """The value of an operator or `|filter`. Raises RefusedTextError."""
     if sign[0] == "|":
-        return _filtered(sign[1:], values, limits)
+        return filtered(sign[1:], values, limits)
     first, second = values[0], values[-1]
     if isinstance(first, Undefined) or isinstance(second, Undefined):
         raise RefusedTextError("bad-expression", "nothing is computed with an undefined name")
@@ -197,15 +203,16 @@ def _joined(sign: str, text: str, other: Value, limits: Limits) -> str:
         check_length(len(text) * max(other, 0), limits)
         return text * other
     if sign == "%":
-        return _formatted(text, (other,), limits)
+        return formatted(text, (other,), limits)
     raise RefusedTextError("bad-expression", f"`{sign}` does not suit {_kind(text)} and {_kind(other)}")
 
 
-def _filtered(name: str, values: list[Value], limits: Limits) -> Value:
+def filtered(name: str, values: list[Value], limits: Limits) -> Value:
+    """What a filter makes of a value and its arguments. Raises RefusedTextError."""
     value, *arguments = values
     match name:
         case "format":
-            return _formatted(str(value), tuple(arguments), limits)
+            return formatted(str(value), tuple(arguments), limits)
         case "upper":
             return str(value).upper()
         case "lower":
@@ -230,7 +237,7 @@ def _integer(value: Value, default: Value) -> Value:
         return default
 
 
-def _formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
+def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
     """The filter `format`: conversions as of C, without names and `*`, in bounded width."""
     length = len(text) + sum(len(str(each)) + 320 for each in values)
     for found in _PERCENT.finditer(text):

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -93,7 +94,16 @@ class Call(NamedTuple):
     depth: int
 
 
-Expression = Literal | Name | Operation | Comparison | Call
+class Beyond(NamedTuple):
+    """A whole text that is none of the grammar: the names that it may use, and what renders it in a scope."""
+
+    text: str
+    names: frozenset[str]
+    render: Callable[[Any], str]
+    depth: int = 1
+
+
+Expression = Literal | Name | Operation | Comparison | Call | Beyond
 
 
 class Hole(NamedTuple):
@@ -107,8 +117,23 @@ Pieces = tuple[str | Hole, ...]
 """A text in its parts."""
 
 
-def pieces(text: str, limits: Limits) -> Pieces:
-    """The parts of a text. Raises RefusedTextError.
+def pieces(text: str, limits: Limits, account: Account) -> Pieces:
+    """The parts of a text; where limits allow jinja2 and the grammar does not suffice, one for all of it.
+
+    Raises RefusedTextError.
+    """
+    try:
+        return _pieces(text, limits)
+    except RefusedTextError as error:
+        if not limits.jinja or error.code != "bad-expression":
+            raise
+    from nczarr.formats.reference.jinja import beyond
+
+    return (Hole(text, beyond(text, limits, account)),)
+
+
+def _pieces(text: str, limits: Limits) -> Pieces:
+    """The parts of a text of the grammar. Raises RefusedTextError.
 
     As with jinja2, line ends become `\\n`, one at the very end is dropped, and `-` inside of braces strips blanks
     outside.
@@ -257,6 +282,8 @@ def names_of(expression: Expression) -> frozenset[str]:
             return frozenset()
         case Name(text):
             return frozenset({text})
+        case Beyond(names=names):
+            return names
         case Call(arguments=arguments):
             return frozenset().union(*(names_of(value) for _, value in arguments))
         case Operation(operands=operands) | Comparison(operands=operands):

@@ -23,7 +23,7 @@ from nczarr.formats.reference.columns import (
 )
 from nczarr.formats.reference.evaluation import Scope
 from nczarr.formats.reference.expressions import Hole, Name, Pieces, pieces
-from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import RefusedTextError, check_length
 from nczarr.formats.reference.wire import Generator, range_fault
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ def _entries(start: int, stop: int) -> Integers:
     return np.arange(start, stop, dtype=np.int64)
 
 
-def _parsed(member: str, text: str, limits: Limits) -> Pieces:
+def _parsed(member: str, text: str, scope: Scope) -> Pieces:
     try:
-        return pieces(text, limits)
+        return pieces(text, scope.limits, scope.account)
     except RefusedTextError as error:
         raise MemberFaultError(member, error.code, error.message) from None
 
@@ -160,7 +160,7 @@ class _Text:
     def __init__(self, member: str, text: str, context: Context) -> None:
         self._member = member
         self._limits = context.scope.limits
-        self.parts = _parsed(member, text, self._limits)
+        self.parts = _parsed(member, text, context.scope)
         form, self._columns = _guarded(member, lambda: joined(self.parts, context, _quoted))
         self.form = f'"{form}"'
         self.bound = len(form)
@@ -205,7 +205,7 @@ class _Number:
         if isinstance(written, int):
             self._fixed = written
             return
-        parts = _parsed(member, written, context.scope.limits)
+        parts = _parsed(member, written, context.scope)
         holes = [part for part in parts if not isinstance(part, str)]
         if all(constant(hole, context) for hole in holes):
             texts = (part if isinstance(part, str) else str(hole_at(part, context, 0)) for part in parts)

@@ -13,7 +13,8 @@ LARGEST_END = 2**63
 
 class Limits(NamedTuple):
     """What a reader of documents takes: `entries` in all, characters of each `text` that is rendered, levels of
-    brackets and operators (`depth`), bytes of the `document` itself and of the expanded one (`output`).
+    brackets and operators (`depth`), bytes of the `document` itself and of the expanded one (`output`). `jinja`: texts
+    beyond the grammar are rendered by jinja2.
     """
 
     entries: int = 10_000_000
@@ -21,10 +22,41 @@ class Limits(NamedTuple):
     depth: int = 100
     document: int = 1 << 30
     output: int = 1 << 33
+    jinja: bool = False
 
 
 DEFAULT = Limits()
 """Limits where nobody sets others."""
+
+
+TEXTS = 16
+"""Texts of jinja2 have in all at most so many times the characters of the longest text."""
+
+STEPS = 10_000_000
+"""Steps that jinja2 may take for a document: some ten seconds."""
+
+
+class Account:
+    """What the texts of a document have taken of jinja2."""
+
+    __slots__ = ("characters", "steps")
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self.steps = 0
+
+    def compile(self, characters: int, limits: Limits) -> None:
+        """Count a text that becomes a program. Raises RefusedTextError."""
+        self.characters += characters
+        if self.characters > TEXTS * limits.text:
+            text = f"the texts for jinja2 have more than {TEXTS * limits.text} characters in all"
+            raise RefusedTextError("oversized-expansion", text)
+
+    def spend(self, steps: int) -> None:
+        """Count steps. Raises RefusedTextError."""
+        self.steps += steps
+        if self.steps > STEPS:
+            raise RefusedTextError("oversized-expansion", f"the texts for jinja2 take more than {STEPS} steps in all")
 
 
 class RefusedTextError(ValueError):

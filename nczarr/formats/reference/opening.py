@@ -6,6 +6,7 @@ import os
 
 from nczarr.diagnostics import Report
 from nczarr.formats.reference import lookup, parquet
+from nczarr.formats.reference.limits import DEFAULT
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Store
@@ -23,7 +24,8 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
     """The store that a document stands for; None if an error stands in the report. Raises OSError."""
     found: References | None
     if isinstance(source, Source):
-        found, name = lookup.opened(source, report), source.name
+        limits = DEFAULT._replace(jinja=options.following.jinja)
+        found, name = lookup.opened(source, report, limits), source.name
     else:
         found, name = parquet.opened(source, report), source.path
     if found is None:

@@ -13,7 +13,7 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -107,6 +107,11 @@ class ParquetReferences:
                     if url not in known:
                         known.add(url)
                         yield url, folder + array.name(place * self._header.record_size + row)
+
+    @property
+    def documents(self) -> Mapping[str, str]:
+        """The documents as they are written."""
+        return self._header.documents
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """All keys and what stands there: documents, then the chunks of each array in C order. Raises as `find`."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from nczarr.formats.reference.evaluation import Scope, rendered, templates
 from nczarr.formats.reference.expressions import pieces
 from nczarr.formats.reference.family import Family, MemberFaultError
-from nczarr.formats.reference.limits import Limits, RefusedTextError
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.wire import Document
 
@@ -41,10 +41,10 @@ class Part(Protocol):
 
 def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing) -> list[tuple[Path, Part]]:
     """The entries of `refs`, then those of each generator that has any."""
-    scope = Scope({}, {}, limits, missing)
+    scope = Scope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
         try:
-            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits)})
+            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits, scope.account)})
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)
@@ -99,7 +99,7 @@ class Refs:
             if url is None or "{{" not in url or url in self._urls:
                 continue
             try:
-                self._urls[url] = rendered(pieces(url, scope.limits), scope)
+                self._urls[url] = rendered(pieces(url, scope.limits, scope.account), scope)
             except RefusedTextError as error:
                 self._urls[url] = ""
                 faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))

@@ -185,7 +185,11 @@ def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _encoded(columns: list[object]) -> bytes:
-    """One file."""
+    """One file.
+
+    fastparquet takes integers for reals where no statistics say that none is missing, and puts NaN in the place of a
+    missing text where not all of them are in a dictionary.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -197,8 +201,9 @@ def _encoded(columns: list[object]) -> bytes:
         table,
         file,
         compression="zstd",
-        write_statistics=False,
+        write_statistics=["offset", "size"],
         use_dictionary=["path", "size"],
+        dictionary_pagesize_limit=1 << 30,
         row_group_size=max(table.num_rows, 1),
     )
     return file.getvalue()

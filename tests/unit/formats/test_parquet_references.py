@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr import refs
 from nczarr.data.referred import WHOLE, Referred
 from nczarr.data.source import Columns
 from nczarr.diagnostics import CompileError, Report
@@ -22,6 +23,7 @@ from nczarr.formats.reference.parquet import ParquetReferences, is_parquet, open
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.referring import Reference
+from tests.conftest import Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -247,9 +249,7 @@ def test_texts_of_files_are_held_once() -> None:
 
 
 def test_another_process_sees_the_same(tmp_path: Path) -> None:
-    for key, data in written(3).content.items():
-        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / key).write_bytes(data)
+    put(written(3), tmp_path)
     found = read(DirectoryStore(str(tmp_path)))
     assert pickle.loads(pickle.dumps(found)).find("x/2.1") == found.find("x/2.1") == Reference("u1", 0, 16)
 
@@ -291,9 +291,7 @@ def test_others_read_what_we_write(engine: str, peer: Callable[[str], ModuleType
     store = MemoryStore()
     arrays = [referred("x/", (3, 3), {n: places[n] for n in range(8)}), referred("p/", (3, 3), gaps)]
     recording.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)
-    for key, data in store.content.items():
-        (tmp_path / "t.parq" / key).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "t.parq" / key).write_bytes(data)
+    put(store, tmp_path / "t.parq")
     references = mapper(str(tmp_path / "t.parq"), engine=engine)
     files = fsspec.filesystem("reference", fo=references, remote_protocol="file", asynchronous=True)
     group = zarr.open_group(
@@ -308,3 +306,46 @@ def test_others_read_what_we_write(engine: str, peer: Callable[[str], ModuleType
     assert (group["p"][:4] == wanted[:4, :9]).all()
     assert group["x"].attrs["a"] == 1.5
     assert (group["e"][:4] == 7).all()
+
+
+def test_we_read_what_kerchunk_writes(peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    references = {key: data.decode() for key, data in DOCUMENTS.items() if key != "e/.zarray"}
+    references |= {f"x/{n // 3}.{n % 3}": ["u1", n, 16] for n in range(9) if n != 4} | {"g/s/0": "base64:AAEC"}
+    for name, more in {
+        "plain": {"record_size": 4},
+        "categorical": {"record_size": 9, "categorical_threshold": 1},
+    }.items():
+        peer("kerchunk.df").refs_to_dataframe(references, str(tmp_path / name), **more)
+        found = read(DirectoryStore(str(tmp_path / name)))
+        assert found.find("g/s/0") == b"\0\1\2"
+        assert [found.find(f"x/{n // 3}.{n % 3}") for n in range(9)] == [
+            None if n == 4 else Reference("u1", n, 16) for n in range(9)
+        ]
+
+
+def put(store: MemoryStore, folder: Path) -> None:
+    for key, data in store.content.items():
+        (folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (folder / key).write_bytes(data)
+
+
+def test_folders_are_expanded_and_compacted(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
+    put(written(2), tmp_path / "t.parq")
+    ran = nczarr_command("refs", "expand", str(tmp_path / "t.parq"))
+    wanted = {key: data.decode() for key, data in DOCUMENTS.items()} | {
+        "g/s/0": "base64:BQ==", "x/2.2": "base64:YmFzZTY0OgA=", "x/0.0": ["u1", 3, 16], "x/1.1": ["u2"],
+        "x/2.1": ["u1", 0, 16], f"e/{10**14}": ["u3", 8, 0],
+    }  # fmt: skip
+    assert json.loads(ran.out) == wanted == refs.expand(tmp_path / "t.parq")
+    ran = nczarr_command("refs", "compact", str(tmp_path / "t.parq"))
+    assert refs.expand(ran.out) == wanted
+    ran = nczarr_command("refs", "expand", str(tmp_path / "t.parq"), "--max-entries", "8")
+    assert (ran.status, ran.out) == (1, b"")
+    assert "oversized-expansion" in ran.err
+    (tmp_path / "t.parq/x/refs.0.parq").write_bytes(b"PAR1")
+    ran = nczarr_command("refs", "expand", str(tmp_path / "t.parq"), "-o", str(tmp_path / "out.json"))
+    assert (ran.status, (tmp_path / "out.json").exists()) == (1, False)
+    assert "`x/refs.0.parq`" in ran.err
+    ran = nczarr_command("refs", "expand", str(tmp_path))
+    assert ran.status == 1
+    assert "`.zmetadata`: it is missing" in ran.err

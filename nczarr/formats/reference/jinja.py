@@ -1,0 +1,111 @@
+"""Texts beyond the grammar (`--jinja`): rendered by jinja2's sandbox, of which everything is counted.
+
+Comes in: a text, the names of a scope. Goes out: the text that jinja2 makes of it. Before a text becomes a program its
+tree is looked through: kinds of nodes that are not listed are refused, and those that make large things of small ones
+are led through functions of ours. Values are scalars, and lists of scalars; an attribute is one of `METHODS`, or of a
+loop or a namespace. So no text, list or number grows beyond a limit, no loop runs uncounted, and nothing of Python is
+within reach. Source: specs/references §2 and §10.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from nczarr.formats.reference.evaluation import Scope
+from nczarr.formats.reference.expressions import Beyond
+from nczarr.formats.reference.jinja_filters import Run
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+
+if TYPE_CHECKING:
+    from jinja2 import Template, nodes
+
+NODES = frozenset(
+    "Template Output TemplateData Name Const Add Sub Mul Div FloorDiv Mod Pow Neg Pos Not And Or Compare Operand "
+    "CondExpr Filter Test Call Keyword Getattr Getitem Slice Concat List Tuple If For Assign With NSRef".split()
+)
+"""What a text may be made of."""
+
+START = 20
+"""Steps that a rendering takes, whatever the text."""
+
+
+def beyond(text: str, limits: Limits, account: Account) -> Beyond:
+    """A text as jinja2 reads it. Raises RefusedTextError."""
+    if find_spec("jinja2") is None:
+        raise RefusedTextError("missing-library", "rendering it needs `jinja2`, which is not installed")
+    account.compile(len(text), limits)
+    from jinja2 import TemplateError, nodes
+
+    from nczarr.formats.reference.sandbox import environment, guarded
+
+    try:
+        with _LOCK:
+            tree = environment().parse(text)
+            _check(tree, limits)
+            names = frozenset(each.name for each in tree.find_all(nodes.Name) if each.ctx == "load")
+            template = environment().from_string(guarded(tree))
+    except RefusedTextError:
+        raise
+    except (TemplateError, SyntaxError, ValueError, OverflowError) as error:
+        raise RefusedTextError("bad-expression", f"jinja2 refuses it: {_said(error)}") from None
+    except (RecursionError, MemoryError):
+        raise RefusedTextError("bad-expression", "it nests too deep") from None
+    return Beyond(text, names, functools.partial(_rendered, template))
+
+
+def _check(tree: nodes.Template, limits: Limits) -> None:
+    """Refuse what is not listed, and what nests too deep; without recursion."""
+    from jinja2 import nodes
+
+    left: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    while left:
+        node, depth = left.pop()
+        kind = type(node).__name__
+        if kind not in NODES:
+            raise RefusedTextError("bad-expression", f"`{kind}` of jinja2 is not allowed")
+        if depth > limits.depth:
+            raise RefusedTextError("bad-expression", f"it nests more than {limits.depth} deep")
+        if isinstance(node, nodes.For) and node.recursive:
+            raise RefusedTextError("bad-expression", "recursive loops are not allowed")
+        if isinstance(node, nodes.Name) and node.name in ("self", "super", "caller", "varargs", "kwargs"):
+            raise RefusedTextError("bad-expression", f"`{node.name}` of jinja2 is not allowed")
+        left += [(each, depth + 1) for each in node.iter_child_nodes()]
+
+
+_LOCK = threading.RLock()
+"""One text is rendered at a time: the environment knows for which run."""
+
+
+def _rendered(template: Template, scope: Scope) -> str:
+    """The text that a template makes. Raises RefusedTextError."""
+    from jinja2 import TemplateError
+
+    from nczarr.formats.reference.sandbox import environment, variables
+
+    made, length = [], 0
+    with _LOCK:
+        outer, environment().run = environment().run, Run(scope.limits, scope.account, scope.missing)
+        try:
+            environment().run.step(START)
+            for piece in template.root_render_func(template.new_context(variables(scope))):
+                length += len(piece)
+                check_length(length, scope.limits)
+                made.append(piece)
+        except RefusedTextError:
+            raise
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise RefusedTextError("bad-expression", _said(error)) from None
+        except (RecursionError, MemoryError):
+            raise RefusedTextError("bad-expression", "it nests too deep") from None
+        finally:
+            environment().run = outer
+    return "".join(made)
+
+
+def _said(error: BaseException) -> str:
+    """What a library says, in one short line."""
+    text = (str(error) or type(error).__name__).splitlines()[0]
+    return text if len(text) <= 100 else f"{text[:97]}…"

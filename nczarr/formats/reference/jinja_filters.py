@@ -1,0 +1,282 @@
+"""What texts of jinja2 may call: filters, tests and methods that know beforehand how long their results will be.
+
+They mean what those of jinja2 and of Python's `str` mean. Arguments are scalars, or lists of them; what does not suit
+is a TypeError or ValueError, what grows too large a RefusedTextError.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nczarr.formats.reference.evaluation import filtered, formatted
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+
+HELD = 64 << 20
+"""About how many bytes the values of one text may take in all."""
+
+STEPS = 1_000_000
+"""Steps that one text may take: some tenths of a second."""
+
+SPAN = 256
+"""Bytes of a value that take as long as a step."""
+
+
+class Run:
+    """The rendering of one text: what it has used, and the names that mean nothing."""
+
+    __slots__ = ("account", "held", "limits", "missing", "steps")
+
+    def __init__(self, limits: Limits, account: Account, missing: dict[str, None]) -> None:
+        self.limits = limits
+        self.account = account
+        self.missing = missing
+        self.held = 0
+        self.steps = 0
+
+    def spend(self, value: Any, steps: int = 1) -> Any:
+        """A value that was made, after it was counted. Raises RefusedTextError."""
+        size = 4 * len(value) if isinstance(value, str) else 64 * len(value) if isinstance(value, list | tuple) else 0
+        self.held += size
+        self.step(steps + size // SPAN)
+        if self.held > HELD:
+            raise RefusedTextError("oversized-expansion", f"the values of a text take more than {HELD} bytes")
+        return value
+
+    def look(self, value: Any) -> None:
+        """Count a value that is compared with another. Raises RefusedTextError."""
+        size = len(value) if isinstance(value, str) else 64 * len(value) if isinstance(value, list | tuple) else 0
+        self.step(1 + size // SPAN)
+
+    def step(self, steps: int) -> None:
+        """Count steps. Raises RefusedTextError."""
+        self.steps += steps
+        if self.steps > STEPS:
+            raise RefusedTextError("oversized-expansion", f"a text takes more than {STEPS} steps of jinja2")
+        self.account.spend(steps)
+
+    def scalar(self, value: Any) -> Any:
+        """A value that is no list. Raises RefusedTextError."""
+        if not is_scalar(value):
+            raise RefusedTextError("bad-expression", "a list, loop or template stands where a text or number must")
+        return value
+
+    def joined(self, values: Iterable[Any], between: str = "") -> str:
+        """Texts one behind the other. Raises RefusedTextError."""
+        texts = [str(self.scalar(each)) for each in values]
+        check_length(sum(map(len, texts)) + len(between) * len(texts), self.limits)
+        return between.join(texts)
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a value is a text, a number, a truth value, nothing or undefined."""
+    from jinja2 import Undefined
+
+    return value is None or isinstance(value, str | int | float | Undefined)
+
+
+def fits(count: int, most: int, what: str) -> None:
+    """Refuse more than so many. Raises RefusedTextError."""
+    if count > most:
+        raise RefusedTextError(
+            "oversized-expansion", f"{count if count < 2**62 else 'too many'} {what}, of {most} at most"
+        )
+
+
+def _text(run: Run, value: Any) -> str:
+    return str(run.scalar(value))
+
+
+def _width(run: Run, value: Any) -> int:
+    check_length(int(value), run.limits)
+    return int(value)
+
+
+def _replaced(run: Run, value: Any, old: Any, new: Any, count: int | None = None) -> str:
+    text, old, new = _text(run, value), _text(run, old), _text(run, new)
+    places = text.count(old) if count is None or count < 0 else min(text.count(old), count)
+    check_length(len(text) + places * max(len(new) - len(old), 0), run.limits)
+    return text.replace(old, new, -1 if count is None else count)
+
+
+def _default(run: Run, value: Any, default: Any = "", boolean: bool = False) -> Any:
+    from jinja2 import Undefined
+
+    return default if isinstance(value, Undefined) or (boolean and not value) else value
+
+
+def _rounded(run: Run, value: Any, precision: int = 0, method: str = "common") -> Any:
+    if method not in ("common", "ceil", "floor") or abs(precision) > 300:
+        raise ValueError("`round` does not suit its arguments")
+    if method == "common":
+        return round(value, precision)
+    scale = 10**precision
+    return (math.ceil if method == "ceil" else math.floor)(value * scale) / scale
+
+
+def _indented(run: Run, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
+    before = " " * _width(run, width) if not isinstance(width, str) else width
+    text = _text(run, value) + "\n"
+    check_length(len(text) + len(before) * text.count("\n"), run.limits)
+    begin, *lines = text.splitlines()
+    rest = [before + line if line or blank else line for line in lines]
+    return "\n".join([before + begin if first else begin, *rest])
+
+
+def _values(value: Any) -> list[Any]:
+    if not isinstance(value, str | list | tuple | range):
+        raise TypeError("a list is needed")
+    return list(value)
+
+
+def _ordered(run: Run, value: Any, reverse: bool = False, case_sensitive: bool = False) -> list[Any]:
+    run.step(4 * len(value))
+    return sorted(_values(value), key=_folded(case_sensitive), reverse=reverse)
+
+
+def _folded(exactly: bool) -> Callable[[Any], Any]:
+    return lambda value: value if exactly or not isinstance(value, str) else value.lower()
+
+
+def _unique(run: Run, value: Any, case_sensitive: bool = False) -> list[Any]:
+    found: dict[Any, Any] = {}
+    for each in _values(value):
+        found.setdefault(_folded(case_sensitive)(each), each)
+    return list(found.values())
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda run, value, exactly=False: choose(_values(value), key=_folded(exactly))
+
+
+def _title(run: Run, value: Any) -> str:
+    from jinja2.filters import do_title
+
+    return do_title(_text(run, value))
+
+
+def _computed(name: str) -> Callable[..., Any]:
+    return lambda run, value, *given: filtered(name, [run.scalar(value), *map(run.scalar, given)], run.limits)
+
+
+def _total(run: Run, value: Any, start: int = 0) -> Any:
+    return sum(_values(value), start)
+
+
+def _element(place: int) -> Callable[..., Any]:
+    return lambda run, value: _values(value)[place]
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    **{name: _computed(name) for name in ("upper", "lower", "string")},
+    "int": lambda run, value, default=0: filtered("int", [_number(run, value), default], run.limits),
+    "format": lambda run, value, *given: formatted(_text(run, value), tuple(map(run.scalar, given)), run.limits),
+    "float": lambda run, value, default=0.0: _real(value, default),
+    "abs": lambda run, value: abs(value),
+    "round": _rounded,
+    "capitalize": lambda run, value: _text(run, value).capitalize(),
+    "title": _title,
+    "trim": lambda run, value, chars=None: _text(run, value).strip(chars),
+    "center": lambda run, value, width=80: _text(run, value).center(_width(run, width)),
+    "indent": _indented,
+    "replace": _replaced,
+    "default": _default,
+    "d": _default,
+    "join": lambda run, value, d="": run.joined(_values(value), _text(run, d)),
+    "length": lambda run, value: len(_values(value)),
+    "count": lambda run, value: len(_values(value)),
+    "list": lambda run, value: _values(value),
+    "first": _element(0),
+    "last": _element(-1),
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "sum": _total,
+    "sort": _ordered,
+    "unique": _unique,
+    "reverse": lambda run, value: value[::-1] if isinstance(value, str) else _values(value)[::-1],
+}
+"""Filters by name; each gets the run, the value and its arguments."""
+
+
+def _number(run: Run, value: Any) -> Any:
+    return value if isinstance(value, int | float) else _text(run, value)
+
+
+def _real(value: Any, default: Any) -> Any:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+
+
+def _plain(name: str) -> Callable[..., Any]:
+    """A method of `str` whose result is no longer than its text."""
+    method = getattr(str, name)
+    return lambda run, text, *given: method(text, *map(run.scalar, given))
+
+
+def _padded(name: str) -> Callable[..., Any]:
+    method = getattr(str, name)
+    return lambda run, text, width, *fill: method(text, _width(run, width), *map(run.scalar, fill))
+
+
+def _split(name: str) -> Callable[..., Any]:
+    method = getattr(str, name)
+    return lambda run, text, *given: list(method(text, *map(run.scalar, given)))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _plain(name) for name in (
+        "upper", "lower", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip", "rstrip", "startswith",
+        "endswith", "find", "rfind", "index", "rindex", "count", "isdigit", "isalpha", "isalnum", "isnumeric",
+        "isdecimal", "isupper", "islower", "isspace", "removeprefix", "removesuffix",
+    )},
+    **{name: _padded(name) for name in ("zfill", "ljust", "rjust", "center")},
+    **{name: _split(name) for name in ("split", "rsplit", "splitlines", "partition", "rpartition")},
+    "replace": _replaced,
+    "join": lambda run, text, values: run.joined(_values(values), text),
+}  # fmt: skip
+"""Methods of texts by name; each gets the run, the text and its arguments."""
+
+
+def _remainder(divisor: int, wanted: int) -> Callable[[Any], bool]:
+    return lambda value: _integer(value) % divisor == wanted
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("an integer is needed")
+    return value
+
+
+def _is_undefined(value: Any) -> bool:
+    from jinja2 import Undefined
+
+    return isinstance(value, Undefined)
+
+
+TESTS: dict[str, Callable[..., bool]] = {
+    "defined": lambda value: not _is_undefined(value),
+    "undefined": _is_undefined,
+    "none": lambda value: value is None,
+    "boolean": lambda value: value is True or value is False,
+    "true": lambda value: value is True,
+    "false": lambda value: value is False,
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "float": lambda value: isinstance(value, float),
+    "number": lambda value: isinstance(value, int | float),
+    "string": lambda value: isinstance(value, str),
+    "odd": _remainder(2, 1),
+    "even": _remainder(2, 0),
+    "divisibleby": lambda value, divisor: _integer(value) % _integer(divisor) == 0,
+    **dict.fromkeys(("eq", "==", "equalto"), operator.eq),
+    **dict.fromkeys(("ne", "!="), operator.ne),
+    **dict.fromkeys(("lt", "<", "lessthan"), operator.lt),
+    **dict.fromkeys(("le", "<="), operator.le),
+    **dict.fromkeys(("gt", ">", "greaterthan"), operator.gt),
+    **dict.fromkeys(("ge", ">="), operator.ge),
+    "in": lambda value, values: value in values,
+}
+"""Tests by name; values have been counted."""

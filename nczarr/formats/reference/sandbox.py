@@ -1,0 +1,228 @@
+"""The environment of jinja2 for texts beyond the grammar: every value that is made is counted.
+
+Comes in: the tree of a text. Goes out: the tree led through filters of ours, and the environment for it. This module is
+imported where a text is beyond the grammar.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from types import MethodType
+from typing import Any
+
+from jinja2 import Undefined, nodes
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+from jinja2.visitor import NodeTransformer
+
+from nczarr.formats.reference.evaluation import Scope, called, computed, formatted
+from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Run, fits, is_scalar
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
+
+LOOP = frozenset(
+    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
+)
+"""What a loop tells."""
+
+OPERATORS = frozenset(["+", "-", "*", "/", "//", "%", "**"])
+
+LONGEST = 100_000
+"""Values of a list or range."""
+
+COUNTED, CHARGED, COMPARED, JOINED, SCALAR = "counted!", "charged!", "compared!", "joined!", "scalar!"
+"""Filters that no text can name."""
+
+
+class _Guard(NodeTransformer):
+    """Leads what could grow through one of our filters."""
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
+        self.generic_visit(node)
+        node.iter = _led(node.iter, COUNTED)  # type: ignore[arg-type]
+        return node
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802
+        self.generic_visit(node)
+        node.expr = _led(node.expr, COMPARED)
+        for each in node.ops:
+            each.expr = _led(each.expr, COMPARED)
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
+        self.generic_visit(node)
+        return _led(nodes.List(node.nodes, lineno=node.lineno), JOINED)
+
+    def visit_List(self, node: nodes.List) -> nodes.List:  # noqa: N802
+        self.generic_visit(node)
+        node.items = [_led(each, SCALAR) for each in node.items]
+        return node
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Tuple:  # noqa: N802
+        self.generic_visit(node)
+        if node.ctx == "load":
+            node.items = [_led(each, SCALAR) for each in node.items]
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Expr:  # noqa: N802
+        self.generic_visit(node)
+        return _led(node, CHARGED) if isinstance(node.arg, nodes.Slice) else node
+
+
+def _led(node: nodes.Expr, name: str) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+
+
+def guarded(tree: nodes.Template) -> nodes.Template:
+    """The tree, in which whatever could grow goes through one of our filters."""
+    led: nodes.Template = _Guard().visit(tree)
+    return led
+
+
+def variables(scope: Scope) -> dict[str, Any]:
+    """What names of a text stand for."""
+    made: dict[str, Any] = {}
+    for name, template in scope.templates.items():
+        made[name] = template if isinstance(template, str) else _Called(name, scope)
+    return {**made, **scope.values}
+
+
+class _Called:
+    """A template that takes arguments."""
+
+    __slots__ = ("name", "scope")
+
+    def __init__(self, name: str, scope: Scope) -> None:
+        self.name = name
+        self.scope = scope
+
+    def made(self, arguments: dict[str, Any]) -> str:
+        """The text with these arguments."""
+        return called(self.name, arguments, self.scope)
+
+
+class _Method:
+    """A method of a text."""
+
+    __slots__ = ("name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+
+
+class Environment(ImmutableSandboxedEnvironment):
+    """The environment of all texts, of which one is rendered at a time: `run` is that one."""
+
+    intercepted_binops = OPERATORS
+    run: Run
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """The value of an operator."""
+        return self.run.spend(_operated(operator, left, right, self.run.limits))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """An attribute that is on the list."""
+        if isinstance(obj, str) and attribute in METHODS:
+            return _Method(attribute, obj)
+        if isinstance(obj, LoopContext) and attribute in LOOP:
+            return getattr(obj, attribute)
+        if isinstance(obj, Namespace) and not attribute.startswith("_"):
+            return getattr(obj, attribute)
+        raise RefusedTextError("bad-expression", f"attribute access is not allowed: `{attribute[:40]}`")
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """An element of a text or list."""
+        if isinstance(obj, str | list | tuple | range) and isinstance(argument, int):
+            return self.run.spend(obj[argument])
+        raise RefusedTextError("bad-expression", "index access is allowed to texts and lists, by integers")
+
+    def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """What a template, method, range or namespace gives."""
+        run = self.run
+        for name in ("_loop_vars", "_block_vars"):  # what jinja2 hands on inside of loops
+            kwargs.pop(name, None)
+        run.step(1 + len(args))
+        if isinstance(obj, _Called):
+            if args:
+                raise RefusedTextError("bad-expression", "positional arguments are not allowed")
+            return run.spend(obj.made({name: run.scalar(value) for name, value in kwargs.items()}))
+        if isinstance(obj, _Method):
+            return run.spend(METHODS[obj.name](run, obj.text, *args, **kwargs))
+        if obj is range:
+            made = range(*args, **kwargs)
+            fits(len(made) if made.stop - made.start < 2**62 else 2**62, LONGEST, "values")
+            return made
+        if obj is Namespace and not args:
+            return Namespace(**kwargs)
+        if isinstance(obj, MethodType) and isinstance(obj.__self__, LoopContext):
+            return obj(*args, **kwargs)
+        raise RefusedTextError("bad-expression", "only templates, filters and methods of texts are called")
+
+
+class _Missing(Undefined):
+    """A name that means nothing: an empty text and a warning."""
+
+    def __str__(self) -> str:
+        if self._undefined_name is not None:
+            environment().run.missing[self._undefined_name] = None
+        return ""
+
+
+@functools.cache
+def environment() -> Environment:
+    """The environment."""
+    made = Environment(undefined=_Missing, finalize=_finished, optimized=False)
+    made.run = Run(Limits(), Account(), {})
+    made.globals = {"range": range, "namespace": Namespace}
+    made.tests = {name: _test(function) for name, function in TESTS.items()}
+    own: dict[str, Callable[..., Any]] = {
+        COUNTED: _counted,
+        CHARGED: lambda value: made.run.spend(value),
+        COMPARED: _compared,
+        JOINED: lambda values: made.run.spend(made.run.joined(values)),
+        SCALAR: lambda value: made.run.scalar(value),
+    }
+    made.filters = {**{name: _filter(function) for name, function in FILTERS.items()}, **own}
+    return made
+
+
+def _finished(value: Any) -> str:
+    return str(environment().run.scalar(value))
+
+
+def _counted(value: Iterable[Any]) -> Iterator[Any]:
+    run = environment().run
+    for each in value:
+        run.step(1)
+        yield each
+
+
+def _compared(value: Any) -> Any:
+    environment().run.look(value)
+    return value
+
+
+def _test(function: Callable[..., bool]) -> Callable[..., bool]:
+    return lambda *args: function(*map(_compared, args))
+
+
+def _filter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def through(*args: Any, **kwargs: Any) -> Any:
+        run = environment().run
+        return run.spend(function(run, *args, **kwargs), len(args))
+
+    return through
+
+
+def _operated(operator: str, left: Any, right: Any, limits: Limits) -> Any:
+    """The value of an operator of two operands. Raises RefusedTextError."""
+    if isinstance(left, str) and isinstance(right, tuple) and operator == "%":
+        return formatted(left, right, limits)
+    if isinstance(left, list) and isinstance(right, list) and operator == "+":
+        fits(len(left) + len(right), LONGEST, "values")
+        return left + right
+    if is_scalar(left) and is_scalar(right) and left is not None and right is not None:
+        return computed(operator, [left, right], limits)
+    raise RefusedTextError("bad-expression", f"`{operator}` does not suit its operands")
