@@ -66,8 +66,8 @@ CODES = (
     Code(
         "unsafe-key",
         WARNING,
-        "A key of a reference document is none that a store could have: absolute, or with an empty segment, `.` or `..`. It "
-        "is passed over, and written nowhere.",
+        "A key of a reference document is none that a store could have: absolute, with an empty segment, `.` or `..`. "
+        "It is passed over, and written nowhere.",
         '$ nczarr check -\n{".zgroup": {"zarr_format": 2}, "../../etc/passwd": "x"}\n',
         "Find out who made the document: no program that makes references of data writes such keys.",
     ),
