@@ -129,10 +129,15 @@ class Held(Near):
                 yield before + lines
                 before = b",\n"
         yield b"\n}"
-        notes = {url: note for url, note in sorted(self._notes.items()) if note}
-        if notes:
-            yield b',\n"nczarr":' + _json({"targets": notes}).encode()
+        if self.noted:
+            yield b',\n"nczarr":' + _json(self.noted).encode()
         yield b"}\n"
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What is noted of targets; empty: nothing."""
+        notes = {url: note for url, note in sorted(self._notes.items()) if note}
+        return {"targets": notes} if notes else {}
 
 
 class JsonTarget(Held):
@@ -178,7 +183,7 @@ class ParquetTarget(Held):
 
             documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
             inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}
-            recording.write(self._store, documents, inline, self.arrays)
+            recording.write(self._store, documents, inline, self.arrays, noted=self.noted)
             self._written = True
         self._store.seal()
 
