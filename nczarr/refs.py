@@ -14,10 +14,11 @@ from typing import Any, Literal
 from nczarr.combinations import combine
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.options import Following, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
-__all__ = ["Limits", "combine", "compact", "expand", "lines", "verify"]
+__all__ = ["Following", "Limits", "Writing", "combine", "compact", "expand", "lines", "verify"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """What stands for a document; a str that begins with a brace is its text, any other a path."""
@@ -60,7 +61,7 @@ def verify(
     `target`: what references without a URL lead to. Raises OSError if the document cannot be read.
     """
     from nczarr import pipeline
-    from nczarr.options import Following, Options
+    from nczarr.options import Options
     from nczarr.secrets import StorageOptions
     from nczarr.verification import verify as verified
 

@@ -200,10 +200,13 @@ class StoredArray:
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
         layout = self.layout
-        out = assembled(layout, selection, self._chunk, layout.shape)
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+        source = self
+        if self.together is not None and not self._at_hand and not _in_one(bounds, layout.chunks):
+            source = self.fetched([tuple(slice(*bound) for bound in bounds)])
+        out = assembled(layout, selection, source._chunk, layout.shape)
         if self.nil and layout.dtype == "|O":
-            starts = [part.indices(length)[0] for part, length in zip(selection, layout.shape, strict=True)]
-            self._put_nil(out, starts)
+            self._put_nil(out, [start for start, _ in bounds])
         return out
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
@@ -389,6 +392,13 @@ class StoredArray:
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
+
+
+def _in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
+    """Whether a region lies in one chunk, or is empty."""
+    return all(
+        stop <= start or (stop - 1) // each == start // each for (start, stop), each in zip(bounds, chunks, strict=True)
+    ) or any(stop <= start for start, stop in bounds)
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:

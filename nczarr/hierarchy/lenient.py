@@ -23,6 +23,7 @@ _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 _BLANK = " \t\r\n\0"
+_BRACKETS = (dict, list)
 
 
 class NotJsonError(ValueError):
@@ -116,17 +117,17 @@ def _mended(match: re.Match[str]) -> str:
 
 def too_deep(value: Any) -> bool:
     """Whether brackets nest deeper than readers can recurse."""
-    level = [value]
-    for _ in range(DEEPEST):
+    level = [value] if isinstance(value, _BRACKETS) else []
+    for _ in range(DEEPEST - 1):
         level = [
             inner
             for item in level
-            if isinstance(item, dict | list)
             for inner in (item.values() if isinstance(item, dict) else item)
+            if isinstance(inner, _BRACKETS)
         ]
         if not level:
             return False
-    return True
+    return any(level)
 
 
 def spelled(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -89,9 +90,20 @@ class ReferenceStore(ReadOnly):
         if found is None or isinstance(found, bytes):
             return found
         reference, place = found
-        if place.path is not None:
-            return ranges.read(self._range(key, reference, place.path))
-        return self._fetch(key, place.url, reference.offset, reference.length)
+        with self._needed(key):
+            if place.path is not None:
+                return ranges.read(self._range(key, reference, place.path))
+            return self._fetch(key, place.url, reference.offset, reference.length)
+
+    @contextmanager
+    def _needed(self, key: str) -> Iterator[None]:
+        """Say of a target out of reach what it is needed for."""
+        try:
+            yield
+        except OSError as error:
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"`{key}` of `{self.path}` leads there")
+            raise
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Some bytes of a key; a negative offset counts from its end. Raises OSError, CompileError."""
@@ -114,7 +126,8 @@ class ReferenceStore(ReadOnly):
         found = self._found(key)
         if found is None or isinstance(found, bytes) or found[1].path is None:
             return None
-        return self._range(key, found[0], found[1].path)
+        with self._needed(key):
+            return self._range(key, found[0], found[1].path)
 
     def refer(self, key: str) -> Reference | None:
         """Where the bytes of a key lie; None if they are in the document. The target is not looked at."""
@@ -187,7 +200,13 @@ class ReferenceStore(ReadOnly):
         brought: dict[str, bytes] = {}
         for url, places in targets.items():
             for begin, end, group in neighbours(places):
-                data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
+                try:
+                    with self._needed(group[0][2]):
+                        data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
+                except CompileError:
+                    for offset, length, key in group:  # the first that is too long
+                        self._fetch(key, url, offset, length)
+                    raise
                 for offset, length, key in group:
                     brought[key] = bytes(data[offset - begin : offset - begin + length])
         return brought

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.evaluation import Scope, Value, valued
+from nczarr.formats.reference.evaluation import Scope, Value, formatted, valued
 from nczarr.formats.reference.expressions import (
     Comparison,
     Expression,
@@ -137,6 +137,9 @@ def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | No
 
 def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column:
     """The expression as values, each of them finished. Raises FaultyEntryError, when it is called too."""
+    fast = _formats(hole, context, finish)
+    if fast is not None:
+        return fast
     mentioned = [context.axes[name] for name in sorted(names_of(hole.expression) & context.axes.keys())]
     if math.prod(axis.length for axis in mentioned) > TABLE:
         return lambda entries: [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
@@ -151,6 +154,27 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
             if each not in known:
                 known[each] = finish(hole_at(hole, context, entry))
         return [known[each] for each in places]
+
+    return find
+
+
+def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column | None:
+    """`'%03d' | format(i)` of one integer of 64 bits: every different one is formatted once."""
+    match hole.expression:
+        case Operation("|format", (Literal(str(form)), number)) if _bounds(number, context):
+            pass
+        case _:
+            return None
+
+    def find(entries: Integers) -> list[Any]:
+        import numpy as np
+
+        different, places = np.unique(_column(number, context, entries), return_inverse=True)
+        try:
+            made = [finish(formatted(form, (each,), context.scope.limits)) for each in different.tolist()]
+        except RefusedTextError:  # told with the entry
+            return [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
+        return [made[place] for place in places.tolist()]
 
     return find
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.bundles import bundle, kin
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.families import FEWEST, LONGEST, Family, family_of, generators, grouped
+from nczarr.formats.reference.families import FEWEST, Family, family_of, generators
+from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
 from nczarr.formats.reference.writing import PACKED
 
 SHORTEST = 12
@@ -25,27 +26,33 @@ _json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class _Found(NamedTuple):
-    """A family with its generators, and the keys that they make."""
+    """Families with the generators of them all, and the groups whose chunks these make."""
 
     family: Family
     generators: list[dict[str, Any]]
-    keys: list[str]
+    groups: list[Group]
 
 
-def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of version 1 that expands to these entries of version 0, which have been checked."""
-    refs = dict(entries)
+def compact(refs: dict[str, Any]) -> dict[str, Any]:
+    """A document of version 1 that expands to these entries of version 0, which have been checked, and are used up."""
+    groups, targets = grouped(refs)
     found: list[_Found] = []
-    for pattern, rows in grouped(refs).items():
-        family = family_of(pattern, rows) if len(rows) >= FEWEST else None
+    for group in groups:
+        family = family_of(group, targets) if len(group.keys) >= FEWEST else None
         if family is not None:
-            found.append(_Found(family, list(generators(family)), [row.key for row in rows]))
+            found.append(_Found(family, list(generators(family)), [group]))
+        else:
+            group.put_back(refs, targets)
     made: list[dict[str, Any]] = []
     for each in _bundled(found):
-        if len(_json(each.generators)) < _size(each.keys, refs):
+        if len(_json(each.generators)) < _size(each.groups, targets):
             made += each.generators
-            for key in each.keys:
-                del refs[key]
+            for group in each.groups:
+                for key in group.keys:
+                    del refs[key]
+        else:
+            for group in each.groups:
+                group.put_back(refs, targets)
     templates = _templates(refs, made)
     document: dict[str, Any] = {"version": 1, "templates": templates, "gen": made, "refs": refs}
     return {name: member for name, member in document.items() if member or name == "version"}
@@ -60,15 +67,19 @@ def _bundled(found: list[_Found]) -> Iterator[_Found]:
     for group in groups.values():
         together = bundle([each.family for each in group]) if len(group) > 1 else None
         if together is not None and len(_json(together)) < sum(len(_json(each.generators)) for each in group):
-            yield _Found(group[0].family, [together], [key for each in group for key in each.keys])
+            yield _Found(group[0].family, [together], [one for each in group for one in each.groups])
         else:
             yield from group
 
 
-def _size(keys: list[str], refs: dict[str, Any]) -> float:
-    """About how many characters some entries take."""
-    some = keys[:: max(1, len(keys) // 64)]
-    return len(_json([[key, refs[key]] for key in some])) / len(some) * len(keys)
+def _size(groups: list[Group], targets: list[Target]) -> float:
+    """About how many characters the entries of some groups take."""
+    size = 0.0
+    for group in groups:
+        rows = range(0, len(group.keys), max(1, len(group.keys) // 64))
+        some = _json([[group.keys[row], group.value(row, targets)] for row in rows])
+        size += len(some) / len(rows) * len(group.keys)
+    return size
 
 
 def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[str, str]:

@@ -1,16 +1,16 @@
-"""Chunks of arrays in groups of one pattern, as columns, and the generators that make them.
+"""Chunks of one pattern as columns, and the generators that make them.
 
-Comes in: entries of version 0. Goes out: a `Family` for each text around the numbers of key and URL, whose columns are
-indices, offset, length and the numbers of the URL; and its generators, affine ones and packed ones.
+Comes in: a group. Goes out: a `Family`, whose columns are indices, offset, length and the numbers of the URL; and its
+generators, affine ones and packed ones.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.reference.fitting import Fit, Grid, as_range, fit, grid
+from nczarr.formats.reference.grouping import Group, Pattern, Target
 from nczarr.formats.reference.writing import PACKED, fitted, hole, joined, pack
 
 if TYPE_CHECKING:
@@ -19,44 +19,11 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-DIGITS = 15
-"""Numbers of keys and URLs have at most so many digits, or are texts."""
-
-LARGEST = 2**60
-"""Ranges of generators end below."""
-
-MOST = 16
-"""Keys and URLs with more numbers are left as they are."""
-
-LONGEST = 4096
-"""So are those of more characters."""
-
 FEWEST = 3
 """Families have at least so many chunks."""
 
 REGULAR = 0.9
 """The part of a grid's chunks that an affine generator must get right."""
-
-_TAIL = re.compile(r"[0-9]+(?:[./][0-9]+)*")
-_RUN = re.compile(rf"([0-9]{{1,{DIGITS}}})")
-
-
-class Pattern(NamedTuple):
-    """What keys of a family have in common: texts around the numbers of key and URL, and whether they have ranges."""
-
-    key: tuple[str, ...]
-    url: tuple[str, ...]
-    ranged: bool
-
-
-class Row(NamedTuple):
-    """One chunk: its key, the numbers of key and URL, the digits of the latter, its range."""
-
-    key: str
-    indices: tuple[int, ...]
-    numbers: tuple[str, ...]
-    offset: int
-    length: int
 
 
 class Family(NamedTuple):
@@ -68,63 +35,23 @@ class Family(NamedTuple):
     widths: list[int]
 
 
-def grouped(refs: dict[str, Any]) -> dict[Pattern, list[Row]]:
-    """The chunks that could be families, in the order of their keys."""
-    groups: dict[Pattern, list[Row]] = {}
-    urls: dict[str, list[str]] = {}
-    for key, value in refs.items():
-        if not isinstance(value, list) or value[0] is None:
-            continue
-        found = _split(key)
-        url = value[0]
-        if found is None or len(found[1]) > MOST or max(len(key), len(url)) > LONGEST:
-            continue
-        if url not in urls:
-            urls[url] = _RUN.split(url)
-        parts = urls[url]
-        if len(parts) > 2 * MOST:
-            continue
-        pattern = Pattern(found[0], tuple(parts[::2]), len(value) == 3)
-        offset, length = value[1:] if pattern.ranged else (0, 0)
-        if offset + length < LARGEST:
-            groups.setdefault(pattern, []).append(Row(key, found[1], tuple(parts[1::2]), offset, length))
-    return groups
-
-
-def _split(key: str) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
-    """A key as texts and the indices between them; None if it does not end in indices."""
-    found = _TAIL.match(key[::-1])
-    if found is None:
-        return None
-    start = len(key) - found.end()
-    if start and key[start - 1] != "/":
-        start = key.find("/", start) + 1
-        if not start:
-            return None
-    parts = re.split(r"([0-9]+)", key[start:])
-    if any(len(part) > DIGITS or (part[0] == "0" and part != "0") for part in parts[1::2]):
-        return None
-    return (key[:start] + parts[0], *parts[2::2]), tuple(map(int, parts[1::2]))
-
-
-def family_of(pattern: Pattern, rows: list[Row]) -> Family | None:
+def family_of(group: Group, targets: list[Target]) -> Family | None:
     """Chunks as columns; None if some number of their URLs has zeros before it in no regular way."""
     import numpy as np
 
-    def column(values: Any) -> Integers:
-        return np.fromiter(values, dtype=np.int64, count=len(rows))
-
-    columns = [column(row.offset for row in rows), column(row.length for row in rows)] if pattern.ranged else []
+    columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
+    numbers, places = np.unique(group.column(group.targets), return_inverse=True)
+    parts = [targets[number].parts for number in numbers.tolist()]
     widths = []
-    for place in range(len(pattern.url) - 1):
-        lengths = {len(row.numbers[place]) for row in rows}
-        padded = any(row.numbers[place][0] == "0" and len(row.numbers[place]) > 1 for row in rows)
+    for place in range(len(group.pattern.url) - 1):
+        digits = [each[2 * place + 1] for each in parts]
+        lengths = set(map(len, digits))
+        padded = any(each[0] == "0" and len(each) > 1 for each in digits)
         if padded and len(lengths) > 1:
             return None
         widths.append(lengths.pop() if padded else 0)
-        columns.append(column(int(row.numbers[place]) for row in rows))
-    indices = [column(row.indices[axis] for row in rows) for axis in range(len(pattern.key) - 1)]
-    return Family(pattern, indices, columns, widths)
+        columns.append(np.array(list(map(int, digits)), dtype=np.int64)[places])
+    return Family(group.pattern, group.axes(), columns, widths)
 
 
 def generators(family: Family) -> Iterator[dict[str, Any]]:

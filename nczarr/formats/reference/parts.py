@@ -7,7 +7,7 @@ any time and keeps none. What is wrong with a template or with the first entry o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from nczarr.formats.reference.evaluation import Scope, rendered, templates
@@ -22,6 +22,9 @@ BLOCK = 1024
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
 """A value as JSON, in ASCII and without spaces."""
+
+quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
+"""A text as `encode` writes it, in a tenth of the time."""
 
 
 class Part(Protocol):
@@ -107,7 +110,7 @@ class Refs:
 
     def keys(self, start: int, stop: int) -> list[str]:
         """Keys as JSON writes them."""
-        return list(map(encode, self.names[start:stop]))
+        return list(map(quote, self.names[start:stop]))
 
     def values(self, start: int, stop: int) -> list[str]:
         """Values as JSON writes them; an object becomes its text."""
@@ -115,7 +118,7 @@ class Refs:
 
     def lines(self, start: int, stop: int) -> list[str]:
         """Members of an object."""
-        return [f"{encode(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
+        return [f"{quote(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
 
     @property
     def longest(self) -> int:
@@ -127,9 +130,13 @@ class Refs:
         return self._urls.get(written, written) if self._urls and written is not None else written
 
     def _value(self, value: Any) -> str:
-        if isinstance(value, list):
-            return encode([self.url(value[0]), *value[1:]])
-        return encode(encode(value)) if isinstance(value, dict) else encode(value)
+        if isinstance(value, str):
+            return quote(value)
+        if isinstance(value, dict):
+            return quote(encode(value))
+        url = self.url(value[0])
+        written = "null" if url is None else quote(url)
+        return f"[{written}]" if len(value) == 1 else f"[{written},{value[1]},{value[2]}]"
 
 
 class Block(NamedTuple):

@@ -128,7 +128,7 @@ def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
         _refuse(report, first, f"there is no `{each.prefix}{ARRAY}`")
     elif not each.prefix:
         _refuse(report, first, "an array in the root cannot have chunks")
-    elif grids[each.prefix] != _grid(each):
+    elif (grids[each.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
         _refuse(report, first, f"its place is none of `{each.prefix}{ARRAY}`")
     else:
         return True
@@ -152,7 +152,7 @@ def _refuse(report: Report, key: str, why: str) -> None:
 
 
 def _grid(each: Referred) -> Grid:
-    return Grid(each.counts)
+    return Grid(each.counts or (1,))
 
 
 def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:

@@ -5,11 +5,12 @@ Comes in: columns of integers, coefficients, literals. Goes out: texts of the gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.fitting import Fit
+from nczarr.formats.reference.fitting import WIDEST, Fit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,16 +31,20 @@ class Packed(NamedTuple):
 
 def pack(columns: Sequence[Integers]) -> Packed:
     """Columns of one length in one; the last has the lowest digits, and a column of equal values none."""
-    numbers, scale, written = [0] * len(columns[0]), 1, []
-    for column in reversed(columns):
-        least = int(column.min())
-        count = int(column.max()) - least + 1
+    bounds = [(int(column.min()), int(column.max())) for column in columns]
+    small = math.prod(most - least + 1 for least, most in bounds) < WIDEST
+    scale, written = 1, []
+    total: Any = 0
+    for column, (least, most) in zip(reversed(columns), reversed(bounds), strict=True):
+        count = most - least + 1
         if count == 1:
             written.append(str(least))
             continue
-        numbers = [total + (value - least) * scale for total, value in zip(numbers, column.tolist(), strict=True)]
+        digits = (column if small else column.astype(object)) - least
+        total = total + digits * scale
         written.append(_digit(scale, count, least))
         scale *= count
+    numbers: list[int] = [0] * len(columns[0]) if scale == 1 else total.tolist()
     return Packed(numbers, written[::-1])
 
 

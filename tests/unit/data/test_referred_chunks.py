@@ -19,8 +19,8 @@ def document(folder: Path, data: bytes, length: int, **members: Any) -> Path:
     """References to one chunk of six integers."""
     (folder / "target").write_bytes(b"head" + data)
     array = {
-        "zarr_format": 2, "shape": [6], "chunks": [6], "dtype": "<i4", "fill_value": 0, "order": "C", "compressor": None,
-        "filters": None, **members,
+        "zarr_format": 2, "shape": [6], "chunks": [6], "dtype": "<i4", "fill_value": 0, "order": "C",
+        "compressor": None, "filters": None, **members,
     }  # fmt: skip
     refs = {".zgroup": {"zarr_format": 2}, "v/.zarray": array, "v/0": ["target", 4, length]}
     made = folder / "refs.json"

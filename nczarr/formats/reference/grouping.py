@@ -1,0 +1,142 @@
+"""Chunks of arrays in groups of one pattern: numbers in arrays, and of each chunk no object but its key.
+
+Comes in: entries of version 0. Goes out: a `Group` for each text around the numbers of key and URL. What it has taken
+of the entries is None there, until it is put back.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+DIGITS = 15
+"""Numbers of keys and URLs have at most so many digits, or are texts."""
+
+LARGEST = 2**60
+"""Ranges of generators end below."""
+
+MOST = 16
+"""Keys and URLs with more numbers are left as they are."""
+
+LONGEST = 4096
+"""So are those of more characters."""
+
+_NUMBER = rf"(?:0|[1-9][0-9]{{0,{DIGITS - 1}}})"
+_KEY = re.compile(rf"(?:(?:[^/]*/)*?)(?={_NUMBER}(?:[./]{_NUMBER})*\Z)", re.DOTALL)
+_RUN = re.compile(rf"([0-9]{{1,{DIGITS}}})")
+
+
+class Pattern(NamedTuple):
+    """What keys of a family have in common: texts around the numbers of key and URL, and whether they have ranges."""
+
+    key: tuple[str, ...]
+    url: tuple[str, ...]
+    ranged: bool
+
+
+class Target(NamedTuple):
+    """A URL in its parts, texts and digits in turn, and the number that it has among all."""
+
+    url: str
+    parts: tuple[str, ...]
+    number: int
+
+
+class Group:
+    """The chunks of one pattern: `indices` holds those of each one behind the other, `targets` counts the URLs."""
+
+    __slots__ = ("indices", "keys", "lengths", "offsets", "pattern", "targets")
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.keys: list[str] = []
+        self.indices = array("q")
+        self.targets = array("q")
+        self.offsets = array("q")
+        self.lengths = array("q")
+
+    def column(self, numbers: array[int]) -> Integers:
+        """One of the arrays as a column, which shares its memory."""
+        import numpy as np
+
+        return np.frombuffer(numbers, dtype=np.int64)
+
+    def axes(self) -> list[Integers]:
+        """The indices, a column for each dimension."""
+        import numpy as np
+
+        count = len(self.pattern.key) - 1
+        return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
+
+    def value(self, row: int, targets: list[Target]) -> list[Any]:
+        """The entry of a chunk, as it was."""
+        url = targets[self.targets[row]].url
+        return [url, self.offsets[row], self.lengths[row]] if self.pattern.ranged else [url]
+
+    def put_back(self, refs: dict[str, Any], targets: list[Target]) -> None:
+        """Put what was taken back into its place."""
+        for row, key in enumerate(self.keys):
+            refs[key] = self.value(row, targets)
+
+
+def grouped(refs: dict[str, Any]) -> tuple[list[Group], list[Target]]:
+    """The chunks that could be families, in the order of their keys, and their URLs. Their values become None."""
+    groups: dict[Pattern, Group] = {}
+    known: dict[str, Target] = {}
+    targets: list[Target] = []
+    places: dict[tuple[Any, ...], Group] = {}
+    for key, value in refs.items():
+        if not isinstance(value, list) or value[0] is None or len(key) > LONGEST:
+            continue
+        url = value[0]
+        target = known.get(url)
+        if target is None:
+            parts = _RUN.split(url) if len(url) <= LONGEST else ()
+            target = known[url] = Target(url, tuple(parts) if len(parts) < 2 * MOST else (), len(targets))
+            targets.append(target)
+        found = _split(key) if target.parts else None
+        if found is None:
+            continue
+        ranged = len(value) == 3
+        offset, length = value[1:] if ranged else (0, 0)
+        if offset + length >= LARGEST:
+            continue
+        head, separators, indices = found
+        place = (head, separators, len(indices), target.number, ranged)
+        group = places.get(place)
+        if group is None:
+            texts = (head, *(separators if len(separators) > 1 else separators * (len(indices) - 1)), "")
+            pattern = Pattern(texts, target.parts[::2], ranged)
+            group = places[place] = groups.setdefault(pattern, Group(pattern))
+        group.keys.append(key)
+        group.indices.extend(map(int, indices))
+        group.targets.append(target.number)
+        group.offsets.append(offset)
+        group.lengths.append(length)
+        refs[key] = None
+    return list(groups.values()), targets
+
+
+def _split(key: str) -> tuple[str, str, list[str]] | None:
+    """A key as what stands before its indices, what between them, one character for all where that is the same, and
+    the indices; None if it does not end in indices.
+    """
+    found = _KEY.match(key)
+    if found is None:
+        return None
+    tail = key[found.end() :]
+    dots, slashes = tail.count("."), tail.count("/")
+    if dots + slashes >= MOST:
+        return None
+    if not slashes:
+        return found[0], ".", tail.split(".")
+    if not dots:
+        return found[0], "/", tail.split("/")
+    return found[0], "".join(each for each in tail if each in "./"), re.split("[./]", tail)
