@@ -73,7 +73,19 @@ def row(folder: Path, quick: bool) -> bool:
 
 def _ours(name: str, kind: str) -> Side:
     target = f"{name}.{kind}"
-    command = [*OURS, "convert", "-q", f"{name}.nc", target, "--to", "reference", "--metadata", "zarr2"]
+    command = [
+        *OURS,
+        "convert",
+        "-q",
+        f"{name}.nc",
+        target,
+        "--to",
+        "reference",
+        "--metadata",
+        "zarr2",
+        "--inline",
+        "0",
+    ]
     return Side(command, [target])
 
 

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 REFERENCE = "reference"
 """The format of targets that nobody names."""
 
-EMBEDDED = 1 << 20
-"""Bytes of a variable up to which its values may stand in a document, where chunks of the sources make no grid."""
-
 
 @overload
 def combine(
@@ -76,7 +73,7 @@ def combine(
     from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Report
     from nczarr.handle import DatasetHandle
-    from nczarr.options import Options, Subset
+    from nczarr.options import Options, Subset, Writing
     from nczarr.passes.checked import Checked
     from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
@@ -95,7 +92,8 @@ def combine(
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)
     subset = Subset(tuple(variables), tuple(groups))
-    wanted = Wanted(words, new_dim, EMBEDDED if form is not None and form.name == REFERENCE else None)
+    held = int(options.get("embed", Writing().embed))
+    wanted = Wanted(words, new_dim, held if form is not None and form.name == REFERENCE else None)
 
     def made() -> DatasetHandle:
         checked = combined(opened(named, subset, report), wanted, report)

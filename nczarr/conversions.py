@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.handle import DatasetHandle, options_from
-from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Section, Subset, part_in_words
+from nczarr.options import (
+    DEFAULT_MAX_SIZE,
+    DEFAULT_MEMORY,
+    FOLLOWING,
+    WRITING,
+    Following,
+    Section,
+    Subset,
+    Writing,
+    part_in_words,
+)
 from nczarr.secrets import StorageOptions
 
 if TYPE_CHECKING:
@@ -41,6 +51,8 @@ def convert(
     resume: bool = False,
     dask: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    writing: Writing = WRITING,
+    following: Following = FOLLOWING,
 ) -> Conversion:
     """Convert a file, store or open dataset, whole or not at all; returns what was done, losses and warnings among it.
 
@@ -49,8 +61,8 @@ def convert(
     chunks under way; `workers`: threads. With `verify` the target is read again and compared: every value has to be
     there, but for those of variables that `allow_loss` gave up. `resume` goes on with a target that the same run has
     begun. `dask`: the address of the scheduler of a cluster that does the work. `storage_options` are for URLs, as the
-    library of their protocol takes them; `source.` or `target.` in front of a name: for that side alone. The other
-    options are those of `write`.
+    library of their protocol takes them; `source.` or `target.` in front of a name: for that side alone. `writing` and
+    `following`: how references are written and followed (`nczarr.refs`). The other options are those of `write`.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
@@ -76,6 +88,8 @@ def convert(
         resume=resume,
         dask=dask,
         storage=StorageOptions(storage_options),
+        writing=writing,
+        following=following,
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
@@ -154,11 +168,13 @@ def write(
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    writing: Writing = WRITING,
 ) -> tuple[Diagnostic, ...]:
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
     `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
+    `writing`: how references are written (`nczarr.refs.Writing`).
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
@@ -178,5 +194,6 @@ def write(
         memory=memory,
         workers=workers,
         storage_options=storage_options,
+        writing=writing,
     )
     return done.diagnostics

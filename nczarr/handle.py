@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, Options
+from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, Following, Options
 from nczarr.secrets import StorageOptions
 from nczarr.source import Source
 
@@ -195,10 +195,15 @@ def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) 
 
 
 def open_dataset(
-    path: str | os.PathLike[str], *, kind: str | None = None, storage_options: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    following: Following = FOLLOWING,
 ) -> DatasetHandle:
     """Open a file or store at a path or URL, in any format that can be read, detected by content. Raises OSError or
-    CompileError. `storage_options` are for URLs, as the library of their protocol takes them.
+    CompileError. `storage_options` are for URLs, as the library of their protocol takes them; `following`: how the
+    references of a document are followed (`nczarr.refs.Following`).
 
     What of a store cannot be read is left out, and said in the handle's `diagnostics`.
     """
@@ -206,7 +211,7 @@ def open_dataset(
 
     report = Report()
     options = options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
-    options = options._replace(storage=StorageOptions(storage_options))
+    options = options._replace(storage=StorageOptions(storage_options), following=following)
     return _handle(pipeline.read_path(os.fspath(path), report, options), report)
 
 

@@ -50,6 +50,10 @@ class Following(NamedTuple):
     jinja: bool = False
 
 
+WRITING, FOLLOWING = Writing(), Following()
+"""References where nobody asks for anything."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
@@ -98,8 +102,8 @@ class Options(NamedTuple):
     part: str = ""
     dask: str | None = None
     survey: bool = False
-    writing: Writing = Writing()
-    following: Following = Following()
+    writing: Writing = WRITING
+    following: Following = FOLLOWING
 
     def accepts(self, loss: str) -> bool:
         """Whether the run takes this loss for a warning."""

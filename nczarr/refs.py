@@ -1,4 +1,4 @@
-"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; and `nczarr.refs.combine`.
+"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; `combine` and `verify`.
 
 A document is a mapping, the text of one (str, bytes), or the path of a file or of a folder of Parquet references.
 Raises CompileError with everything that is wrong with it, and OSError if it cannot be read.
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from nczarr.combinations import combine
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.options import Following, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
-__all__ = ["Limits", "combine", "compact", "expand", "lines"]
+__all__ = ["Following", "Limits", "Writing", "combine", "compact", "expand", "lines", "verify"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """What stands for a document; a str that begins with a brace is its text, any other a path."""
@@ -41,6 +42,43 @@ def lines(
 def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
     """The document in version 1, with templates and generators: its expansion equals the document's."""
     return compacted(_source(document), Report(), limits)
+
+
+def verify(
+    document: Described,
+    *,
+    chunks: Literal["none", "sample", "all"] = "sample",
+    sample: int = 4,
+    base: str | None = None,
+    roots: Iterable[str] = (),
+    target: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with a document, or a folder of Parquet references, and its targets, in order; nothing: it can be
+    trusted. All targets are looked at, and `sample` chunks of each array, `all` or none are read and decoded.
+
+    `base`: what relative URLs begin with, instead of the folder of the document; `roots`: what it may name;
+    `target`: what references without a URL lead to. Raises OSError if the document cannot be read.
+    """
+    from nczarr import pipeline
+    from nczarr.options import Options
+    from nczarr.secrets import StorageOptions
+    from nczarr.verification import verify as verified
+
+    if chunks not in ("none", "sample", "all") or sample < 1:
+        raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
+    following = Following(base, tuple(roots), target)
+    options = Options(storage=StorageOptions(storage_options), following=following)
+    report = Report()
+    written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))
+    source = _source(document) if written else pipeline.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
+    if source is not None:
+        try:
+            verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
+        except CompileError as error:
+            for found in error.diagnostics:
+                report.add(found)
+    return tuple(report.sorted())
 
 
 def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("nczarr.cli.check", "print what is wrong with datasets, and nothing else"),
     "diff": ("nczarr.cli.diff", "print what two datasets differ in"),
     "digest": ("nczarr.cli.digest", "print one hash of model and values, whatever the format"),
-    "refs": ("nczarr.cli.refs", "expand, compact and combine reference documents"),
+    "refs": ("nczarr.cli.refs", "expand, compact, combine and verify reference documents"),
     "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
     "formats": ("nczarr.cli.formats", "list what can be read and written"),
 }

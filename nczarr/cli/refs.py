@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
-from nczarr.cli import refs_combine
+from nczarr.cli import refs_combine, refs_verify
 from nczarr.cli.inputs import standard_input
 from nczarr.cli.shared import Messages, command, size, storage_of
 from nczarr.cli.streams import write_product
@@ -19,7 +19,9 @@ from nczarr.secrets import StorageOptions, shown
 if TYPE_CHECKING:
     from nczarr.stores.url import Location
 
-EXPAND, COMPACT, COMBINE = "expand", "compact", "combine"
+EXPAND, COMPACT, COMBINE, VERIFY = "expand", "compact", "combine", "verify"
+OWN = {COMBINE: refs_combine, VERIFY: refs_verify}
+"""Verbs that have files of their own."""
 PIECE = 1 << 20
 
 
@@ -34,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     verbs.add_parser(EXPAND, help="write a document as version 0: templates rendered, generators written out")
     verbs.add_parser(COMPACT, help="write a document as version 1: what is regular as generators and templates")
     verbs.add_parser(COMBINE, help="make one dataset of many, by references or as a store or file")
+    verbs.add_parser(VERIFY, help="look at every target and range of a document, and decode chunks")
     return made
 
 
@@ -46,8 +49,8 @@ class _Verb(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=_DESCRIPTIONS[verb], parents=[shared], add_help=False, allow_abbrev=False
         )
-        if verb == COMBINE:
-            refs_combine.add_arguments(self)
+        if verb in OWN:
+            OWN[verb].add_arguments(self)
             return
         self.add_argument(
             "source",
@@ -75,6 +78,7 @@ _DESCRIPTIONS = {
     EXPAND: "Write a reference document of version 1 as version 0, an entry a line; generators are streamed.",
     COMPACT: "Write a reference document as version 1: families of chunks as generators, repeated URLs as templates.",
     COMBINE: refs_combine.DESCRIPTION,
+    VERIFY: refs_verify.DESCRIPTION,
 }
 
 
@@ -104,8 +108,9 @@ def _template(text: str) -> tuple[str, str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one verb; the status is that of every command."""
-    if arguments.verb == COMBINE:
-        return refs_combine.run(arguments)
+    if arguments.verb in OWN:
+        status: int = OWN[arguments.verb].run(arguments)
+        return status
     messages = Messages(arguments)
     return messages.guard(lambda: _work(arguments, messages))
 

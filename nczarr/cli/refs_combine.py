@@ -12,7 +12,7 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
-from nczarr.combinations import EMBEDDED, REFERENCE
+from nczarr.combinations import REFERENCE
 from nczarr.diagnostics import Report
 from nczarr.stores.url import is_remote
 
@@ -80,7 +80,9 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
     def read(path: str, own: Report) -> Checked | None:
         return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
 
-    wanted = Wanted(tuple(arguments.along), arguments.new_dim, EMBEDDED if form.name == REFERENCE else None)
+    wanted = Wanted(
+        tuple(arguments.along), arguments.new_dim, options.writing.embed if form.name == REFERENCE else None
+    )
     sources = [(path, partial(read, path)) for path in arguments.sources]
     with counting(arguments, "sources", len(sources)) as step:
         checked = combine(opened(sources, subset, report, step), wanted, report)

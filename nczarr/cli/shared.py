@@ -28,6 +28,7 @@ STATUS = {
     "indivisible-run": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
+    "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
 }
 """Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""

@@ -25,6 +25,7 @@ from nczarr.codes import (
     syntax,
     targets,
     values,
+    verification,
 )
 from nczarr.codes.code import Code
 
@@ -37,6 +38,7 @@ PARTS = {
     "Stores that are read": stores,
     "Parts of datasets": subsets,
     "Reference documents": references,
+    "Targets of reference documents": verification,
     "Combining datasets": combinations,
     "Schemas": schema,
     "Other readers: stores and attributes": peer_stores,

@@ -36,9 +36,9 @@ CODES = (
         ERROR,
         "The chunks of a variable make no grid when the sources are put one behind the other: their lengths or filters "
         "differ, or a source that is not the last ends within a chunk. References can only name chunks as they are.",
-        "$ nczarr compile - -o a.zarr --to nczarr\n$ nczarr refs combine a.zarr a.zarr -o c.json --along x\n"
-        "netcdf t {\ndimensions:\n  x = 3 ;\n  y = 2000000 ;\nvariables:\n  byte v(x, y) ;\n"
-        "    v:_ChunkSizes = 2, 2000000 ;\n}\n",
+        "$ nczarr compile - -o a.zarr --to nczarr\n$ nczarr refs combine a.zarr a.zarr -o c.json --along x --embed 4\n"
+        "netcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\n    v:_ChunkSizes = 2 ;\n"
+        "    v:_DeflateLevel = 1 ;\ndata:\n  v = 1, 2, 3 ;\n}\n",
         "Write a store or file (`-o OUT.zarr`), for which values are put into new chunks, or leave the variable out "
         "with `--var`.",
     ),

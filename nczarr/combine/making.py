@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nczarr import names
@@ -53,7 +53,8 @@ def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
         tree = _group("/", checked.dataset, pile, axes, parts, addressable)
         if way.new_dim:
             dimension = Dimension(name=way.new_dim, size=len(pile.names))
-            tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions)})
+            kind = None if _grows_within(checked, axes) else tree.kind
+            tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
         left = remaining(checked, tree)
     sizes = {path: dimension.size for path, dimension in left.dimensions.items()}
     shapes = {
@@ -61,6 +62,13 @@ def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
         for path, variable in left.variables.items()
     }
     return left._replace(shapes=shapes, parts=parts)
+
+
+def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
+    """Whether a variable that is stacked has a dimension that may grow: no longer the first, as classic files want."""
+    growing = {path for path, dimension in checked.dimensions.items() if dimension.unlimited}
+    kinds = checked.dataset.kind not in (None, "nc4")
+    return kinds and any(not growing.isdisjoint(checked.variables[path].dimensions) for path in stacked)
 
 
 class _Joining(NamedTuple):

@@ -111,10 +111,13 @@ def chunk_of(
     steps: Sequence[Config],
     layout: Layout,
     permutation: tuple[int, ...] | None = None,
+    *,
+    exact: bool = False,
 ) -> NDArray[Any]:
     """A whole chunk in the layout's dtype, from its encoded bytes, of elements `dtype` behind `steps`.
 
-    `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`.
+    `permutation`: axes of the array in the order in which they are stored. `exact`: neither may bytes be missing, which
+    else are zeros, nor too many be there. Raises one of `DECODING_ERRORS`.
     """
     import numpy as np
 
@@ -133,6 +136,8 @@ def chunk_of(
         if size > LARGEST_CHUNK:
             raise ValueError(f"a chunk of {size} bytes is more than is read at once")
         plain = decoded(data, steps, element.itemsize, size)
+        if exact and len(plain) != size:
+            raise ValueError(f"there are {len(plain)} bytes where a chunk has {size}")
         if len(plain) < size:
             plain = plain + bytes(size - len(plain))
         flat = converted(np.frombuffer(plain, element, count), layout.dtype)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data.codecs import same_bytes
 from nczarr.data.matching import plain
+from nczarr.data.referred import columns_of
 from nczarr.data.source import (
-    Affine,
     ArraySource,
     Columns,
     Computed,
@@ -102,22 +102,21 @@ class Joined:
 
     @property
     def manifest(self) -> Manifest | None:
-        """The chunks of all sources in one table; None where a source has none, or chunks make no grid.
+        """The chunks of all sources that have a table, in one; None where none has, or chunks make no grid.
 
         Raises OSError.
         """
         if self.stored is None:
             return None
-        tables = [_EMPTY if source.stored is None else source.manifest for source in self.sources]
-        if any(table is None for table in tables):
-            return None
-        return _merged([self._moved(number, table) for number, table in enumerate(tables) if table is not None])
+        tables = [(number, source.manifest) for number, source in enumerate(self.sources) if source.stored is not None]
+        found = [self._moved(number, table) for number, table in tables if table is not None]
+        return _merged(found) if found else None
 
-    def _moved(self, number: int, table: Manifest | _Empty) -> Columns:
+    def _moved(self, number: int, table: Manifest) -> Columns:
         """The chunks of a source as those of the whole."""
         import numpy as np
 
-        columns = _columns(table)
+        columns = columns_of(table)
         grid, own = _counts(self.layout), _counts(self.sources[number].layout._replace(chunks=self.layout.chunks))
         first = self._first(number)
         if self.axis == 0:
@@ -177,13 +176,6 @@ class Joined:
             high = min(low + each, end) - 1
             met.update(_with(index, axis, place) for place in range(low // each, high // each + 1))
         return iter(sorted(met))
-
-
-class _Empty(NamedTuple):
-    """No chunk at all."""
-
-
-_EMPTY = _Empty()
 
 
 def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
@@ -274,21 +266,6 @@ def _little(dtype: Descr) -> Descr:
 
 def _counts(layout: Layout) -> tuple[int, ...]:
     return tuple(-(-length // each) for length, each in zip(layout.shape, layout.chunks, strict=True))
-
-
-def _columns(table: Manifest | _Empty) -> Columns:
-    """Any table with a row a chunk."""
-    import numpy as np
-
-    if isinstance(table, Columns):
-        return table
-    if isinstance(table, Affine):
-        chunk = np.arange(table.count, dtype=np.int64)
-        same = np.zeros(table.count, np.int64)
-        offset = table.base + chunk * table.stride
-        return Columns((table.source,), chunk, same, offset, same + table.length, same.astype(np.int32))
-    none = np.zeros(0, np.int64)
-    return Columns((), none, none, none, none, none.astype(np.int32))
 
 
 def _merged(tables: list[Columns]) -> Columns:

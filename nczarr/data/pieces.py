@@ -17,6 +17,12 @@ from nczarr.data.source import Affine, ArraySource, Columns, Index, Layout, Mani
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LARGE = 32 << 20
+"""Bytes of a chunk of plain elements above which it is cut."""
+
+MOST = 16 << 20
+"""Bytes of such a piece, at most, if it has more than one index."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
@@ -119,13 +125,13 @@ class Pieces:
         found = chunk.reshape(-1)[kept][order]
         return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
 
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """The source's values of a region."""
-        return self.source.read(selection)
-
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
         """None: chunks lie as they are."""
         return None
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The source's values of a region."""
+        return self.source.read(selection)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """The source's."""
@@ -165,20 +171,27 @@ def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[Ar
 
 
 def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
-    """Sources whose chunks make one grid, if pieces of them of at least so many bytes do; else the sources."""
+    """Sources whose chunks make one grid, if pieces of them of at least so many bytes do; else the sources.
+
+    Chunks of plain elements that are larger than `LARGE` are cut into pieces of up to `MOST` bytes where they can be.
+    """
     some = [source for source in sources if source.layout.shape[axis]]
-    if len(some) < 2 or misfit(some, axis) is None:
+    aligned = len(some) < 2 or misfit(some, axis) is None
+    if not some or (aligned and _piece_size(some) <= LARGE):
         return list(sources)
     length = common_length(some, axis)
     if length is None:
         return list(sources)
+    row = _piece_size(in_pieces(some, axis, 1))
+    if length * row > LARGE:
+        length = next(each for each in range(max(1, MOST // row), 0, -1) if not length % each)
     cut = in_pieces(some, axis, length)
-    if misfit(cut, axis) is not None or _piece_size(cut) < least:
+    if misfit(cut, axis) is not None or (not aligned and length * row < least):
         return list(sources)
     return cut
 
 
 def _piece_size(sources: Sequence[ArraySource]) -> int:
-    """Bytes of a chunk."""
-    stored = next(source.stored for source in sources if source.stored is not None)
-    return math.prod(stored.chunks) * itemsize(stored.dtype)
+    """Bytes of a chunk; 0 where there are none, or encoded ones."""
+    stored = next((source.stored for source in sources if source.stored is not None), None)
+    return 0 if stored is None or stored.codecs else math.prod(stored.chunks) * itemsize(stored.dtype)

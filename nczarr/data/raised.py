@@ -59,9 +59,10 @@ class Raised:
         """Where the source has the bytes of a chunk."""
         return self.source.place(chunk[1:])
 
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
+    def recut(self, chunks: tuple[int, ...]) -> Raised | None:
+        """The source's with other chunks."""
+        cut = self.source.recut(chunks[1:]) if chunks[:1] == (1,) else None
+        return None if cut is None else Raised(cut)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """The source's."""

@@ -128,6 +128,8 @@ class StoredArray:
                 number = 0
                 for place, count in zip(index, counts, strict=True):
                     number = number * count + place
+                if found.length is not None:
+                    self._fits(self.key(index), found.length)
                 source = sources.setdefault(found.url, len(sources))
                 rows.append((number, source, found.offset, WHOLE if found.length is None else found.length))
         if not rows:
@@ -170,7 +172,10 @@ class StoredArray:
         if self.layout.shards is None:
             self._listing.check_seen()
             whole = self.store.locate(self.key(chunk))
-            return None if whole is None else Place(*whole)
+            if whole is None:
+                return None
+            self._fits(self.key(chunk), whole.length)
+            return Place(*whole)
         found = self._in_shard(chunk)
         if found is None:
             return None
@@ -183,13 +188,25 @@ class StoredArray:
         """The key of a chunk or shard."""
         return self._listing.key(index)
 
+    @property
+    def keys_stored(self) -> int:
+        """How many keys of chunks or shards there are. Raises OSError."""
+        return len(self._listing.stored())
+
+    def holds(self, key: str) -> bool:
+        """Whether a key that begins with the prefix is that of a chunk or shard."""
+        return self._listing.holds(key)
+
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
         layout = self.layout
-        out = assembled(layout, selection, self._chunk, layout.shape)
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+        source = self
+        if self.together is not None and not self._at_hand and not _in_one(bounds, layout.chunks):
+            source = self.fetched([tuple(slice(*bound) for bound in bounds)])
+        out = assembled(layout, selection, source._chunk, layout.shape)
         if self.nil and layout.dtype == "|O":
-            starts = [part.indices(length)[0] for part, length in zip(selection, layout.shape, strict=True)]
-            self._put_nil(out, starts)
+            self._put_nil(out, [start for start, _ in bounds])
         return out
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
@@ -214,6 +231,8 @@ class StoredArray:
             data = self.store.get(self.key(chunk))
             if data is None:
                 self._listing.check_absent(chunk)
+            else:
+                self._fits(self.key(chunk), len(data))
             return data
         found = self._in_shard(chunk)
         if found is None:
@@ -224,6 +243,15 @@ class StoredArray:
         if shard is not None:
             return shard[offset : offset + length]
         return self._part(self.key(self._home(chunk)), offset, length)
+
+    def _fits(self, key: str, length: int) -> None:
+        """That a reference leads to as many bytes as a chunk has, where no step changes their number: one of any other
+        length leads to something else. Raises CompileError.
+        """
+        if isinstance(self.store, ReferenceStore) and not self.encoding.steps and self.encoding.dtype != "|O":
+            size = math.prod(self.layout.chunks) * itemsize(self.encoding.dtype)
+            if self.layout.shards is None and length != size:
+                self._unreadable(key, f"there are {length} bytes where a chunk has {size}")
 
     def _part(self, key: str, offset: int, length: int) -> bytes:
         """Some bytes of a shard in a distant store, which was there a moment ago. Raises OSError."""
@@ -331,7 +359,8 @@ class StoredArray:
             return None
         encoding = self.encoding
         try:
-            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
+            exact = isinstance(self.store, ReferenceStore)
+            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation, exact=exact)
         except DECODING_ERRORS as error:
             self._unreadable(self.key(self._home(index)), str(error) or type(error).__name__)
         kept.put_chunk(self._listing, index, values)
@@ -363,6 +392,13 @@ class StoredArray:
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))
+
+
+def _in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
+    """Whether a region lies in one chunk, or is empty."""
+    return all(
+        stop <= start or (stop - 1) // each == start // each for (start, stop), each in zip(bounds, chunks, strict=True)
+    ) or any(stop <= start for start, stop in bounds)
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:

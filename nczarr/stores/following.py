@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from nczarr.options import Following
+from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 PROTOCOLS = frozenset(
@@ -55,7 +56,7 @@ class Policy(NamedTuple):
             raise ForbiddenTargetError("its URL is empty" if not url else "its URL has a NUL byte")
         relative = "://" not in url and not os.path.isabs(url)
         place = self._below_base(url) if relative else _place(url)
-        self._check(place, relative=relative)
+        self._check(url, place, relative=relative)
         return place
 
     def _below_base(self, url: str) -> Followed:
@@ -67,23 +68,23 @@ class Policy(NamedTuple):
         protocol, _, rest = base.partition("://")
         return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
 
-    def _check(self, place: Followed, *, relative: bool) -> None:
+    def _check(self, url: str, place: Followed, *, relative: bool) -> None:
         """Raises ForbiddenTargetError for what may not be named."""
         helps = "`--source-root` says what may be"
         if self.given.roots:
             if not any(_is_below(place, root) for root in self.given.roots):
-                raise ForbiddenTargetError(f"`{place.url}` lies below none of the roots that may be named")
+                raise ForbiddenTargetError(f"`{shown(url)}` lies below none of the roots that may be named")
             return
         if relative:
             if not _is_below(place, self.given.base or self.home):
-                raise ForbiddenTargetError(f"`{place.url}` leads out of the folder that URLs are relative to; {helps}")
+                raise ForbiddenTargetError(f"`{shown(url)}` leads out of the folder that URLs are relative to; {helps}")
         elif place.path is not None:
             if self._is_far:
                 raise ForbiddenTargetError(
-                    f"`{place.url}` is a file of this machine, and the document comes from elsewhere; {helps}"
+                    f"`{shown(url)}` is a file of this machine, and the document comes from elsewhere; {helps}"
                 )
         elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
-            raise ForbiddenTargetError(f"`{place.url}` is behind the protocol `{protocol}`; {helps}")
+            raise ForbiddenTargetError(f"`{shown(url)}` is behind the protocol `{protocol}`; {helps}")
 
 
 def _place(url: str) -> Followed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, ReadOnly, cut, is_safe
 from nczarr.stores.connection import Connection
+from nczarr.stores.facts import Facts, facts, facts_at
 from nczarr.stores.following import Followed, ForbiddenTargetError, Policy
 from nczarr.stores.ranges import neighbours
 from nczarr.stores.referring import Reference, References
@@ -53,8 +55,14 @@ class ReferenceStore(ReadOnly):
         self._begin()
 
     def check(self, report: Report) -> None:
-        """Report every target that may not be named: forbidden-target. No target is opened. Raises OSError."""
+        """Report every target that may not be named, forbidden-target, and keys that no store has, unsafe-key. No
+        target is opened. Raises OSError.
+        """
         faults = 0
+        label = Label(key=self.path)
+        for key in self.references.odd():
+            text = f"`{key}` is no key of a store: it is passed over"
+            report.add(Diagnostic("unsafe-key", Severity.WARNING, text, label))
         for url, key in self.references.named():
             try:
                 place = self._place(url)
@@ -62,7 +70,6 @@ class ReferenceStore(ReadOnly):
                 faults += 1
                 if faults > MOST_FAULTS:
                     return
-                label = Label(key=self.path, pointer=None)
                 report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}", label))
                 continue
             self.distant = self.distant or place.path is None
@@ -88,9 +95,20 @@ class ReferenceStore(ReadOnly):
         if found is None or isinstance(found, bytes):
             return found
         reference, place = found
-        if place.path is not None:
-            return ranges.read(self._range(key, reference, place.path))
-        return self._fetch(key, place.url, reference.offset, reference.length)
+        with self._needed(key):
+            if place.path is not None:
+                return ranges.read(self._range(key, reference, place.path))
+            return self._fetch(key, place.url, reference.offset, reference.length)
+
+    @contextmanager
+    def _needed(self, key: str) -> Iterator[None]:
+        """Say of a target out of reach what it is needed for."""
+        try:
+            yield
+        except OSError as error:
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"`{key}` of `{self.path}` leads there")
+            raise
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Some bytes of a key; a negative offset counts from its end. Raises OSError, CompileError."""
@@ -113,7 +131,8 @@ class ReferenceStore(ReadOnly):
         found = self._found(key)
         if found is None or isinstance(found, bytes) or found[1].path is None:
             return None
-        return self._range(key, found[0], found[1].path)
+        with self._needed(key):
+            return self._range(key, found[0], found[1].path)
 
     def refer(self, key: str) -> Reference | None:
         """Where the bytes of a key lie; None if they are in the document. The target is not looked at."""
@@ -122,6 +141,11 @@ class ReferenceStore(ReadOnly):
             return None
         reference, place = found
         return Reference(place.path or place.url, reference.offset, reference.length)
+
+    def facts(self, url: str | None) -> Facts:
+        """What is known of a target without reading it. Raises OSError if it is out of reach."""
+        place = self._place(url)
+        return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:
         """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none."""
@@ -181,7 +205,13 @@ class ReferenceStore(ReadOnly):
         brought: dict[str, bytes] = {}
         for url, places in targets.items():
             for begin, end, group in neighbours(places):
-                data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
+                try:
+                    with self._needed(group[0][2]):
+                        data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
+                except CompileError:
+                    for offset, length, key in group:  # the first that is too long
+                        self._fetch(key, url, offset, length)
+                    raise
                 for offset, length, key in group:
                     brought[key] = bytes(data[offset - begin : offset - begin + length])
         return brought

@@ -26,7 +26,7 @@ def read(line: str) -> dict[str, Any]:
         os.chdir(asked["folder"])
     found = nczarr.open(asked["document"])
     values = {name: _values(found, name) for name in asked["names"]}
-    return {"values": values, "said": [each.message for each in found.diagnostics]}
+    return {"values": values, "said": [f"{each.message} {each.primary.key}" for each in found.diagnostics]}
 
 
 def _values(found: Any, name: str) -> Any:

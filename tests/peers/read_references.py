@@ -25,8 +25,9 @@ def read(line: str) -> dict[str, Any]:
     asked = json.loads(line)
     if "folder" in asked:
         os.chdir(asked["folder"])
-    group = zarr.open_group(store(asked["document"]), mode="r", zarr_format=asked["format"], use_consolidated=False)
-    return {"values": {name: _read(group, name) for name in asked["names"]}}
+    opened = store(asked["document"])
+    group = zarr.open_group(opened, mode="r", zarr_format=asked["format"], use_consolidated=False)
+    return {"values": {name: _read(group, name, list(opened.fs.references)) for name in asked["names"]}}
 
 
 def store(document: str) -> FsspecStore:
@@ -37,19 +38,17 @@ def store(document: str) -> FsspecStore:
     return FsspecStore(made, read_only=True, path="")
 
 
-def _read(group: zarr.Group, name: str) -> Any:
+def _read(group: zarr.Group, name: str, keys: list[str]) -> Any:
     try:
         found = group[name]
     except KeyError:
         return {"absent": True}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
-    return _values(found)
-
-
-def _values(found: Any) -> Any:
-    if isinstance(found, zarr.Group):
-        return {"members": {name: _values(found[name]) for name in found}}
+    if isinstance(found, zarr.Group):  # whose members zarr-python 3.1.6 does not find by itself below the root
+        below = {key.removeprefix(f"{name}/").split("/")[0] for key in keys if key.startswith(f"{name}/")}
+        members = sorted(each for each in below if not each.startswith(".") and each != "zarr.json")
+        return {"members": {each: _read(group, f"{name}/{each}", keys) for each in members}}
     try:
         array = np.asarray(found[...])
     except Exception as error:

@@ -118,7 +118,20 @@ def _hdf5(file: Any, values: dict[str, Any], undefined: dict[str, list[Box]], cl
                 found = file[spelled]
                 classes[name] |= _classes(found)
                 undefined[name] = _undefined(found)
+                if values[name] is not None and found.shape is not None:
+                    values[name] = _grown(values[name], found)
                 break
+
+
+def _grown(values: Any, item: Any) -> Any:
+    """Values of a dataset that is shorter than its dimensions: netCDF4-python leaves cells as memory had them if one
+    dimension is there twice.
+    """
+    if item.shape == np.shape(values) or len(item.shape) != np.ndim(values) or values.dtype.kind not in "iuf":
+        return values
+    whole = np.full(np.shape(values), np.ravel(item.attrs.get("_FillValue", item.fillvalue))[0], values.dtype)
+    whole[tuple(map(slice, item.shape))] = item[()]
+    return whole
 
 
 def _hidden(item: Any) -> bool:

@@ -94,7 +94,7 @@ def assembled(tree: Any, like: Values) -> Values | Word:
     if "error" in tree:
         return "unreadable"
     members = tree["members"]
-    if isinstance(like, Lists) and "counts" in members:
+    if {"counts", "content"} == set(members) and not isinstance(like, Records):
         content = assembled(members["content"], _content(like))
         return content if isinstance(content, str) else plain_values.ragged(members["counts"], content)
     if isinstance(like, Records) and set(members) == {name for name, _ in like.members}:
@@ -107,6 +107,11 @@ def assembled(tree: Any, like: Values) -> Values | Word:
 def _content(lists: Lists) -> Values:
     """Something of the form of what the lists hold."""
     return lists.items[0] if lists.items else lists
+
+
+def excused(words: dict[str, Word], allowed: dict[str, Word]) -> dict[str, Word]:
+    """What is neither right nor the word that is allowed for it."""
+    return {name: word for name, word in words.items() if word not in ("right", allowed.get(name))}
 
 
 def judge(found: Truth, seen: Seen | None, said: list[str]) -> dict[str, Word]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr import refs
 from tests.conftest import Ran
 
 TIMES = ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9))
@@ -81,7 +82,7 @@ def files(peer: Callable[[str], ModuleType], folder: Path, make: Maker, form: st
     return found
 
 
-@pytest.mark.parametrize("target", ["out.zarr", "out.nc"])
+@pytest.mark.parametrize("target", ["out.zarr", "out.nc", "out.json", "out.parq"])
 @pytest.mark.parametrize(
     ("make", "form"),
     [
@@ -161,3 +162,55 @@ def test_groups_and_compounds_are_what_netcdf4_has_in_them(
         assert found["a"].tolist() == [0, 1, 10, 11, 12]
         assert np.array_equal(found["b"], np.concatenate(every)["b"])
         assert made["g/h/k"][:].tolist() == [0, 1, -1, 0, 1]
+
+
+@pytest.mark.parametrize("metadata", ["zarr2", "zarr3", "nczarr"])
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [(records, "NETCDF3_CLASSIC"), (chunked, "NETCDF4"), (contiguous, "NETCDF4")],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_references_to_many_files_are_read_through_fsspec(
+    peer: Callable[[str], ModuleType],
+    nczarr_command: Callable[..., Ran],
+    tmp_path: Path,
+    make: Maker,
+    form: str,
+    metadata: str,
+) -> None:
+    fsspec, zarr = peer("fsspec"), peer("zarr")
+    sources = files(peer, tmp_path, make, form)
+    out = str(tmp_path / "out.json")
+    options = ("--metadata", metadata, "--embed", "130", "-o", out, "-q")
+    ran = nczarr_command("refs", "combine", *sources, "--along", "time", *options)
+    assert (ran.status, ran.err) == (0, "")
+    made = fsspec.filesystem("reference", fo=out, remote_protocol="file", asynchronous=True, skip_instance_cache=True)
+    store = zarr.storage.FsspecStore(made, read_only=True, path="")
+    group = zarr.open_group(store, mode="r", zarr_format=3 if metadata == "zarr3" else 2, use_consolidated=False)
+    parts = [nczarr.open(path) for path in sources]
+    for name in parts[0]:
+        axis = [str(each) for each in parts[0][name].dimensions].index("/time") if name != "/x" and name != "/s" else -1
+        values = [np.asarray(part[name][...]) for part in parts]
+        wanted = values[0] if axis < 0 else np.concatenate(values, axis)
+        found = np.asarray(group[name.lstrip("/")][...]).reshape(wanted.shape)  # a scalar is one element in NCZarr
+        assert np.array_equal(found.astype(wanted.dtype), wanted), name
+
+
+def test_reference_documents_are_combined(
+    peer: Callable[[str], ModuleType], nczarr_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    sources = files(peer, tmp_path, chunked)
+    documents = []
+    for source in sources:
+        documents.append(source + ".json")
+        assert nczarr_command("convert", source, documents[-1], "-q").status == 0
+    one, other = str(tmp_path / "one.json"), str(tmp_path / "other.json")
+    for out, given in ((one, sources), (other, documents)):
+        ran = nczarr_command("refs", "combine", *given, "--along", "time", "-o", out, "-q")
+        assert (ran.status, ran.err) == (0, "")
+    assert nczarr_command("diff", one, other).status == 0
+    ours, again = (refs.expand(out) for out in (one, other))
+    assert {key for key, value in ours.items() if isinstance(value, list)} == {
+        key for key, value in again.items() if isinstance(value, list)
+    }
+    assert all(again[key] == value for key, value in ours.items() if isinstance(value, list))

@@ -17,6 +17,8 @@ from . import references
 pytestmark = pytest.mark.peer
 
 SHARED = shared_folder()
+NO_TYPE = ("bools", "cplx", "f16")
+"""Variables whose dtypes are of no type of the model: they are left out, with a message."""
 
 
 def recorded() -> Iterator[tuple[str, str]]:
@@ -35,7 +37,7 @@ def libraries(peer: Callable[[str], object]) -> None:
 
 
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize(("file", "name"), recorded(), ids=lambda given: given if given.endswith("json") else "")
+@pytest.mark.parametrize(("file", "name"), list(recorded()), ids=lambda given: given if given.endswith("json") else "")
 def test_a_recorded_document(file: str, name: str, shared: Path) -> None:
     folder = shared / "data/references"
     found = references.truth(folder / file)
@@ -44,6 +46,6 @@ def test_a_recorded_document(file: str, name: str, shared: Path) -> None:
     ours = references.judge(found, seen, seen.said)
     for variable, word in theirs.items():
         if word == "right":
-            assert ours[variable] == "right", (variable, seen.said)
+            assert ours[variable] == ("named" if variable in NO_TYPE else "right"), (variable, seen.said)
         elif word != "wrong":
             assert ours[variable] != "wrong", variable

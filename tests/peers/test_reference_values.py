@@ -22,13 +22,23 @@ pytestmark = pytest.mark.peer
 SHARED, REAL = shared_folder(), exactness.real_folder()
 SAMPLES = sorted((SHARED / "data/references").glob("*.nc")) if SHARED is not None else []
 REAL_FILES = [subject.path for subject in exactness.real(REAL)] if REAL is not None else []
+SMALL = [path for path in REAL_FILES if path.stat().st_size < 100_000]
 FORMS = {"zarr2": 2, "nczarr": 2, "zarr3": 3, "nczarr3": 3}
 needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
 needs_samples = pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 
-EXCUSED: dict[tuple[str, str], Word] = {}
-"""By file and variable: what comes otherwise, and is announced."""
+EXCUSED: dict[str, dict[str, Word]] = {
+    "h5-odd": {"f16": "named"},  # netCDF has no such type
+    "nc4-user": {"ragged": "named"},  # read from plain Zarr: `counts` and `content`
+    "records": dict.fromkeys(("nested", "never", "chunked"), "named"),  # libnetcdf mistakes their big-endian members
+    "user_types": dict.fromkeys(("lists", "lists_never", "empty_lists", "lists_of_records"), "named"),
+}
+"""By file and variable: what is no value, and is announced."""
 
+UNLIKE = {"h5-odd": "the netCDF library does not open it", "nc4-user": "ncdump 4.9.0 does not name types without names"}
+"""Files that do not come back exactly, and why."""
+
+LEFT_OUT = {**odd_references.NOT_THEIRS, **odd_references.UNREADABLE}
 QUICK = ("masks", "filters", "sums", "edges", "fills", "records_classic", "lone_bytes")
 
 
@@ -53,8 +63,7 @@ def assert_right(source: Path, folder: Path, metadata: str, *options: str) -> No
     for reader in ("zarr", "ours"):
         seen = references.read(document, found, reader, FORMS[metadata])
         words = references.judge(found, seen, said)
-        others = {name: word for name, word in words.items() if word != EXCUSED.get((source.stem, name), "right")}
-        assert others == {}, (metadata, reader, seen.said)
+        assert references.excused(words, EXCUSED.get(source.stem, {})) == {}, (metadata, reader, seen.said)
 
 
 def assert_back(source: Path, folder: Path, metadata: str, tools: Path, dump: str) -> None:
@@ -76,7 +85,7 @@ def test_every_variable_of_a_sample(path: Path, metadata: str, tmp_path: Path) -
 
 @needs_samples
 @pytest.mark.parametrize("metadata", ["nczarr", "nczarr3"])
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem not in UNLIKE], ids=lambda path: path.stem)
 def test_a_sample_comes_back(
     path: Path, metadata: str, tmp_path: Path, shared: Path, tool: Callable[[str], str]
 ) -> None:
@@ -90,21 +99,42 @@ def test_every_variable_of_an_odd_file(name: str, tmp_path: Path) -> None:
     assert_right(path, tmp_path, "zarr2")
 
 
+@pytest.mark.parametrize("metadata", FORMS)
+def test_what_nobody_can_read_is_refused_by_name(metadata: str, tmp_path: Path) -> None:
+    path, document = tmp_path / "external.nc", tmp_path / "refs.json"
+    odd_references.FILES["external"](path)
+    done = run_command("convert", str(path), str(document), "--to", "reference", "--metadata", metadata)
+    assert done.status == 1
+    assert "`/out`" in done.err
+    assert not document.exists()
+
+
+def test_records_of_a_stream_are_counted(tmp_path: Path) -> None:
+    path, whole, document = tmp_path / "streaming.nc", tmp_path / "whole.nc", tmp_path / "refs.json"
+    odd_references.FILES["streaming"](path)
+    data = bytearray(path.read_bytes())
+    data[4:8] = (4).to_bytes(4, "big")
+    whole.write_bytes(data)
+    made(path, document, "zarr2")
+    found = references.truth(whole)
+    assert references.excused(references.judge(found, references.read(document, found), []), {}) == {}
+
+
 @needs_files
-@pytest.mark.parametrize("path", REAL_FILES[3::10], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SMALL[3::10], ids=lambda path: path.stem)
 def test_every_variable_of_a_real_file(path: Path, tmp_path: Path) -> None:
     assert_right(path, tmp_path, list(FORMS)[len(path.stem) % 4])
 
 
 @needs_files
-@pytest.mark.parametrize("path", REAL_FILES[7::20], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SMALL[7::10], ids=lambda path: path.stem)
 def test_a_real_file_comes_back(path: Path, tmp_path: Path, shared: Path, tool: Callable[[str], str]) -> None:
     assert_back(path, tmp_path, "nczarr", shared / "tools", tool("ncdump"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metadata", FORMS)
-@pytest.mark.parametrize("name", [name for name in odd_references.FILES if name not in odd_references.NOT_THEIRS])
+@pytest.mark.parametrize("name", [name for name in odd_references.FILES if name not in LEFT_OUT])
 def test_every_variable_of_every_odd_file(name: str, metadata: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.nc"
     odd_references.FILES[name](path)

@@ -7,6 +7,7 @@ the grid, so that the file is the same whatever the number of threads.
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import os
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
+
+MOST = 64
+"""Chunks that are brought here from far away at once."""
+
+FETCHED = 8 << 20
+"""Bytes of decoded chunks that are."""
 
 SMALL = 1 << 16
 """Elements of a variable below which a thread costs more than it gains."""
@@ -124,8 +131,8 @@ class ChunkWriter:
                 into = into._replace(layout=into.layout._replace(shape=source.extent))
             self._extend(dataset, into.layout.shape, info)
             other = way(source, into.layout)
-            for ready in self._crew.results(_tasks(source, into, moved=moved)):
-                if ready is not None:
+            for made in self._crew.results(_tasks(source, into, moved=moved)):
+                for ready in made:
                     self._put(into, ready)
                     self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
         return True
@@ -256,13 +263,19 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
 
 
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
-    """The chunks to write, in the order of the grid, as work that gives `Ready`, or None of one that need not exist.
+    """The chunks to write, in the order of the grid, as work that gives some of them.
 
-    What is moved within this machine is only found: it is not worth a thread.
+    What is moved within this machine is only found: it is not worth a thread. What lies side by side far away is
+    brought here for several chunks at once.
     """
     layout = into.layout
     indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
     small = math.prod(layout.shape) <= SMALL and not source.distant
+    if source.together is not None:
+        count = max(1, min(MOST, FETCHED // max(1, into.size)))
+        while group := tuple(itertools.islice(indices, count)):
+            yield Task(partial(_brought, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
+        return
     for index in indices:
         found = _copied(source, index, into) if moved and not source.distant else None
         if found is not None:
@@ -272,14 +285,22 @@ def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
             yield Task(work, COPIES * into.size, here=small)
 
 
-def _itself(found: Ready) -> Ready:
-    return found
+def _itself(found: Ready) -> tuple[Ready, ...]:
+    return (found,)
 
 
-def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> Ready | None:
-    """A chunk as the source has it, if it is to be moved and will do, else encoded."""
+def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
+    """A chunk as the source has it, if it is to be moved and will do, else encoded; none if it need not exist."""
     found = _copied(source, index, into) if moved else None
-    return found if found is not None else _encoded(source, index, into)
+    found = found if found is not None else _encoded(source, index, into)
+    return () if found is None else (found,)
+
+
+def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
+    """Some chunks, of which what the source has is brought here first."""
+    layout = into.layout
+    at_hand = source.fetched([region_of(index, layout.chunks, layout.shape) for index in indices])
+    return tuple(ready for index in indices for ready in _made(at_hand, index, into, moved=moved))
 
 
 def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:

@@ -12,7 +12,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data.referred import WHOLE, Referred
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
@@ -57,8 +57,11 @@ def write(
     inline: Mapping[str, bytes],
     arrays: Iterable[Referred],
     rows: int | None = None,
+    noted: Mapping[str, Any] | None = None,
 ) -> None:
     """Put references into a store, `rows` a file (default: `record_size`). Does not finish it.
+
+    `noted`: what is noted of targets, as our own member of the metadata.
 
     Raises CompileError for what Parquet references cannot hold, before anything is put; OSError.
     """
@@ -71,7 +74,7 @@ def write(
     for array in found:
         for place, data in _files(array, rows):
             store.put(f"{array.folder}refs.{place}.parq", data)
-    store.put(METADATA, b"".join(_metadata(held, rows)))
+    store.put(METADATA, b"".join(_metadata(held, rows, noted)))
 
 
 def check(
@@ -125,7 +128,7 @@ def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
         _refuse(report, first, f"there is no `{each.prefix}{ARRAY}`")
     elif not each.prefix:
         _refuse(report, first, "an array in the root cannot have chunks")
-    elif grids[each.prefix] != _grid(each):
+    elif (grids[each.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
         _refuse(report, first, f"its place is none of `{each.prefix}{ARRAY}`")
     else:
         return True
@@ -149,7 +152,7 @@ def _refuse(report: Report, key: str, why: str) -> None:
 
 
 def _grid(each: Referred) -> Grid:
-    return Grid(each.counts)
+    return Grid(each.counts or (1,))
 
 
 def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
@@ -206,11 +209,12 @@ def _encoded(columns: list[object]) -> bytes:
     return file.getvalue()
 
 
-def _metadata(documents: Mapping[str, bytes], rows: int) -> Iterator[bytes]:
+def _metadata(documents: Mapping[str, bytes], rows: int, noted: Mapping[str, Any] | None) -> Iterator[bytes]:
     """`.zmetadata`; documents stand there as they are."""
     begin = b'{"metadata":{'
     for key, data in documents.items():
         if key != METADATA:
             yield begin + json.dumps(key).encode() + b":" + data.strip()
             begin = b","
-    yield (begin if begin != b"," else b"") + f'}},"record_size":{rows}}}'.encode()
+    rest = f',"nczarr":{json.dumps(noted, separators=(",", ":"))}' if noted else ""
+    yield (begin if begin != b"," else b"") + f'}},"record_size":{rows}{rest}}}'.encode()

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import json
-import mmap
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.limits import LARGEST_END
+from nczarr.formats.reference.scanning import give_back
 from nczarr.hierarchy.lenient import too_deep
 from nczarr.source import Buffer
 
@@ -172,8 +172,7 @@ def _take(data: Buffer, at: int, table: Table) -> int:
         if behind is None:
             break
         at = behind.end()
-        if isinstance(data, mmap.mmap):  # pages that were read are given back
-            data.madvise(mmap.MADV_DONTNEED, 0, at)
+        give_back(data)
     return at
 
 

@@ -28,6 +28,9 @@ PARQUET = (".parq", ".parquet")
 NOTED = 16
 """Targets of which something is noted, at least; of more only if many references lead to each."""
 
+MANY = 10_000
+"""Targets of which something is noted where references lead to parts of them, as in a series of files."""
+
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -72,7 +75,8 @@ class Held(Near):
             helps = ("`--base URL` says where targets lie",)
             fault = Diagnostic("unnamed-target", Severity.ERROR, f"`{referred.prefix}`: {error}", helps=helps)
             raise CompileError([fault]) from None
-        if len(urls) <= max(NOTED, len(columns.chunk) // 4):
+        most = MANY if (columns.length != WHOLE).all() else NOTED
+        if len(urls) <= max(most, len(columns.chunk) // 4):
             for source, url in zip(columns.sources, urls, strict=True):
                 if url not in self._notes:
                     self._notes[url] = noted(source)
@@ -125,10 +129,15 @@ class Held(Near):
                 yield before + lines
                 before = b",\n"
         yield b"\n}"
-        notes = {url: note for url, note in sorted(self._notes.items()) if note}
-        if notes:
-            yield b',\n"nczarr":' + _json({"targets": notes}).encode()
+        if self.noted:
+            yield b',\n"nczarr":' + _json(self.noted).encode()
         yield b"}\n"
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What is noted of targets; empty: nothing."""
+        notes = {url: note for url, note in sorted(self._notes.items()) if note}
+        return {"targets": notes} if notes else {}
 
 
 class JsonTarget(Held):
@@ -174,7 +183,7 @@ class ParquetTarget(Held):
 
             documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
             inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}
-            recording.write(self._store, documents, inline, self.arrays)
+            recording.write(self._store, documents, inline, self.arrays, noted=self.noted)
             self._written = True
         self._store.seal()
 

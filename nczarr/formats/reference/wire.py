@@ -13,13 +13,13 @@ from __future__ import annotations
 import binascii
 import functools
 import json
-import mmap
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
 from nczarr.formats.reference.places import Faults, Path
+from nczarr.formats.reference.scanning import LARGE, give_back, long_text
 from nczarr.formats.reference.table import Table, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
@@ -115,6 +115,10 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
         faults.error("oversized-expansion", text)
         return None
+    if len(data) > LARGE and (place := long_text(data, limits.value)) is not None:
+        text = f"a text that begins at byte {place} is longer than the limit, {limits.value} bytes"
+        faults.error("oversized-expansion", text)
+        return None
     members = read_large(data)
     if members is not None:
         return members
@@ -141,8 +145,7 @@ def _text(data: Buffer) -> str:
     """A document as text; pages of a file that were read for it are given back. Raises UnicodeDecodeError."""
     with memoryview(data) as view:
         text = str(view, "utf-8-sig")
-    if isinstance(data, mmap.mmap):
-        data.madvise(mmap.MADV_DONTNEED)
+    give_back(data)
     return text
 
 

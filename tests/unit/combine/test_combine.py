@@ -219,6 +219,16 @@ def test_a_variable_that_is_named_is_stacked_and_becomes_the_coordinate() -> Non
     assert [each.code for each in unordered.diagnostics] == ["unordered-coordinate"]
 
 
+def test_a_kind_of_file_that_cannot_hold_the_result_is_asked_for_no_more(tmp_path: Path) -> None:
+    for number in range(2):
+        nczarr.write(series(1, 2, unlimited=True, values=f"{number}, 2, 3, 4"), tmp_path / f"{number}.nc", kind="nc7")
+    paths = [tmp_path / "0.nc", tmp_path / "1.nc"]
+    assert refs.combine(paths, new_dim="run").dataset.kind is None
+    assert refs.combine(paths, new_dim="run", variables=["x"], along="x").dataset.kind == "nc7"
+    refs.combine(paths, tmp_path / "out.nc", new_dim="run")
+    assert nczarr.open(tmp_path / "out.nc")["v"].shape == (2, 2, 2)
+
+
 def test_a_difference_at_the_last_source_stacks_all() -> None:
     handles = [series(1, values="1, 2")] * 3 + [series(1, values="1, 3")]
     assert combined(*handles, new_dim="run")["v"][...].tolist() == [[[1, 2]]] * 3 + [[[1, 3]]]

@@ -1,0 +1,72 @@
+"""`nczarr refs verify DOC`: whether a reference document is to be trusted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nczarr.cli.inputs import standard_input
+from nczarr.cli.shared import Messages, following_of, size, storage_of
+from nczarr.secrets import shown
+
+if TYPE_CHECKING:
+    from nczarr.verification import Summary
+
+DESCRIPTION = (
+    "Look whether every target of a reference document is there and as it was noted, holds all ranges, and whether "
+    "chunks decode. One diagnostic a fault; status 1 if there is one, 3 if a target is out of reach."
+)
+
+SAMPLE = 4
+"""Chunks of each array that are read."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the verb."""
+    parser.add_argument(
+        "source", metavar="DOC", help="a document, or folder of Parquet references; - is standard input"
+    )
+    parser.add_argument(
+        "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to read (default: sample)"
+    )
+    parser.add_argument(
+        "--sample", type=_count, default=SAMPLE, metavar="N", help="chunks of each array that are read (4)"
+    )
+    parser.add_argument("--memory", type=size, default=1 << 30, metavar="SIZE", help="bytes of chunks under way (1GiB)")
+
+
+def _count(text: str) -> int:
+    """A number of chunks. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**9):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of chunks, 1 or more")
+    return int(text)
+
+
+def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
+    """Look. Raises OSError, CompileError."""
+    from nczarr import pipeline
+    from nczarr.options import Options
+    from nczarr.verification import verify
+
+    options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
+    path = arguments.source
+    source = standard_input() if path == "-" else pipeline.opened(path, messages.report, options)
+    if source is None:
+        return
+    sample = {"none": 0, "all": None}.get(arguments.chunks, arguments.sample)
+    summary = verify(source, sample, messages.report, options)
+    if summary is not None:
+        found.append(summary)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look; the status is that of every command."""
+    messages = Messages(arguments)
+    found: list[Summary] = []
+    status = messages.guard(lambda: _work(arguments, messages, found))
+    if found and not arguments.quiet and arguments.message_format == "human":
+        with suppress(OSError):
+            sys.stderr.write(f"`{shown(arguments.source)}`: {found[0].words}\n")
+    return status
