@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, Code
+from nczarr.codes.code import ERROR, WARNING, Code
 
 CODES = (
     Code(
@@ -27,5 +27,16 @@ CODES = (
         "A reference names bytes behind the end of its target. Other readers get short or empty data there, silently.",
         '$ nczarr refs expand - -o t.json\n$ nczarr refs verify - --chunks none\n{"x/0": ["t.json", 0, 1000]}\n',
         "Make the document anew; the target may be cut, or be another one.",
+    ),
+    Code(
+        "stray-reference",
+        WARNING,
+        "The key of a reference is a chunk of no array: beyond its grid, with another separator, or without an index. "
+        "Readers take fill values for what it holds, silently.",
+        '$ nczarr refs verify -\n{".zgroup": {"zarr_format": 2}, "v/.zattrs": {"_ARRAY_DIMENSIONS": []}, "v/.zarray": '
+        '{"zarr_format": 2, "shape": [], "chunks": [], "dtype": "<i4", "fill_value": 0, "order": "C", '
+        '"compressor": null, "filters": null}, "v/": ["file:///dev/null", 0, 0]}\n',
+        "Make the document anew, or give the reference the key that the metadata of its array ask for (`v/0` for a "
+        "scalar).",
     ),
 )

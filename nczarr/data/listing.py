@@ -56,12 +56,16 @@ class Listing:
         """The indices of the keys that exist, in C order; looked up once. Raises OSError."""
         if self._stored is None:
             found = (self._index_of(key) for key in self._store.keys(self._prefix))
-            self._stored = sorted(
-                index
-                for index in found
-                if index is not None and all(number < end for number, end in zip(index, self._counts, strict=True))
-            )
+            self._stored = sorted(index for index in found if index is not None and self._is_inside(index))
         return self._stored
+
+    def holds(self, key: str) -> bool:
+        """Whether a key that begins with the prefix is that of a chunk or shard of the array."""
+        index = self._index_of(key)
+        return index is not None and self._is_inside(index)
+
+    def _is_inside(self, index: Index) -> bool:
+        return all(number < end for number, end in zip(index, self._counts, strict=True))
 
     def _index_of(self, key: str) -> Index | None:
         """The index of a chunk's key; None for any other key."""

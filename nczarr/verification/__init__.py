@@ -8,6 +8,7 @@ diagnostic each, with the key and the target.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 from nczarr import pipeline, registry
@@ -59,6 +60,9 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
         for found in own.sorted():
             report.add(found)
         if checked is not None:
+            for key in islice(chunks.strays(checked, store.references), report.limit):
+                text = f"`{key}` is a chunk of no array, and nobody reads it"
+                report.add(Diagnostic("stray-reference", Severity.WARNING, text, Label(key=key)))
             count = _read_chunks(checked, store, looked, sample, report, options)
     return Summary(looked.references, looked.targets, count)
 

@@ -18,6 +18,8 @@ from nczarr.data.source import ArraySource, Index, itemsize
 from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import CompileError, Diagnostic
 from nczarr.passes.checked import Checked
+from nczarr.stores.memory import is_metadata
+from nczarr.stores.referring import Reference, References
 
 BATCH = 16
 """Chunks that one piece of work reads."""
@@ -57,11 +59,11 @@ class Fault(NamedTuple):
     reason: OSError | tuple[Diagnostic, ...]
 
 
-def arrays(checked: Checked) -> Iterator[Array]:
-    """Every array with chunks."""
+def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:
+    """Every array with chunks; with `empty`, those without any, too."""
     for path, parts in checked.parts.items():
         for part, source in parts.items():
-            if 0 not in source.layout.shape:
+            if empty or 0 not in source.layout.shape:
                 yield Array(path, part, source)
 
 
@@ -113,3 +115,21 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
         except CompileError as error:
             faults.append(Fault(array, index, key, tuple(error.diagnostics)))
     return count, faults
+
+
+def strays(checked: Checked, references: References) -> Iterator[str]:
+    """The keys of references that are chunks of no array, and no documents either. Raises OSError."""
+    found = [array.source for array in arrays(checked, empty=True)]
+    owners = {source.prefix: source for source in found if isinstance(source, StoredArray)}
+    known = sum(source.keys_stored for source in owners.values())
+    if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
+        return
+    for key, entry in references.entries():
+        if not isinstance(entry, Reference) or is_metadata(key):
+            continue
+        prefix = key[: key.rfind("/") + 1]
+        while prefix not in owners and prefix:
+            prefix = prefix[: prefix.rfind("/", 0, -1) + 1]
+        owner = owners.get(prefix)
+        if owner is None or not owner.holds(key):
+            yield key

@@ -165,3 +165,14 @@ def test_words_that_mean_nothing_are_refused(document: Path, nczarr_command: Com
     with pytest.raises(ValueError, match="chunks are none, sample or all"):
         refs.verify(document, chunks="few")  # type: ignore[arg-type]
     assert nczarr_command("refs", "verify", str(document), "--sample", "0").status == 2
+
+
+@pytest.mark.parametrize("key", ["w/", "w/100", "w/0.0", "w/00", "u/0", "v/0/0"])
+def test_keys_that_nobody_reads(document: Path, key: str) -> None:
+    whole = json.loads(document.read_text())
+    whole["refs"][key] = whole["refs"]["w/0"]
+    found = refs.verify(whole)
+    assert [(each.code, each.message) for each in found] == [
+        ("stray-reference", f"`{key}` is a chunk of no array, and nobody reads it")
+    ]
+    assert str(found[0].severity) == "warning"
