@@ -12,6 +12,7 @@ import pytest
 
 import nczarr
 from nczarr import refs
+from nczarr.refs import Following
 from tests.conftest import Ran
 
 TEXT = """netcdf t {
@@ -146,10 +147,12 @@ def test_relative_targets_lie_beside_the_document_or_where_somebody_says(tmp_pat
     document.write_text(json.dumps({"x/0": ["a", 0, 4]}))
     assert faults(document, chunks="none") == []
     assert [code for code, _ in faults({"x/0": ["a", 0, 4]}, chunks="none")] == ["unreachable-target"]
-    assert faults({"x/0": ["a", 0, 4]}, chunks="none", base=str(tmp_path / "data")) == []
-    assert faults({"x/0": [None, 0, 4]}, chunks="none", target=str(tmp_path / "data" / "a")) == []
+    assert faults({"x/0": ["a", 0, 4]}, chunks="none", following=Following(base=str(tmp_path / "data"))) == []
+    assert faults({"x/0": [None, 0, 4]}, chunks="none", following=Following(target=str(tmp_path / "data" / "a"))) == []
     assert [code for code, _ in faults({"x/0": [None, 0, 4]}, chunks="none")] == ["forbidden-target"]
-    assert [code for code, _ in faults(document, chunks="none", roots=["s3://"])] == ["forbidden-target"]
+    assert [code for code, _ in faults(document, chunks="none", following=Following(roots=("s3://",)))] == [
+        "forbidden-target"
+    ]
 
 
 def test_parquet_references(document: Path, nczarr_command: Command) -> None:
