@@ -64,6 +64,14 @@ CODES = (
         "If the document is to be trusted, say what it may name: `--source-root /data`, `--source-root s3://bucket`.",
     ),
     Code(
+        "unsafe-key",
+        WARNING,
+        "A key of a reference document is none that a store could have: absolute, with an empty segment, `.` or `..`. "
+        "It is passed over, and written nowhere.",
+        '$ nczarr check -\n{".zgroup": {"zarr_format": 2}, "../../etc/passwd": "x"}\n',
+        "Find out who made the document: no program that makes references of data writes such keys.",
+    ),
+    Code(
         "short-target",
         ERROR,
         "A reference leads behind the end of its target: that was changed, or cut, or is another file.",

@@ -55,8 +55,14 @@ class ReferenceStore(ReadOnly):
         self._begin()
 
     def check(self, report: Report) -> None:
-        """Report every target that may not be named: forbidden-target. No target is opened. Raises OSError."""
+        """Report every target that may not be named, forbidden-target, and keys that no store has, unsafe-key. No
+        target is opened. Raises OSError.
+        """
         faults = 0
+        label = Label(key=self.path)
+        for key in self.references.odd():
+            text = f"`{key}` is no key of a store: it is passed over"
+            report.add(Diagnostic("unsafe-key", Severity.WARNING, text, label))
         for url, key in self.references.named():
             try:
                 place = self._place(url)
@@ -64,7 +70,6 @@ class ReferenceStore(ReadOnly):
                 faults += 1
                 if faults > MOST_FAULTS:
                     return
-                label = Label(key=self.path, pointer=None)
                 report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}", label))
                 continue
             self.distant = self.distant or place.path is None

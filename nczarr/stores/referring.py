@@ -46,5 +46,8 @@ class References(Protocol):
         Raises as `find`.
         """
 
+    def odd(self) -> list[str]:
+        """Some of the keys that no store has: with empty segments, `.` or `..`; empty if there are none."""
+
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Every URL that is named, each at least once, and a key that names it. Raises OSError."""

@@ -7,12 +7,14 @@ a block at a time, and checked as an expansion checks it.
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.formats.reference.family import Family
 from nczarr.formats.reference.parts import blocks, encode
+from nczarr.stores.base import is_safe
 from nczarr.stores.referring import Reference
 
 if TYPE_CHECKING:
@@ -27,8 +29,18 @@ VERSION = '"version"'
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
+FEW = 10
+"""So many keys are named that no store has."""
+
+_ODD = re.compile(r"\n/|//|/\n|(?:\n|/)\.\.?(?:\n|/)|\n\n")
+
 PUNCTUATION = 48
 """Characters of an entry of version 0 beside key and URL, at most."""
+
+
+def odd(keys: Iterable[str], text: str) -> list[str]:
+    """Those of some keys that no store has. `text`: all of them, each between line ends, for a quick look."""
+    return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
 class Entry(NamedTuple):
@@ -44,6 +56,8 @@ class Index:
     def __init__(self) -> None:
         self.size = 0
         """About how many bytes the entries have in version 0, and not less."""
+        self.odd: list[str] = []
+        """Some of the keys that no store has."""
         self._families: list[Family] = []
         self._ends: list[int] = []
         self._folders: list[frozenset[str] | None] = []
@@ -61,6 +75,8 @@ class Index:
         for _, start, stop in blocks(family):
             keys = family.keys(start, stop)
             version = version or VERSION in keys
+            if len(self.odd) < FEW:
+                self.odd += odd(map(_unquoted, keys), "\n".join(keys).replace('"\n"', "\n").replace('"', "\n"))[:FEW]
             hashes[start:stop] = list(map(hash, keys))
             if folders is not None:
                 folders.update([key[1 : key.rfind("/") + 1] for key in keys])

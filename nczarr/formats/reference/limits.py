@@ -13,14 +13,15 @@ LARGEST_END = 2**63
 
 class Limits(NamedTuple):
     """What a reader of documents takes: `entries` in all, characters of each `text` that is rendered, levels of
-    brackets and operators (`depth`), bytes of the `document` itself and of the expanded one (`output`). `jinja`: texts
-    beyond the grammar are rendered by jinja2.
+    brackets and operators (`depth`), bytes of any text in a document (`value`), of the `document` itself and of the
+    expanded one (`output`). `jinja`: texts beyond the grammar are rendered by jinja2.
     """
 
     entries: int = 10_000_000
     text: int = 65_536
     depth: int = 100
     document: int = 1 << 30
+    value: int = 64 << 20
     output: int = 1 << 33
     jinja: bool = False
 

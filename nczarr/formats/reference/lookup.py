@@ -19,7 +19,8 @@ from typing import Any
 from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.family import Family, MemberFaultError
-from nczarr.formats.reference.index import Index
+from nczarr.formats.reference.index import FEW as FEW_KEYS
+from nczarr.formats.reference.index import Index, odd
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.places import Faults
@@ -86,6 +87,11 @@ class DocumentReferences:
             if key != last:
                 yield key
             last = key
+
+    def odd(self) -> list[str]:
+        """Some of the keys that no store has."""
+        found = odd(self._refs, "\n".join(["", *self._refs, ""]))
+        return [*found[:FEW_KEYS], *self._index.odd]
 
     def _listed(self, prefix: str) -> Iterator[str]:
         """Those of `refs`, sorted."""

@@ -23,7 +23,7 @@ from nczarr.formats.reference.places import Faults, members
 from nczarr.formats.reference.records import Grid, Record, RecordFaultError, grid, read
 from nczarr.hierarchy.lenient import NotJsonError, parse
 from nczarr.source import Source
-from nczarr.stores.base import Store
+from nczarr.stores.base import Store, is_safe
 from nczarr.stores.referring import Reference
 
 METADATA = ".zmetadata"
@@ -93,6 +93,10 @@ class ParquetReferences:
         if prefix in self._header.arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
+
+    def odd(self) -> list[str]:
+        """Some of the keys that no store has."""
+        return [key for key in self._header.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Every URL that is named, once, and a key that names it. Reads every file. Raises as `find`."""

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
 from nczarr.formats.reference.places import Faults, Path
+from nczarr.formats.reference.scanning import LARGE, long_text
 from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
 from nczarr.source import Buffer, Source
@@ -111,6 +112,10 @@ def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
     data = faults.source.data
     if len(data) > limits.document:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
+        faults.error("oversized-expansion", text)
+        return None
+    if len(data) > LARGE and (place := long_text(data, limits.value)) is not None:
+        text = f"a text that begins at byte {place} is longer than the limit, {limits.value} bytes"
         faults.error("oversized-expansion", text)
         return None
     try:

@@ -88,9 +88,14 @@ def test_a_target_that_is_not_there_is_no_missing_key(target: Path) -> None:
 
 
 def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:
-    store = made({"../x": "a", "a//b": "b", "": "c", "ok": "d"}, target)
-    assert list(store.keys()) == ["ok"]
-    assert store.children("") == ["a", "ok"]
+    gen = [{"key": "{{k}}", "url": "u", "dimensions": {"k": ["v/0", "v/../../w", "/x", "./y"]}}]
+    refs = {"../x": "a", "a//b": "b", "": "c", "ok": "d", "..z": "e"}
+    store = made({"version": 1, "refs": refs, "gen": gen}, target)
+    assert list(store.keys()) == ["..z", "ok", "v/0"]
+    assert store.children("") == ["..z", "a", "ok", "v"]
+    report = Report()
+    store.check(report)
+    assert [found.code for found in report.sorted()] == ["unsafe-key"] * 6
 
 
 def test_it_pickles(target: Path) -> None:
