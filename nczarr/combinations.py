@@ -77,7 +77,7 @@ def combine(
     from nczarr import pipeline
     from nczarr.combine import Wanted
     from nczarr.combine import combine as combined
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import home_of, opened
     from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Report
     from nczarr.handle import DatasetHandle
@@ -110,6 +110,9 @@ def combine(
 
     if target is None:
         return made()
+    paths = [source for source in given if isinstance(source, str)]
+    if paths and writing.home is None:
+        writing = writing._replace(home=home_of(paths))
     with passing():
         handle = made()
         done = convert(handle, target, format, writing=writing, storage_options=storage_options, **options)

@@ -64,7 +64,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline, targets
     from nczarr.combine import Wanted, combine
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import home_of, opened
 
     target = arguments.target
     subset = subset_of(arguments, report)
@@ -80,6 +80,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
     def read(path: str, own: Report) -> Checked | None:
         return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
 
+    options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)))
     wanted = Wanted(
         tuple(arguments.along), arguments.new_dim, options.writing.embed if form.name == REFERENCE else None
     )
