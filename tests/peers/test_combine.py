@@ -106,7 +106,7 @@ def test_joined_files_are_what_xarray_makes_of_them(
     xarray = peer("xarray")
     sources = files(peer, tmp_path, make, form)
     out = str(tmp_path / target)
-    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "-o", out, "--verify")
+    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "-o", out, "--verify", "-q")
     assert (ran.status, ran.err) == (0, "")
     ours = nczarr.open(out)
     parts = [xarray.open_dataset(path, decode_cf=False) for path in sources]
@@ -131,7 +131,7 @@ def test_files_stacked_along_a_new_dimension_are_what_xarray_makes_of_them(
             dataset.createVariable("time", "f8", ())[...] = number
             dataset.createVariable("v", "f8", ("x",), zlib=True)[:] = np.arange(5) + 10 * number
     out = str(tmp_path / "out.nc")
-    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "--new-dim", "time", "-o", out)
+    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "--new-dim", "time", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     parts = [xarray.open_dataset(path, decode_cf=False).set_coords("time") for path in sources]
     whole = xarray.concat(parts, "time", data_vars="all", coords="minimal", compat="override", join="exact")
@@ -155,7 +155,7 @@ def test_groups_and_compounds_are_what_netcdf4_has_in_them(
             group.createVariable("r", kind, ("n",))[:] = values
             group.createGroup("h").createVariable("k", "i4", ("n",))[:] = np.arange(length) - number
     out = str(tmp_path / "out.nc")
-    ran = nczarr_command("refs", "combine", *sources, "--along", "n", "-o", out)
+    ran = nczarr_command("refs", "combine", *sources, "--along", "n", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     with peer("netCDF4").Dataset(out) as made:
         found = made["g/r"][:]

@@ -18,7 +18,7 @@ def test_stores_and_files_in_a_bucket(s3: S3, nczarr_command: Callable[..., Ran]
         ran = s3.run("compile", str(tmp_path / "t.cdl"), "-o", s3.url(f"combine/{name}"), "--chunks", "t=1")
         assert ran.status == 0, ran.err
     out = str(tmp_path / "out.cdl")
-    ran = s3.run("refs", "combine", *(s3.url(f"combine/{name}") for name in texts), "--along", "t", "-o", out)
+    ran = s3.run("refs", "combine", *(s3.url(f"combine/{name}") for name in texts), "--along", "t", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     (tmp_path / "whole.cdl").write_text(TEXT.format("0, 1, 2, 3", ", ".join(map(str, range(1, 13)))))
     assert nczarr_command("diff", out, str(tmp_path / "whole.cdl")).status == 0

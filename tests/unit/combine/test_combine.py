@@ -343,3 +343,27 @@ def test_a_base_stands_for_the_folder_of_all_sources(tmp_path: Path) -> None:
     elsewhere = writing._replace(home="/elsewhere")
     with pytest.raises(nczarr.CompileError, match=r"would both be `a\.nc` below the base"):
         refs.combine(documents, tmp_path / "no.json", along="time", writing=elsewhere, variables=["v"])
+
+
+def test_without_a_target_the_document_goes_to_standard_output(
+    nczarr_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    for number, each in enumerate((series(1, 2), series(3))):
+        nczarr.write(each, tmp_path / f"{number}.nc", kind="nc3")
+    ran = nczarr_command("refs", "combine", str(tmp_path / "0.nc"), str(tmp_path / "1.nc"), "--along", "time")
+    assert (ran.status, ran.err) == (0, "")
+    (tmp_path / "all.json").write_bytes(ran.out)
+    assert nczarr.open(tmp_path / "all.json")["time"][...].tolist() == [1, 2, 3]
+    ran = nczarr_command(
+        "refs",
+        "combine",
+        str(tmp_path / "0.nc"),
+        str(tmp_path / "1.nc"),
+        "--along",
+        "time",
+        "-o",
+        str(tmp_path / "o.nc"),
+    )
+    assert ran.err.startswith(f"`{tmp_path / 'o.nc'}`: 2 sources, netcdf3, 4 variables")
+    nothing = nczarr_command("refs", "combine", str(tmp_path / "0.nc"), "--along", "no")
+    assert (nothing.status, nothing.out) == (1, b"")
