@@ -94,8 +94,7 @@ def convert(
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
     wanted = Subset(variables, groups, _sections(sections, report))
-    path = os.fspath(target)
-    form = pipeline.target(path, format, report)
+    form = pipeline.target(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
         if form is not None and not report.errors:
