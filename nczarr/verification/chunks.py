@@ -19,6 +19,7 @@ from nczarr.data.source import ArraySource, Index, itemsize
 from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import CompileError, Diagnostic
 from nczarr.passes.checked import Checked
+from nczarr.stores.base import is_safe
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.referring import Reference, References
 
@@ -119,7 +120,10 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
-    """The keys of references that are chunks of no array, and no documents either. Raises OSError."""
+    """The keys of references that are chunks of no array, and no documents either. Raises OSError.
+
+    Those that no store has are told by whoever opens one.
+    """
     found = [array.source for array in arrays(checked, empty=True)]
     stored = [source for source in found if isinstance(source, StoredArray)]
     known = sum(1 for source in stored for _ in source.occupied(_unit(source)))
@@ -127,7 +131,7 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
     if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
     for key, entry in references.entries():
-        if not isinstance(entry, Reference) or is_metadata(key):
+        if not isinstance(entry, Reference) or is_metadata(key) or not is_safe(key):
             continue
         prefix = key[: key.rfind("/") + 1]
         while prefix not in owners and prefix:
