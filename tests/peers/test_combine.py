@@ -17,6 +17,8 @@ import nczarr
 from nczarr import refs
 from tests.conftest import ROOT, Ran
 
+pytestmark = pytest.mark.peer
+
 TIMES = ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9))
 
 Maker = Callable[[Any, tuple[int, ...]], None]
