@@ -18,7 +18,8 @@ from nczarr.data.source import Columns, Index, Layout, Manifest, Near, Place, Se
 from nczarr.formats.netcdf4.arrays import StoredPart
 from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.objects import ChunkTable, chunk_table, find
+from nczarr.formats.netcdf4.objects import find
+from nczarr.formats.netcdf4.places import ChunkTable, chunk_table
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 

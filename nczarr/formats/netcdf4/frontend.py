@@ -236,10 +236,15 @@ class _Reader:
             self.report.warning("unseen-object", text, helps=["it is read without a layout, and written in chunks"])
             layout = None
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
+        # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
+        chunks = tuple(
+            each if free in self.growing else min(each, max(1, self.dimensions[free][1]))
+            for each, free in zip(found.chunks, info.dimensions, strict=False)
+        )
         return Storage.model_validate(
             {
                 "layout": layout,
-                "chunks": found.chunks or None,
+                "chunks": chunks or None,
                 "codecs": codecs if dataset is None else dataset.filters,
                 "endian": "big" if wide and found.endian == BIG else None,
                 "no_fill": found.no_fill,

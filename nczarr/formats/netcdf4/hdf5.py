@@ -67,6 +67,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Dchunk_iter": (_HERR, _ID, _ID, ON_CHUNK, c_void_p),
     "H5Dset_extent": (_HERR, _ID, _LENGTHS),
     "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
+    "H5Dget_chunk_storage_size": (_HERR, _ID, _LENGTHS, _LENGTHS),
+    "H5Dget_chunk_index_type": (_HERR, _ID, POINTER(c_int)),
     "H5Dget_chunk_info_by_coord": (_HERR, _ID, _LENGTHS, POINTER(c_uint), POINTER(c_uint64), POINTER(c_uint64)),
     "H5Sclose": (_HERR, _ID),
     "H5Sget_simple_extent_type": (c_int, _ID),

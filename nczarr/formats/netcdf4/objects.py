@@ -5,22 +5,16 @@ Plain facts, found without looking at a chunk. The names of HDF5's constants sta
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, cast, create_string_buffer
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from nczarr.ast import Codec
 from nczarr.data.codecs import FLETCHER32, SHUFFLE
 from nczarr.data.source import Descr, itemsize
-from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, open_file
 from nczarr.formats.netcdf4.library import Library
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 NON_COORDINATE = "_nc4_non_coord_"
 """What stands before the name of a variable that is named as a dimension which it does not have alone."""
@@ -52,9 +46,6 @@ _SZIP_CHOICES = 4 | 32
 
 _MOST_PARAMETERS = 64
 """Parameters of a filter that are asked for at once; those that have more are asked again."""
-
-_BATCH = 1 << 15
-"""Chunks whose places are kept as Python's numbers before they become columns."""
 
 
 class Outline(NamedTuple):
@@ -307,52 +298,3 @@ def _member_name(h5: Hdf5, kind: int, place: int) -> str:
         return (cast(address, c_char_p).value or b"").decode("utf-8", "surrogateescape")
     finally:
         h5.H5free_memory(address)
-
-
-class ChunkTable(NamedTuple):
-    """The allocated chunks of a dataset in C order of the grid: linear index, address, bytes, filter mask."""
-
-    chunk: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    mask: NDArray[np.int32]
-
-
-def chunk_table(
-    h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
-) -> ChunkTable:
-    """All allocated chunks within the extent, by one walk; indices are of the grid of `shape`. Raises OSError."""
-    import numpy as np
-
-    rank = len(chunks)
-    counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
-    steps = np.array([math.prod(counts[axis + 1 :]) for axis in range(rank)], np.int64)
-    places, facts = array("Q"), array("Q")
-    columns: list[list[Any]] = [[], [], [], []]
-
-    def flush() -> None:
-        first = np.array(places, np.uint64).reshape(-1, rank)
-        rest = np.array(facts, np.uint64).reshape(-1, 3)
-        inside = (first < np.array(extent, np.uint64)).all(axis=1)
-        columns[0].append((first[inside].astype(np.int64) // np.array(chunks, np.int64)) @ steps)
-        for number, dtype in ((1, np.int64), (2, np.int64), (3, np.int32)):
-            columns[number].append(rest[inside, number - 1].astype(dtype))
-        del places[:], facts[:]
-
-    def note(place: Any, mask: int, address: int, size: int, data: Any) -> int:
-        places.extend(place[:rank])
-        facts.extend((address, size, mask))
-        if len(facts) >= 3 * _BATCH:
-            flush()
-        return 0
-
-    h5.do("H5Dchunk_iter", dataset, 0, ON_CHUNK(note), None)
-    flush()
-    found = []
-    for pieces in columns:
-        found.append(np.concatenate(pieces))
-        pieces.clear()
-    if (found[0][1:] <= found[0][:-1]).any():
-        order = np.argsort(found[0], kind="stable")
-        found = [column[order] for column in found]
-    return ChunkTable(*found)

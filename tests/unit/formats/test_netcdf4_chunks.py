@@ -292,3 +292,42 @@ def test_a_damaged_chunk_is_a_diagnostic(made: Callable[..., dict[str, ArraySour
     with nczarr.open(tmp_path / "t.h5") as ds, pytest.raises(CompileError) as error:
         ds["/v"][...]
     assert [found.code for found in error.value.diagnostics] == ["unreadable-chunk"]
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize(
+    "maxshape", [(None, 4, 9), (5, None, 9), (3, 4, None), (9, 4, None), (None, 4, None), (9, 9, 9)]
+)
+@pytest.mark.parametrize("options", [{}, {"compression": "gzip"}])
+def test_chunks_lie_where_every_index_says(
+    options: dict[str, Any], maxshape: tuple[Any, ...], libver: str, tmp_path: Path, peer: Callable[[str], Any]
+) -> None:
+    peer("netCDF4")
+    h5py = peer("h5py")
+    values = np.arange(3 * 4 * 5, dtype="<i4").reshape(3, 4, 5)
+    with h5py.File(tmp_path / "a.nc", "w", libver=libver) as file:
+        whole = file.create_dataset("whole", (3, 4, 5), "<i4", chunks=(2, 1, 2), maxshape=maxshape, **options)
+        whole[...] = values
+        part = file.create_dataset(
+            "part", (3, 4, 5), "<i4", chunks=(1, 3, 2), maxshape=maxshape, fillvalue=-1, **options
+        )
+        part[1:, 2:, 3:] = values[1:, 2:, 3:]
+    wanted = np.full((3, 4, 5), -1)
+    wanted[1:, 2:, 3:] = values[1:, 2:, 3:]
+    found = nczarr.open(tmp_path / "a.nc")
+    assert found["whole"][...].tolist() == values.tolist()
+    assert found["part"][...].tolist() == wanted.tolist()
+
+
+@pytest.mark.peer
+def test_chunks_longer_than_a_dimension_that_may_grow(tmp_path: Path, peer: Callable[[str], Any]) -> None:
+    peer("netCDF4")
+    values = np.arange(8).reshape(4, 2)
+    with peer("h5py").File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("v", data=values, chunks=(2, 4), maxshape=(15, 18))
+    found = nczarr.open(tmp_path / "a.nc")
+    assert found["v"][...].tolist() == values.tolist()
+    assert found["v"].variable.storage.chunks == (2, 2)
+    nczarr.convert(tmp_path / "a.nc", tmp_path / "b.nc")
+    assert nczarr.open(tmp_path / "b.nc")["v"][...].tolist() == values.tolist()

@@ -1,0 +1,160 @@
+"""Where the chunks of an HDF5 dataset lie: one walk through its index, as columns.
+
+Of one of its indices HDF5 (1.10 to 2.2, at least) tells wrong places in the grid. In an extensible array, the index of
+the newer file formats where one dimension alone is unlimited, chunks lie as if that dimension were the first; the walk
+counts them as if they lay in the order of the dimensions. Its places are turned back, and proved by the sizes of the
+chunks that HDF5 finds there.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from ctypes import byref, c_int, c_uint64
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EXTENSIBLE_ARRAY = 4
+"""H5D_CHUNK_IDX_EARRAY."""
+
+UNLIMITED = 2**64 - 1
+"""H5S_UNLIMITED."""
+
+_BATCH = 1 << 15
+"""Chunks whose places are kept as Python's numbers before they become columns."""
+
+_PROOFS = 256
+"""Chunks that are looked for where turned places say."""
+
+
+class ChunkTable(NamedTuple):
+    """The allocated chunks of a dataset in C order of the grid: linear index, address, bytes, filter mask."""
+
+    chunk: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    mask: NDArray[np.int32]
+
+
+class _Turn(NamedTuple):
+    """How places in the grid are turned back: the unlimited axis, and how many chunks fit along each other one."""
+
+    axis: int
+    counts: tuple[int, ...]
+
+    def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of chunks (rows of chunk indices) in the grid, from those that the walk tells."""
+        import numpy as np
+
+        number = told[:, self.axis].copy()
+        for axis in range(self.axis + 1, told.shape[1]):
+            number = number * self.counts[axis] + told[:, axis]
+        found = np.empty_like(told)
+        for axis in reversed([*range(self.axis), *range(self.axis + 1, told.shape[1])]):
+            number, found[:, axis] = np.divmod(number, self.counts[axis])
+        found[:, self.axis] = number
+        return found
+
+
+def chunk_table(
+    h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
+) -> ChunkTable:
+    """All allocated chunks within the extent, by one walk; indices are of the grid of `shape`. Raises OSError."""
+    turn = _turn(h5, dataset, chunks)
+    if turn is not None:
+        walk = _Walk(chunks, extent, shape, turn)
+        walk.through(h5, dataset)
+        if walk.proved(h5, dataset):
+            return walk.table()
+    walk = _Walk(chunks, extent, shape, None)
+    walk.through(h5, dataset)
+    return walk.table()
+
+
+def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:
+    """How the places of a dataset's chunks are turned; None if they are right."""
+    kind = c_int()
+    if h5.H5Dget_chunk_index_type(dataset, byref(kind)) < 0 or kind.value != EXTENSIBLE_ARRAY:
+        return None
+    rank = len(chunks)
+    most = (c_uint64 * rank)()
+    with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
+        h5.do("H5Sget_simple_extent_dims", space, (c_uint64 * rank)(), most)
+    growing = [axis for axis in range(rank) if most[axis] == UNLIMITED]
+    if len(growing) != 1 or not growing[0]:
+        return None
+    counts = (1 if axis in growing else -(-most[axis] // chunks[axis]) for axis in range(rank))
+    return _Turn(growing[0], tuple(counts))
+
+
+class _Walk:
+    """One walk through the index of a dataset, and what it found."""
+
+    def __init__(
+        self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _Turn | None
+    ) -> None:
+        import numpy as np
+
+        self._chunks, self._rank, self._turn = chunks, len(chunks), turn
+        counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
+        self._steps = np.array([math.prod(counts[axis + 1 :]) for axis in range(self._rank)], np.int64)
+        self._within = np.array([-(-length // each) for length, each in zip(extent, chunks, strict=True)], np.int64)
+        self._places, self._facts = array("Q"), array("Q")
+        self._columns: list[list[Any]] = [[], [], [], []]
+        self._proofs: list[tuple[tuple[int, ...], int]] = []
+
+    def through(self, h5: Hdf5, dataset: int) -> None:
+        """Note all chunks. Raises OSError."""
+
+        def note(place: Any, mask: int, address: int, size: int, data: Any) -> int:
+            self._places.extend(place[: self._rank])
+            self._facts.extend((address, size, mask))
+            if len(self._facts) >= 3 * _BATCH:
+                self._flush()
+            return 0
+
+        h5.do("H5Dchunk_iter", dataset, 0, ON_CHUNK(note), None)
+        self._flush()
+
+    def _flush(self) -> None:
+        import numpy as np
+
+        first = np.array(self._places, np.uint64).reshape(-1, self._rank)
+        rest = np.array(self._facts, np.uint64).reshape(-1, 3)
+        del self._places[:], self._facts[:]
+        places = (first // np.array(self._chunks, np.uint64)).astype(np.int64)
+        if self._turn is not None:
+            told, places = places, self._turn.right(places)
+            turned = np.flatnonzero((told != places).any(axis=1))[: _PROOFS - len(self._proofs)]
+            self._proofs += [(tuple(places[row].tolist()), int(rest[row, 1])) for row in turned]
+        inside = (places < self._within).all(axis=1)
+        self._columns[0].append(places[inside] @ self._steps)
+        for number, dtype in ((1, np.int64), (2, np.int64), (3, np.int32)):
+            self._columns[number].append(rest[inside, number - 1].astype(dtype))
+
+    def proved(self, h5: Hdf5, dataset: int) -> bool:
+        """Whether HDF5 finds chunks of these sizes at the turned places."""
+        size = c_uint64()
+        for place, length in self._proofs:
+            first = (c_uint64 * self._rank)(*(number * each for number, each in zip(place, self._chunks, strict=True)))
+            if h5.H5Dget_chunk_storage_size(dataset, first, byref(size)) < 0 or size.value != length:
+                return False
+        return True
+
+    def table(self) -> ChunkTable:
+        """What was noted, in the order of the grid."""
+        import numpy as np
+
+        found = []
+        for pieces in self._columns:
+            found.append(np.concatenate(pieces))
+            pieces.clear()
+        if (found[0][1:] <= found[0][:-1]).any():
+            order = np.argsort(found[0], kind="stable")
+            found = [column[order] for column in found]
+        return ChunkTable(*found)
