@@ -109,6 +109,13 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
     return compaction.compact(entries)
 
 
+def written(document: Mapping[str, Any]) -> Iterator[bytes]:
+    """The JSON text of a document that `compact` has made, piece by piece."""
+    from nczarr.formats.reference import compaction
+
+    return compaction.written(document)
+
+
 def _source(document: Described) -> Source | Store:
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())

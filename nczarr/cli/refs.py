@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 from collections.abc import Iterable
@@ -147,8 +146,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     if arguments.verb == EXPAND:
         pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
     else:
-        made = refs.compacted(source, report, limits)
-        pieces = [json.dumps(made, separators=(",", ":")).encode() + b"\n"]
+        pieces = refs.written(refs.compacted(source, report, limits))
     _put(place, storage.of("target"), pieces)
 
 

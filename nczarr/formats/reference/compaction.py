@@ -17,7 +17,11 @@ from nczarr.formats.reference.bundles import bundle, kin
 from nczarr.formats.reference.expressions import quoted
 from nczarr.formats.reference.families import FEWEST, Family, family_of, generators
 from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
+from nczarr.formats.reference.parts import quote
 from nczarr.formats.reference.writing import PACKED
+
+PIECE = 1 << 16
+"""Characters that are handed on at once."""
 
 SHORTEST = 12
 """Templates stand for URLs of at least so many characters."""
@@ -53,6 +57,22 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
     templates = _templates(refs, made)
     document: dict[str, Any] = {"version": 1, "templates": templates, "gen": made, "refs": refs}
     return {name: member for name, member in document.items() if member or name == "version"}
+
+
+def written(document: Mapping[str, Any]) -> Iterator[bytes]:
+    """The JSON text of a document of version 1, piece by piece."""
+    before = _json({name: member for name, member in document.items() if name != "refs"})[:-1]
+    refs = document.get("refs")
+    if refs:
+        before += ',"refs":{'
+        for key, value in refs.items():
+            before += f"{quote(key)}:{_json(value)}"
+            if len(before) > PIECE:
+                yield before.encode()
+                before = ""
+            before += ","
+        before = before[:-1] + "}"
+    yield f"{before}}}\n".encode()
 
 
 def _bundled(found: list[_Found]) -> Iterator[_Found]:

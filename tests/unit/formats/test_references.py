@@ -287,3 +287,11 @@ def test_documents_of_other_tools_are_compacted_without_loss(shared: Path) -> No
     for path in paths:
         document = refs.expand(path)
         assert refs.expand(refs.compact(document)) == document, path.name
+
+
+@pytest.mark.parametrize(
+    "refs_", [{}, {"a": "x"}, {"a": "x" * 70_000}, {"a": "x" * 70_000, "é": {"c": [1]}, "b": ["u"]}]
+)
+def test_compacted_documents_are_written_in_pieces(refs_: dict[str, Any]) -> None:
+    document = {"version": 1, "gen": [{"key": "k"}], **({"refs": refs_} if refs_ else {})}
+    assert json.loads(b"".join(refs.written(document))) == document
