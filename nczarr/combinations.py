@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+from nczarr.options import FOLLOWING, WRITING, Following, Writing
+
 if TYPE_CHECKING:
     from nczarr.conversion import Conversion
     from nczarr.handle import DatasetHandle
@@ -26,6 +28,7 @@ def combine(
     new_dim: str | None = ...,
     variables: Iterable[str] = ...,
     groups: Iterable[str] = ...,
+    following: Following = ...,
     storage_options: Mapping[str, Any] | None = ...,
 ) -> DatasetHandle: ...
 
@@ -40,6 +43,8 @@ def combine(
     new_dim: str | None = ...,
     variables: Iterable[str] = ...,
     groups: Iterable[str] = ...,
+    writing: Writing = ...,
+    following: Following = ...,
     storage_options: Mapping[str, Any] | None = ...,
     **options: Any,
 ) -> Conversion: ...
@@ -54,6 +59,8 @@ def combine(
     new_dim: str | None = None,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
+    writing: Writing = WRITING,
+    following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Conversion | DatasetHandle:
@@ -62,6 +69,7 @@ def combine(
 
     With a `target` it is written there, in the format that the suffix names, and what was done is returned; `options`
     are those of `nczarr.convert`. Without one, an open dataset is returned, whose warnings are its `diagnostics`.
+    `writing` and `following`: how references are written, and followed in sources.
 
     Raises CompileError if sources do not go together or the target cannot hold them, OSError if one is out of reach,
     FileExistsError if the target is there.
@@ -69,18 +77,18 @@ def combine(
     from nczarr import pipeline
     from nczarr.combine import Wanted
     from nczarr.combine import combine as combined
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import home_of, opened
     from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Report
     from nczarr.handle import DatasetHandle
-    from nczarr.options import Options, Subset, Writing
+    from nczarr.options import Options, Subset
     from nczarr.passes.checked import Checked
     from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
 
     report = Report()
     given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
-    reading = Options(survey=True, storage=StorageOptions(storage_options))
+    reading = Options(survey=True, storage=StorageOptions(storage_options), following=following)
 
     def read(source: str | DatasetHandle, own: Report) -> Checked | None:
         return source.checked if isinstance(source, DatasetHandle) else pipeline.read_path(source, own, reading)
@@ -92,8 +100,7 @@ def combine(
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)
     subset = Subset(tuple(variables), tuple(groups))
-    held = int(options.get("embed", Writing().embed))
-    wanted = Wanted(words, new_dim, held if form is not None and form.name == REFERENCE else None)
+    wanted = Wanted(words, new_dim, writing.embed if form is not None and form.name == REFERENCE else None)
 
     def made() -> DatasetHandle:
         checked = combined(opened(named, subset, report), wanted, report)
@@ -103,9 +110,12 @@ def combine(
 
     if target is None:
         return made()
+    paths = [source for source in given if isinstance(source, str)]
+    if paths and writing.home is None:
+        writing = writing._replace(home=home_of(paths))
     with passing():
         handle = made()
-        done = convert(handle, target, format, storage_options=storage_options, **options)
+        done = convert(handle, target, format, writing=writing, storage_options=storage_options, **options)
     return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
 
 

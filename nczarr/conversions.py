@@ -58,11 +58,11 @@ def convert(
 
     `format` of the target is that of its suffix unless it is given, `from_format` is found by content. `variables`,
     `groups` and `sections` (`"temp(0:9:2, :, 5)"`) choose a part; `fixed`: no dimension may grow. `memory`: bytes of
-    chunks under way; `workers`: threads. With `verify` the target is read again and compared: every value has to be
-    there, but for those of variables that `allow_loss` gave up. `resume` goes on with a target that the same run has
-    begun. `dask`: the address of the scheduler of a cluster that does the work. `storage_options` are for URLs, as the
-    library of their protocol takes them; `source.` or `target.` in front of a name: for that side alone. `writing` and
-    `following`: how references are written and followed (`nczarr.refs`). The other options are those of `write`.
+    chunks under way; `workers`: threads. With `verify` the target is read again and compared, but for variables that
+    `allow_loss` gave up. `resume` goes on with a target that the same run has begun. `dask`: the address of the
+    scheduler of a cluster that does the work. `storage_options` are for URLs, as the library of their protocol takes
+    them; `source.` or `target.` in front of a name: for that side alone. `writing` and `following`: how references are
+    written and followed (`nczarr.refs`). Other options: those of `write`.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
@@ -94,8 +94,7 @@ def convert(
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
     wanted = Subset(variables, groups, _sections(sections, report))
-    path = os.fspath(target)
-    form = pipeline.target(path, format, report)
+    form = pipeline.target(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
         if form is not None and not report.errors:

@@ -28,7 +28,8 @@ DEFAULT_MEMORY = 1 << 30
 class Writing(NamedTuple):
     """How references are written: `metadata`, the format of the documents between them; chunks of at most `inline`
     bytes stand in the document itself; what no reference leads to may be in it with at most `embed` bytes a variable;
-    `base`: the folder or URL that targets lie in, instead of where they were read; `relative`: to the document.
+    `base`: the folder or URL that targets lie in, instead of where they were read; `relative`: to the document. `home`:
+    what of the places that they were read from `base` stands for; None: the folder of the source.
     """
 
     metadata: str = "nczarr"
@@ -36,6 +37,7 @@ class Writing(NamedTuple):
     embed: int = 4 << 20
     base: str | None = None
     relative: bool = False
+    home: str | None = None
 
 
 class Following(NamedTuple):

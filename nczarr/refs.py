@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from nczarr.combinations import combine
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.options import Following, Writing
+from nczarr.options import FOLLOWING, Following, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
@@ -49,16 +49,13 @@ def verify(
     *,
     chunks: Literal["none", "sample", "all"] = "sample",
     sample: int = 4,
-    base: str | None = None,
-    roots: Iterable[str] = (),
-    target: str | None = None,
+    following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with a document, or a folder of Parquet references, and its targets, in order; nothing: it can be
     trusted. All targets are looked at, and `sample` chunks of each array, `all` or none are read and decoded.
 
-    `base`: what relative URLs begin with, instead of the folder of the document; `roots`: what it may name;
-    `target`: what references without a URL lead to. Raises OSError if the document cannot be read.
+    `following`: how references are followed. Raises OSError if the document cannot be read.
     """
     from nczarr import pipeline
     from nczarr.options import Options
@@ -67,7 +64,6 @@ def verify(
 
     if chunks not in ("none", "sample", "all") or sample < 1:
         raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
-    following = Following(base, tuple(roots), target)
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
     written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))

@@ -124,17 +124,17 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     report = messages.report
     storage = storage_of(arguments)
     place = None
-    if arguments.target is not None:
+    if arguments.target not in (None, "-"):
         place = pipeline.located(arguments.target, report)
         if place is None:
             return
         storage = storage.at("target", place.server)
         try:
-            if not arguments.overwrite and _exists(place, storage.of("target")):
-                report.error("target-exists", f"`{shown(place.path)}` exists", helps=["`--overwrite` replaces it"])
-                return
+            free = _is_free(place, storage.of("target"), arguments, messages)
         except (BadURLError, MissingProtocolError) as error:
             pipeline.unusable(place.path, error, report)
+            return
+        if not free:
             return
     options = Options(storage=storage)
     source = standard_input() if arguments.source == "-" else pipeline.opened(arguments.source, report, options)
@@ -152,13 +152,26 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     _put(place, storage.of("target"), pieces)
 
 
-def _exists(place: Location, storage: StorageOptions) -> bool:
-    """Whether something stands at the place of the target. Raises OSError, BadURLError, MissingProtocolError."""
-    if not place.remote:
-        return os.path.lexists(place.path)
-    from nczarr.stores.looking import obstacle
+def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Namespace, messages: Messages) -> bool:
+    """Whether the target may be put at a place; what stands in its way is reported.
 
-    return obstacle(place.path, storage, store=False) is not None
+    Raises OSError, BadURLError, MissingProtocolError.
+    """
+    problem: str | None = None
+    if place.remote:
+        from nczarr.stores.looking import obstacle as there
+
+        found = there(place.path, storage, store=False)
+        if found is not None and not (arguments.overwrite and found.replaceable):
+            problem = found.words if arguments.overwrite else "exists"
+    elif os.path.lexists(place.path):
+        from nczarr.stores.obstacle import obstacle as here
+
+        problem = here(place.path, store=False) if arguments.overwrite else "exists"
+    helps = ["choose another name, or remove it yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]
+    if problem is not None:
+        messages.report.error("target-exists", f"`{shown(place.path)}` {problem}", helps=helps)
+    return problem is None
 
 
 def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes]) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
 from nczarr.cli.progress import counting, progress
 from nczarr.cli.shared import Messages
@@ -14,9 +17,11 @@ from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.combinations import REFERENCE
 from nczarr.diagnostics import Report
+from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
+    from nczarr.conversion import Conversion
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
 
@@ -57,14 +62,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return misuse("refs combine", str(error))
     messages = Messages(arguments)
-    return messages.guard(lambda: _work(arguments, options, messages.report))
+    done: list[Conversion] = []
+    status = messages.guard(lambda: _work(arguments, options, messages.report, done))
+    if done and not arguments.quiet and arguments.message_format == "human":
+        with suppress(OSError):
+            sys.stderr.write(f"`{shown(done[0].target)}`: {len(arguments.sources)} sources, {summary(done)}\n")
+    return status
 
 
-def _work(arguments: argparse.Namespace, options: Options, report: Report) -> None:
+def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Conversion]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline, targets
     from nczarr.combine import Wanted, combine
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import home_of, opened
 
     target = arguments.target
     subset = subset_of(arguments, report)
@@ -80,6 +90,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
     def read(path: str, own: Report) -> Checked | None:
         return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
 
+    options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)))
     wanted = Wanted(
         tuple(arguments.along), arguments.new_dim, options.writing.embed if form.name == REFERENCE else None
     )
@@ -92,4 +103,6 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report) -> No
         write_product(pipeline.blocks(checked, form, report, options) or ())
         return
     with progress(arguments, target, checked) as watch:
-        pipeline.write(checked, target, form, report, options, watch)
+        conversion = pipeline.write(checked, target, form, report, options, watch)
+    if conversion is not None:
+        done.append(conversion)

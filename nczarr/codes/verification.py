@@ -31,11 +31,11 @@ CODES = (
     Code(
         "stray-reference",
         WARNING,
-        "The key of a reference is a chunk of no array: beyond its grid, with another separator, or without an index. "
+        "The key of a reference is a chunk of no array: beyond its grid, of another rank, or with another separator. "
         "Readers take fill values for what it holds, silently.",
         '$ nczarr refs verify -\n{".zgroup": {"zarr_format": 2}, "v/.zattrs": {"_ARRAY_DIMENSIONS": []}, "v/.zarray": '
         '{"zarr_format": 2, "shape": [], "chunks": [], "dtype": "<i4", "fill_value": 0, "order": "C", '
-        '"compressor": null, "filters": null}, "v/": ["file:///dev/null", 0, 0]}\n',
+        '"compressor": null, "filters": null}, "v/0.0": ["file:///dev/null", 0, 0]}\n',
         "Make the document anew, or give the reference the key that the metadata of its array ask for (`v/0` for a "
         "scalar).",
     ),

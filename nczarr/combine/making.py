@@ -98,8 +98,8 @@ class _Joining(NamedTuple):
         small = total <= self.addressable
         made = addressed(sources, axis, LEAST_PIECE if small else 1)
         wrong = None if small else misfit(made, axis)
-        if wrong is not None:
-            which = [self.pile.names[each] for each in (wrong.source, wrong.other) if each is not None]
+        if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
+            which = [self.pile.names[each] for each in (wrong.source, wrong.other)]
             text = f"`{self.path}` cannot be referred to as one array: {wrong.reason}"
             helps = ["a target of another format holds it in new chunks (`-o OUT.zarr`)", "`--var` leaves it out"]
             self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{each}`' for each in which)})", helps=helps)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -52,3 +54,14 @@ def opened(
             yield shown(name), checked
             if step is not None:
                 step(1)
+
+
+def home_of(paths: Sequence[str]) -> str | None:
+    """The folder or URL that all sources lie in; None if there is none."""
+    if not any(map(is_remote, paths)):
+        return os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+    folders = [path.rstrip("/").split("/")[:-1] for path in paths]
+    common = [
+        names[0] for names in itertools.takewhile(lambda names: len(set(names)) == 1, zip(*folders, strict=False))
+    ]
+    return "/".join(common) if len(common) > 2 and all(map(is_remote, paths)) else None

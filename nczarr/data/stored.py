@@ -188,15 +188,6 @@ class StoredArray:
         """The key of a chunk or shard."""
         return self._listing.key(index)
 
-    @property
-    def keys_stored(self) -> int:
-        """How many keys of chunks or shards there are. Raises OSError."""
-        return len(self._listing.stored())
-
-    def holds(self, key: str) -> bool:
-        """Whether a key that begins with the prefix is that of a chunk or shard."""
-        return self._listing.holds(key)
-
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
         layout = self.layout

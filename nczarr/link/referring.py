@@ -33,7 +33,7 @@ def refer(
     found: Iterable[tuple[int, Array]], store: ReferringStore, inline: int, counts: Counts
 ) -> Iterator[tuple[int, Array]]:
     """Put the references of arrays, and give what of them has to be made. `inline`: bytes of the longest chunk that is
-    held itself. Raises OSError.
+    held itself; those that are far away are left there. Raises OSError.
     """
     for number, array in found:
         columns = referred(array.source, array.target.layout) if array.route == "reference" else None
@@ -41,7 +41,8 @@ def refer(
             yield number, array
             continue
         grid = tuple(-(-length // each) for length, each in zip(array.target.layout.shape, array.unit, strict=True))
-        long = (columns.length > inline) | (columns.length < 0)
+        far = array.source is not None and array.source.distant
+        long = (columns.length > (-1 if far else inline)) | (columns.length < 0)
         kept = columns if long.all() else some(columns, long)
         if len(kept.chunk):
             store.add(Referred(array.prefix, grid, kept, array.separator, array.lead))

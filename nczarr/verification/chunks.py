@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 from nczarr.data.blocks import region_of
 from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
+from nczarr.data.listing import Listing
 from nczarr.data.source import ArraySource, Index, itemsize
 from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import CompileError, Diagnostic
 from nczarr.passes.checked import Checked
+from nczarr.stores.base import is_safe
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.referring import Reference, References
 
@@ -118,14 +120,18 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
-    """The keys of references that are chunks of no array, and no documents either. Raises OSError."""
+    """The keys of references that are chunks of no array, and no documents either. Raises OSError.
+
+    Those that no store has are told by whoever opens one.
+    """
     found = [array.source for array in arrays(checked, empty=True)]
-    owners = {source.prefix: source for source in found if isinstance(source, StoredArray)}
-    known = sum(source.keys_stored for source in owners.values())
+    stored = [source for source in found if isinstance(source, StoredArray)]
+    known = sum(1 for source in stored for _ in source.occupied(_unit(source)))
+    owners = {source.prefix: _listing(source) for source in stored}
     if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
     for key, entry in references.entries():
-        if not isinstance(entry, Reference) or is_metadata(key):
+        if not isinstance(entry, Reference) or is_metadata(key) or not is_safe(key):
             continue
         prefix = key[: key.rfind("/") + 1]
         while prefix not in owners and prefix:
@@ -133,3 +139,15 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
         owner = owners.get(prefix)
         if owner is None or not owner.holds(key):
             yield key
+
+
+def _unit(source: StoredArray) -> Index:
+    """The lengths of what lies in one key."""
+    return source.layout.shards or source.layout.chunks
+
+
+def _listing(source: StoredArray) -> Listing:
+    """The keys that an array may have."""
+    shape, encoding = source.layout.shape, source.encoding
+    counts = tuple(-(-length // each) for length, each in zip(shape, _unit(source), strict=True))
+    return Listing(source.store, source.prefix, encoding.separator, encoding.lead, counts)

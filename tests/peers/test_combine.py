@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +15,9 @@ import pytest
 
 import nczarr
 from nczarr import refs
-from tests.conftest import Ran
+from tests.conftest import ROOT, Ran
+
+pytestmark = pytest.mark.peer
 
 TIMES = ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9))
 
@@ -106,7 +111,7 @@ def test_joined_files_are_what_xarray_makes_of_them(
     xarray = peer("xarray")
     sources = files(peer, tmp_path, make, form)
     out = str(tmp_path / target)
-    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "-o", out, "--verify")
+    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "-o", out, "--verify", "-q")
     assert (ran.status, ran.err) == (0, "")
     ours = nczarr.open(out)
     parts = [xarray.open_dataset(path, decode_cf=False) for path in sources]
@@ -131,7 +136,7 @@ def test_files_stacked_along_a_new_dimension_are_what_xarray_makes_of_them(
             dataset.createVariable("time", "f8", ())[...] = number
             dataset.createVariable("v", "f8", ("x",), zlib=True)[:] = np.arange(5) + 10 * number
     out = str(tmp_path / "out.nc")
-    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "--new-dim", "time", "-o", out)
+    ran = nczarr_command("refs", "combine", *sources, "--along", "time", "--new-dim", "time", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     parts = [xarray.open_dataset(path, decode_cf=False).set_coords("time") for path in sources]
     whole = xarray.concat(parts, "time", data_vars="all", coords="minimal", compat="override", join="exact")
@@ -155,7 +160,7 @@ def test_groups_and_compounds_are_what_netcdf4_has_in_them(
             group.createVariable("r", kind, ("n",))[:] = values
             group.createGroup("h").createVariable("k", "i4", ("n",))[:] = np.arange(length) - number
     out = str(tmp_path / "out.nc")
-    ran = nczarr_command("refs", "combine", *sources, "--along", "n", "-o", out)
+    ran = nczarr_command("refs", "combine", *sources, "--along", "n", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     with peer("netCDF4").Dataset(out) as made:
         found = made["g/r"][:]
@@ -214,3 +219,28 @@ def test_reference_documents_are_combined(
         key for key, value in again.items() if isinstance(value, list)
     }
     assert all(again[key] == value for key, value in ours.items() if isinstance(value, list))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_five_hundred_files_take_seconds_and_few_open_files(
+    peer: Callable[[str], ModuleType], tmp_path: Path, form: str
+) -> None:
+    for number in range(500):
+        with peer("netCDF4").Dataset(tmp_path / f"{number:03}.nc", "w", format=form) as dataset:
+            records(dataset, (2 * number, 2 * number + 1))
+    script = (
+        "import glob, resource, sys, time\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))\n"
+        "from nczarr import refs\n"
+        "start = time.process_time()\n"
+        "refs.combine(sorted(glob.glob(sys.argv[1])), sys.argv[2], along='time')\n"
+        "print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    arguments = [sys.executable, "-c", script, str(tmp_path / "*.nc"), str(tmp_path / "all.json")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    done = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=True)
+    seconds, memory = map(float, done.stdout.split())
+    assert seconds < 20
+    assert memory < 200_000
+    assert nczarr.open(tmp_path / "all.json")["time"][...].tolist() == list(range(1000))

@@ -20,6 +20,8 @@ from nczarr.diagnostics import Report
 from nczarr.passes.checked import Checked
 from tests.peers.test_combine import Maker, axes, chunked, contiguous, files, fill, records
 
+pytestmark = pytest.mark.peer
+
 
 def whole(paths: list[str], **wanted: Any) -> tuple[Checked | None, Report]:
     report = Report()

@@ -18,7 +18,25 @@ def test_stores_and_files_in_a_bucket(s3: S3, nczarr_command: Callable[..., Ran]
         ran = s3.run("compile", str(tmp_path / "t.cdl"), "-o", s3.url(f"combine/{name}"), "--chunks", "t=1")
         assert ran.status == 0, ran.err
     out = str(tmp_path / "out.cdl")
-    ran = s3.run("refs", "combine", *(s3.url(f"combine/{name}") for name in texts), "--along", "t", "-o", out)
+    ran = s3.run("refs", "combine", *(s3.url(f"combine/{name}") for name in texts), "--along", "t", "-o", out, "-q")
     assert (ran.status, ran.err) == (0, "")
     (tmp_path / "whole.cdl").write_text(TEXT.format("0, 1, 2, 3", ", ".join(map(str, range(1, 13)))))
     assert nczarr_command("diff", out, str(tmp_path / "whole.cdl")).status == 0
+
+
+def test_references_to_files_and_stores_in_a_bucket(s3: S3, tmp_path: Path) -> None:
+    sources = []
+    for number, name in enumerate(("a.nc", "b.nc", "c.zarr")):
+        values = ", ".join(str(1000 * number + each) for each in range(60))
+        text = TEXT.replace("x = 3", "x = 30").format(f"{2 * number}, {2 * number + 1}", values)
+        (tmp_path / "t.cdl").write_text(text)
+        sources.append(s3.url(f"referred/{name}"))
+        ran = s3.run("compile", str(tmp_path / "t.cdl"), "-o", sources[-1], "--chunks", "t=1", "--codec", "none")
+        assert ran.status == 0, ran.err
+    whole, document = s3.url("referred/whole.zarr"), s3.url("referred/all.json")
+    for out in (whole, document):
+        ran = s3.run("refs", "combine", *sources, "--along", "t", "-o", out, "-q")
+        assert (ran.status, ran.err) == (0, "")
+    ran = s3.run("refs", "verify", document, "--chunks", "all")
+    assert (ran.status, ran.err) == (0, f"`{document}`: 8 references, 6 targets, 12 chunks read\n")
+    assert s3.run("diff", document, whole).status == 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.bundles import bundle, kin
@@ -33,9 +33,9 @@ class _Found(NamedTuple):
     groups: list[Group]
 
 
-def compact(refs: dict[str, Any]) -> dict[str, Any]:
-    """A document of version 1 that expands to these entries of version 0, which have been checked, and are used up."""
-    groups, targets = grouped(refs)
+def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of version 1 that expands to these entries of version 0, which have been checked."""
+    groups, targets, refs = grouped(entries)
     found: list[_Found] = []
     for group in groups:
         family = family_of(group, targets) if len(group.keys) >= FEWEST else None
@@ -47,9 +47,6 @@ def compact(refs: dict[str, Any]) -> dict[str, Any]:
     for each in _bundled(found):
         if len(_json(each.generators)) < _size(each.groups, targets):
             made += each.generators
-            for group in each.groups:
-                for key in group.keys:
-                    del refs[key]
         else:
             for group in each.groups:
                 group.put_back(refs, targets)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics import Report
@@ -153,7 +153,7 @@ def mapping(document: Document, source: Source, report: Report, limits: Limits) 
     return found
 
 
-def entries(document: Document, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
+def entries(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
     """The expanded document as a map whose values version 1 takes too. Raises StoppedError.
 
     Version 0 keeps its objects, and base64 that cannot be read is refused as in version 1.

@@ -1,13 +1,14 @@
 """Chunks of arrays in groups of one pattern: numbers in arrays, and of each chunk no object but its key.
 
-Comes in: entries of version 0. Goes out: a `Group` for each text around the numbers of key and URL. What it has taken
-of the entries is None there, until it is put back.
+Comes in: entries of version 0. Goes out: a `Group` for each text around the numbers of key and URL. What is in
+none of them is left.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -81,18 +82,20 @@ class Group:
         return [url, self.offsets[row], self.lengths[row]] if self.pattern.ranged else [url]
 
     def put_back(self, refs: dict[str, Any], targets: list[Target]) -> None:
-        """Put what was taken back into its place."""
+        """Put the entries of all chunks among others."""
         for row, key in enumerate(self.keys):
             refs[key] = self.value(row, targets)
 
 
-def grouped(refs: dict[str, Any]) -> tuple[list[Group], list[Target]]:
-    """The chunks that could be families, in the order of their keys, and their URLs. Their values become None."""
+def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[str, Any]]:
+    """The chunks that could be families, in the order of their keys, their URLs, and the other entries."""
+    left: dict[str, Any] = {}
     groups: dict[Pattern, Group] = {}
     known: dict[str, Target] = {}
     targets: list[Target] = []
     places: dict[tuple[Any, ...], Group] = {}
     for key, value in refs.items():
+        left[key] = value
         if not isinstance(value, list) or value[0] is None or len(key) > LONGEST:
             continue
         url = value[0]
@@ -120,8 +123,8 @@ def grouped(refs: dict[str, Any]) -> tuple[list[Group], list[Target]]:
         group.targets.append(target.number)
         group.offsets.append(offset)
         group.lengths.append(length)
-        refs[key] = None
-    return list(groups.values()), targets
+        del left[key]
+    return list(groups.values()), targets, left
 
 
 def _split(key: str) -> tuple[str, str, list[str]] | None:

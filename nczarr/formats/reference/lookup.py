@@ -44,7 +44,7 @@ class DocumentReferences:
     def __init__(self, document: wire.Document, source: Source, refs: Refs | None, index: Index) -> None:
         self._source = source
         self._path: tuple[str, ...] = ("refs",) if document.version else ()
-        self._refs: Mapping[str, Any] = document.refs
+        self._refs = document.refs
         self._rendered = refs
         self._index = index
         self._sorted: list[str] | None = None
@@ -121,15 +121,12 @@ class DocumentReferences:
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Every URL that is named, once, and a key that names it; also if a later entry has replaced that one."""
-        written: set[str | None] = set()
         known: set[str | None] = set()
-        for key, value in self._refs.items():
-            if isinstance(value, list) and value[0] not in written:
-                written.add(value[0])
-                url = self._rendered.url(value[0]) if self._rendered is not None else value[0]
-                if url not in known:
-                    known.add(url)
-                    yield url, key
+        for written, key in self._refs.named():
+            url = self._rendered.url(written) if self._rendered is not None else written
+            if url not in known:
+                known.add(url)
+                yield url, key
         for url, key in self._index.urls():
             if url not in known:
                 known.add(url)

@@ -26,13 +26,15 @@ class Naming:
         self._document = document
         self._source = source
         self._writing = writing
+        self._places: dict[str, str] = {}
+        """What lies below the base, by its name there."""
 
     def url(self, place: str) -> str:
         """What a document calls a target, a path or URL. Raises UnnamedTargetError."""
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:
-            return f"{self._writing.base.rstrip('/')}/{self._below_source(place)}"
+            return f"{self._writing.base.rstrip('/')}/{self._below_home(place)}"
         if is_remote(place):
             if shown(place) != place:
                 raise UnnamedTargetError(f"`{shown(place)}` has a secret in it, which a document would tell")
@@ -44,14 +46,20 @@ class Naming:
             raise UnnamedTargetError("its path is no UTF-8") from None
         return self._relative(path) if self._writing.relative else FILE + path
 
-    def _below_source(self, place: str) -> str:
-        """Where a target lies below the folder of the source; its name alone if it does not."""
-        join = posixpath if is_remote(place) else os.path
-        home = self._source or ""
-        if not is_remote(home):
-            home = os.path.abspath(home)
-        folder = home.rstrip("/").rpartition("/")[0] + "/"
-        return place[len(folder) :] if place.startswith(folder) else join.basename(place)
+    def _below_home(self, place: str) -> str:
+        """Where a target lies below the folder of the source; its name alone if it does not. Raises UnnamedTargetError
+        if that is the name of another.
+        """
+        home = self._writing.home
+        if home is None and self._source is not None:
+            source = self._source if is_remote(self._source) else os.path.abspath(self._source)
+            home = source.rstrip("/").rpartition("/")[0]
+        folder = None if home is None else home.rstrip("/") + "/"
+        below = place[len(folder) :] if folder is not None and place.startswith(folder) else place.rpartition("/")[2]
+        other = self._places.setdefault(below, place)
+        if other != place:
+            raise UnnamedTargetError(f"`{shown(other)}` and `{shown(place)}` would both be `{below}` below the base")
+        return below
 
     def _relative(self, place: str) -> str:
         """A target from the folder of the document; as it is, where none leads from there to it."""

@@ -216,7 +216,8 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
         return None
     data = store.get(METADATA)
     if data is None:
-        report.add(_fault("bad-reference-document", METADATA, "it is missing").diagnostics[0])
+        text = f"`{store.path}` is no folder of Parquet references: `{METADATA}` is missing"
+        report.add(Diagnostic("bad-reference-document", Severity.ERROR, text, Label(key=METADATA)))
         return None
     before = report.errors
     header = _header(Source(METADATA, data), report, limits)

@@ -97,9 +97,8 @@ class Refs:
         self.count = len(self.names)
         if not document.templates:
             return
-        for key, value in document.refs.items():
-            url = value[0] if isinstance(value, list) else None
-            if url is None or "{{" not in url or url in self._urls:
+        for url, key in document.refs.named():
+            if url is None or "{{" not in url:
                 continue
             try:
                 self._urls[url] = rendered(pieces(url, scope.limits, scope.account), scope)

@@ -15,6 +15,12 @@ LARGE = PIECE
 _DROP: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 
+def give_back(data: Buffer) -> None:
+    """Let go of pages of a file that were read; they are read again where they are needed."""
+    if _DROP is not None and isinstance(data, mmap.mmap):
+        data.madvise(_DROP)
+
+
 def long_text(data: Buffer, longest: int) -> int | None:
     """Where more than `longest` bytes stand without a quote: in a text, because nothing else of JSON is so long but
     blanks. None if that is nowhere.
@@ -22,8 +28,7 @@ def long_text(data: Buffer, longest: int) -> int | None:
     last = -1
     for start in range(0, len(data), PIECE):
         piece = bytes(data[start : start + PIECE])
-        if _DROP is not None and isinstance(data, mmap.mmap):
-            data.madvise(_DROP)
+        give_back(data)
         first = piece.find(b'"')
         if first < 0:
             if start + len(piece) - last > longest:

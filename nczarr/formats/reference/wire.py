@@ -5,30 +5,26 @@
      "refs": {".zgroup": "{…}", "x/0": ["{{u}}", 0, 8], "y/0": ["s3://b/whole.bin"], "z/0": "base64:AAEC"}}
 
 Comes in: a source. Goes out: a `Document`; None if an error stands in the report. Values of keys stay what JSON made of
-them (a million of them are no place for objects), and are checked one by one. Each fault names its key and its place.
+them (ranges in little room, `table.py`), and are checked one by one. Each fault names its key and its place.
 """
 
 from __future__ import annotations
 
 import binascii
 import functools
-import gc
 import json
-import mmap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
 from nczarr.formats.reference.places import Faults, Path
-from nczarr.formats.reference.scanning import LARGE, long_text
+from nczarr.formats.reference.scanning import LARGE, give_back, long_text
+from nczarr.formats.reference.table import Table, uncollected
+from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
 from nczarr.source import Buffer, Source
-
-FAST = LARGEST_END // 2
-"""Offsets and lengths below add up to less than the limit."""
 
 
 class Dimension(NamedTuple):
@@ -80,7 +76,7 @@ class Document(NamedTuple):
     version: int
     templates: dict[str, str]
     generators: tuple[Generator, ...]
-    refs: dict[str, Any]
+    refs: Table
     noted: Any = None
 
 
@@ -93,9 +89,10 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
         return None
     version = members.get("version")
     if version is None:
-        members.pop("version", None)
-        check_values(members, (), 0, faults)
-        document = Document(0, {}, (), members)
+        refs = members if isinstance(members, Table) else Table({key: _plain(each) for key, each in members.items()})
+        refs.discard("version")
+        check_values(refs, (), 0, faults)
+        document = Document(0, {}, (), refs)
     elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
         document = _first(members, faults, overrides or {})
     else:
@@ -107,7 +104,11 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
     return document if report.errors == before else None
 
 
-def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Table) else value
+
+
+def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     """The members of the document; None if it is no object."""
     data = faults.source.data
     if len(data) > limits.document:
@@ -118,6 +119,9 @@ def _members(faults: Faults, limits: Limits) -> dict[str, Any] | None:
         text = f"a text that begins at byte {place} is longer than the limit, {limits.value} bytes"
         faults.error("oversized-expansion", text)
         return None
+    members = read_large(data)
+    if members is not None:
+        return members
     try:
         with uncollected():
             value = json.loads(_text(data), strict=False)
@@ -141,19 +145,19 @@ def _text(data: Buffer) -> str:
     """A document as text; pages of a file that were read for it are given back. Raises UnicodeDecodeError."""
     with memoryview(data) as view:
         text = str(view, "utf-8-sig")
-    if isinstance(data, mmap.mmap):
-        data.madvise(mmap.MADV_DONTNEED)
+    give_back(data)
     return text
 
 
-def _first(members: dict[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
+def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
     """A document of version 1; what is wrong is reported."""
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
         if not isinstance(text, str):
             message = f"template `{name}` must be text, and is {_kind(text)}"
             faults.error("bad-reference-document", message, ("templates", name))
-    refs = _object(members, "refs", faults)
+    found = _object(members, "refs", faults)
+    refs = found if isinstance(found, Table) else Table(found)
     check_values(refs, ("refs",), 1, faults)
     templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
     items = members.get("gen", [])
@@ -164,9 +168,9 @@ def _first(members: dict[str, Any], faults: Faults, overrides: Mapping[str, str]
     return Document(1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr"))
 
 
-def _object(members: dict[str, Any], name: str, faults: Faults) -> dict[str, Any]:
+def _object(members: Mapping[str, Any], name: str, faults: Faults) -> Mapping[str, Any]:
     value = members.get(name, {})
-    if isinstance(value, dict):
+    if isinstance(value, dict | Table):
         return value
     faults.error("bad-reference-document", f"`{name}` must be an object, and is {_kind(value)}", (name,))
     return {}
@@ -229,27 +233,9 @@ def _values(declared: Any) -> range | tuple[Any, ...] | str:
     return range(*bounds) if bounds[2] else "`step` is 0"
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without looking for circles of objects, which takes as long as making a million of them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def check_values(refs: dict[str, Any], path: Path, version: int, faults: Faults) -> None:
-    """Report every value that is none of `version`. Equal URLs become one object."""
-    urls: dict[str, str] = {}
-    for key, value in refs.items():
-        if type(value) is list and len(value) == 3 and type(value[0]) is str:
-            url, offset, length = value
-            value[0] = urls.setdefault(url, url)
-            if type(offset) is int and type(length) is int and 0 <= offset < FAST and 0 <= length < FAST:
-                continue
+def check_values(refs: Table, path: Path, version: int, faults: Faults) -> None:
+    """Report every value that is none of `version`."""
+    for key, value in refs.odd():
         wrong = _value_fault(value, version)
         if wrong is not None:
             faults.error("bad-reference", f"`{key}`: {wrong}", (*path, key))

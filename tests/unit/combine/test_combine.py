@@ -12,6 +12,7 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.combine import Wanted, combine
+from nczarr.combine.sources import home_of
 from nczarr.diagnostics import Report, Severity
 from nczarr.handle import DatasetHandle
 from tests.conftest import Ran
@@ -307,3 +308,62 @@ def test_no_dimension_at_all_is_misuse(nczarr_command: Callable[..., Ran]) -> No
         2,
         "nczarr refs combine: name a dimension of the sources with --along, or a new one with --new-dim\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("paths", "home"),
+    [
+        (["/d/a.nc", "/d/b.nc"], "/d"),
+        (["/d/2001/a.nc", "/d/2002/a.nc"], "/d"),
+        (["/a.nc", "/d/b.nc"], "/"),
+        (["s3://b/d/a.nc", "s3://b/d/b.nc"], "s3://b/d"),
+        (["s3://b/d/1/a.zarr/", "s3://b/d/2/a.zarr"], "s3://b/d"),
+        (["s3://b/a.nc", "s3://c/a.nc"], None),
+        (["/d/a.nc", "s3://b/a.nc"], None),
+    ],
+)
+def test_the_folder_of_all_sources(paths: list[str], home: str | None) -> None:
+    assert home_of(paths) == home
+
+
+def test_a_base_stands_for_the_folder_of_all_sources(tmp_path: Path) -> None:
+    paths = []
+    for year in (2001, 2002):
+        (tmp_path / str(year)).mkdir()
+        paths.append(str(tmp_path / str(year) / "a.nc"))
+        nczarr.write(series(year), paths[-1])
+    writing = refs.Writing(inline=0, base="s3://b/d/")
+    refs.combine(paths, tmp_path / "all.json", along="time", writing=writing, variables=["v"])
+    urls = {value[0] for value in refs.expand(tmp_path / "all.json").values() if isinstance(value, list)}
+    assert urls == {"s3://b/d/2001/a.nc", "s3://b/d/2002/a.nc"}
+    documents = []
+    for path in paths:
+        documents.append(f"{path}.json")
+        nczarr.convert(path, documents[-1], writing=refs.Writing(inline=0))
+    elsewhere = writing._replace(home="/elsewhere")
+    with pytest.raises(nczarr.CompileError, match=r"would both be `a\.nc` below the base"):
+        refs.combine(documents, tmp_path / "no.json", along="time", writing=elsewhere, variables=["v"])
+
+
+def test_without_a_target_the_document_goes_to_standard_output(
+    nczarr_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    for number, each in enumerate((series(1, 2), series(3))):
+        nczarr.write(each, tmp_path / f"{number}.nc", kind="nc3")
+    ran = nczarr_command("refs", "combine", str(tmp_path / "0.nc"), str(tmp_path / "1.nc"), "--along", "time")
+    assert (ran.status, ran.err) == (0, "")
+    (tmp_path / "all.json").write_bytes(ran.out)
+    assert nczarr.open(tmp_path / "all.json")["time"][...].tolist() == [1, 2, 3]
+    ran = nczarr_command(
+        "refs",
+        "combine",
+        str(tmp_path / "0.nc"),
+        str(tmp_path / "1.nc"),
+        "--along",
+        "time",
+        "-o",
+        str(tmp_path / "o.nc"),
+    )
+    assert ran.err.startswith(f"`{tmp_path / 'o.nc'}`: 2 sources, netcdf3, 4 variables")
+    nothing = nczarr_command("refs", "combine", str(tmp_path / "0.nc"), "--along", "no")
+    assert (nothing.status, nothing.out) == (1, b"")

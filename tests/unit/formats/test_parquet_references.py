@@ -348,4 +348,4 @@ def test_folders_are_expanded_and_compacted(nczarr_command: Callable[..., Ran], 
     assert "`x/refs.0.parq`" in ran.err
     ran = nczarr_command("refs", "expand", str(tmp_path))
     assert ran.status == 1
-    assert "`.zmetadata`: it is missing" in ran.err
+    assert "`.zmetadata` is missing" in ran.err

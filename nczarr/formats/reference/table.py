@@ -1,0 +1,202 @@
+"""The entries of `refs`: a mapping in which a range of a target is one integer, and large documents read into it.
+
+Comes in: the bytes of a document. Goes out: its members. Large documents are read a piece at a time: a text that begins
+with a member, ends behind the value of one, and is JSON when it is put in braces, has whole members of the document.
+What cannot be read so is left to whoever reads it at once, and says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from nczarr.formats.reference.limits import LARGEST_END
+from nczarr.formats.reference.scanning import give_back
+from nczarr.hierarchy.lenient import too_deep
+from nczarr.source import Buffer
+
+LARGE = 1 << 22
+"""Bytes of a document that is read in pieces."""
+
+PIECE = 1 << 20
+
+FAST = LARGEST_END // 2
+"""Offsets and lengths below add up to less than the limit, and are held in 62 bits."""
+
+TOP, INNER = "{", '{"refs":{'
+"""What stands before members, and before those of `refs` where more follow."""
+
+_BITS = 62
+_MASK = FAST - 1
+_TRIES = 3
+
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*")
+_REFS = re.compile(rb'"refs"[ \t\r\n]*:[ \t\r\n]*\{[ \t\r\n]*')
+_ESCAPED = re.compile(rb"\\u00(?:72|65|66|73)")
+_NEXT = re.compile(rb'[ \t\r\n]*,[ \t\r\n]*(?=")')
+
+
+class _Odd(NamedTuple):
+    """An integer of the document, which is no range."""
+
+    value: int
+
+
+class Table(Mapping[str, Any]):
+    """Values by key, as JSON made them; those that are ranges of a target are made anew each time."""
+
+    __slots__ = ("_numbers", "_urls", "_values")
+
+    def __init__(self, members: Mapping[str, Any] | None = None) -> None:
+        self._values: dict[str, Any] = {}
+        self._numbers: dict[str, int] = {}
+        self._urls: list[str] = []
+        self.put(members or {})
+
+    def put(self, members: Mapping[str, Any]) -> None:
+        """Add members; one of the same key is replaced."""
+        values, numbers = self._values, self._numbers
+        for key, value in members.items():
+            if type(value) is list and len(value) == 3 and type(value[0]) is str:
+                url, offset, length = value
+                if type(offset) is int and type(length) is int and 0 <= offset < FAST and 0 <= length < FAST:
+                    number = numbers.get(url)
+                    if number is None:
+                        number = numbers[url] = len(self._urls)
+                        self._urls.append(url)
+                    values[key] = (((number << _BITS) | offset) << _BITS) | length
+                    continue
+            values[key] = _Odd(value) if type(value) is int else value
+
+    def discard(self, key: str) -> None:
+        """Forget a key, if it is there."""
+        self._values.pop(key, None)
+
+    def odd(self) -> Iterator[tuple[str, Any]]:
+        """All members but those that are certainly ranges of a target."""
+        for key, value in self._values.items():
+            if type(value) is not int:
+                yield key, self._read(value)
+
+    def named(self) -> Iterator[tuple[str | None, str]]:
+        """Every URL, once, and the first key that names it."""
+        known: set[str | None] = set()
+        last = -1
+        for key, value in self._values.items():
+            if type(value) is int:
+                number = value >> (2 * _BITS)
+                if number == last:
+                    continue
+                last, url = number, self._urls[number]
+            elif isinstance(value, list):
+                url = value[0]
+            else:
+                continue
+            if url not in known:
+                known.add(url)
+                yield url, key
+
+    def _read(self, value: Any) -> Any:
+        if type(value) is int:
+            return [self._urls[value >> (2 * _BITS)], (value >> _BITS) & _MASK, value & _MASK]
+        return value.value if isinstance(value, _Odd) else value
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read(self._values[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def read(data: Buffer) -> Mapping[str, Any] | None:
+    """The members of a large document, `refs` or all of them as a table; None if it has to be read at once."""
+    begin = _BEGIN.match(data)
+    if len(data) < LARGE or begin is None:
+        return None
+    try:
+        with uncollected():
+            return _read(data, begin.end())
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looking for circles of objects, which takes as long as making a million of them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
+    """Raises ValueError, RecursionError."""
+    table = Table()
+    place = data.find(b'"refs"')
+    if place < 0:
+        rest = _take(data, start, table)
+        table.put(_object(TOP, data[rest:], ""))
+        return table
+    found = _REFS.match(data, place)
+    if found is None or data.find(b'"refs"', place + 1) >= 0 or _ESCAPED.search(data):
+        return None  # perhaps `refs` twice
+    head = data[start:place].rstrip()
+    if head and not head.endswith(b","):
+        return None
+    members = _object(TOP, head[:-1], "}")
+    rest = _take(data, found.end(), table)
+    behind = _object(INNER, data[rest:], "")
+    table.put(behind.pop("refs"))
+    return {**members, "refs": table, **behind}
+
+
+def _take(data: Buffer, at: int, table: Table) -> int:
+    """Put members into a table while there are pieces; where the rest begins. Raises ValueError, RecursionError."""
+    while len(data) - at > PIECE:
+        window = data[at : at + PIECE]
+        taken = _piece(window, table)
+        behind = _NEXT.match(data, at + taken) if taken else None
+        if behind is None:
+            break
+        at = behind.end()
+        give_back(data)
+    return at
+
+
+def _piece(window: bytes, table: Table) -> int:
+    """Put the members of a window into a table that end in it; how many bytes these are, 0 if it cannot be told."""
+    end = len(window)
+    for closing in (b"],", b"},", b'",'):
+        for _ in range(_TRIES):
+            end = window.rfind(closing, 0, end)
+            if end < 0:
+                break
+            try:
+                found = _object(TOP, window[: end + 1], "}")
+            except json.JSONDecodeError:
+                continue
+            table.put(found)
+            return end + 1
+        end = len(window)
+    return 0
+
+
+def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
+    """The object that a text is between others. Raises ValueError, RecursionError."""
+    found = json.loads(before + text.decode("utf-8") + behind, strict=False)
+    if not isinstance(found, dict) or too_deep([found]):
+        raise ValueError("no object, or one that nests too deep")
+    return found
