@@ -64,7 +64,8 @@ class DatasetInfo(NamedTuple):
 
     `fill`: what a cell holds that was never written, in the bytes of `dtype`; None where that is undefined.
     `address`: where contiguous data begin in the file; None where they are not allocated, or not there.
-    `elsewhere`: they lie in other files. `unfiltered_edges`: chunks that reach beyond the extent are stored without filters.
+    `elsewhere`: the data lie in other files. `unfiltered_edges`: chunks that reach beyond the extent are stored without
+    filters.
     """
 
     dtype: Descr | None
