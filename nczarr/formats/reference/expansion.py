@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.family import Family, MemberFaultError
@@ -40,16 +40,28 @@ def expand(document: Document, source: Source, report: Report, limits: Limits) -
     parts = prepare(document, faults, limits, missing)
     if report.errors:
         raise StoppedError
+    check_size(parts, faults, limits)
     written = 0
     for piece in _written(parts, faults):
         written += len(piece)
         if written > limits.output:
-            faults.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
-            raise StoppedError
+            _refuse_size(faults, limits)
         yield piece
     missing.tell("`gen`", ("gen",))
     if report.errors:
         raise StoppedError
+
+
+def check_size(parts: list[tuple[Path, Part]], faults: Faults, limits: Limits) -> None:
+    """Refuse generators that certainly make too much, before an entry is made. Raises StoppedError."""
+    if sum(part.least for _, part in parts if isinstance(part, Family)) > limits.output:
+        _refuse_size(faults, limits)
+
+
+def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
+    text = f"the expanded document has more than {limits.output} bytes"
+    faults.error("oversized-expansion", text, helps=["`--max-output` sets another limit"])
+    raise StoppedError
 
 
 def _blocks(parts: list[tuple[Path, Part]]) -> Iterator[Block]:

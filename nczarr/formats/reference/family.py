@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
+BLOCK = 1024
+"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
+
+
 class MemberFaultError(Exception):
     """A fault of a member of a generator."""
 
@@ -49,6 +53,7 @@ class Family:
     def __init__(self, generator: Generator, scope: Scope) -> None:
         """Raises MemberFaultError."""
         self.count = generator.entries
+        self.block = BLOCK
         self._context = Context(axes(generator.dimensions), scope)
         self._limits = scope.limits
         self._key = _Text("key", generator.key, self._context)
@@ -98,6 +103,11 @@ class Family:
             return json.loads(url), 0, None
         (offset,), (length,) = self.ranges(entry, entry + 1)
         return json.loads(url), offset, length
+
+    @property
+    def least(self) -> int:
+        """Bytes that all entries have in version 0, and more; 0 if their keys may be equal."""
+        return self.count * (self._key.least + self._url.least) if self.pattern() is not None else 0
 
     def pattern(self) -> tuple[str, re.Pattern[str]] | None:
         """How each key begins, and what matches them all, if keys that are certainly distinct; else None.
@@ -164,6 +174,7 @@ class _Text:
         form, self._columns = _guarded(member, lambda: joined(self.parts, context, _quoted))
         self.form = f'"{form}"'
         self.bound = len(form)
+        self.least = len(form.replace("%%", "%")) - 2 * len(self._columns)
         self.varies = bool(self._columns)
 
     def columns(self, entries: Integers) -> list[list[Any]]:

@@ -167,6 +167,10 @@ def _made(document: wire.Document, source: Source, report: Report, limits: Limit
     found = prepare(document, faults, limits, missing)
     if report.errors > before:
         return None
+    try:
+        expansion.check_size(found, faults, limits)
+    except expansion.StoppedError:
+        return None
     version = bool(document.version) and "version" in document.refs
     index = Index()
     for path, part in found:

@@ -32,6 +32,15 @@ ARRAY = ".zarray"
 HELD = 64 << 20
 """Bytes of files that are kept."""
 
+USUAL, SHARE = 100_000, 10
+"""A file may have so many rows, and the limit of entries by so much: it is read as a whole, whatever its rows are."""
+
+ROWS = 1 << 16
+"""Rows whose numbers become Python's at once."""
+
+ROW = 32
+"""Bytes of a row beside its texts and data, at most."""
+
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
@@ -132,9 +141,11 @@ class ParquetReferences:
         array = self._header.arrays[folder]
         for place, record in self._records(folder):
             start = place * self._header.record_size
-            for row in record.present().tolist():
-                if start + row < array.chunks:
-                    yield folder + array.name(start + row), record, row
+            present = record.present()
+            for first in range(0, len(present), ROWS):
+                for row in present[first : first + ROWS].tolist():
+                    if start + row < array.chunks:
+                        yield folder + array.name(start + row), record, row
 
     def _records(self, folder: str) -> Iterator[tuple[int, Record]]:
         """The files of an array that are there, in order."""
@@ -164,7 +175,7 @@ class ParquetReferences:
             size = self._header.record_size
             rest = self._header.arrays[folder].chunks - place * size
             try:
-                record = None if data is None else read(data, min(size, rest), size, self._limits.document)
+                record = None if data is None else read(data, min(size, rest), size, self._limits.value + size * ROW)
             except RecordFaultError as error:
                 raise _fault("bad-reference-document", _file(folder, place), str(error)) from None
             self._held[name] = record
@@ -244,11 +255,13 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
     if not isinstance(found, dict):
         faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
         return None
-    if type(size) is not int or not 0 < size <= limits.entries:
-        text = (
-            f"`record_size` must be an integer from 1 to the limit, {limits.entries}, and is `{json.dumps(size)[:40]}`"
+    most = max(USUAL, limits.entries // SHARE)
+    if type(size) is not int or not 0 < size <= most:
+        shown = json.dumps(size)[:40]
+        text = f"`record_size` must be an integer from 1 to {most}, and is `{shown}`"
+        faults.error(
+            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit, ten times as large"]
         )
-        faults.error("bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit"])
         return None
     arrays = {}
     for key, document in found.items():

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr.formats.reference.evaluation import Scope, rendered, templates
 from nczarr.formats.reference.expressions import pieces
-from nczarr.formats.reference.family import Family, MemberFaultError
+from nczarr.formats.reference.family import BLOCK, Family, MemberFaultError
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.wire import Document
 
-BLOCK = 1024
-"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
+LONG = 4 << 20
+"""About how many bytes of a document go into a block of entries of `refs`."""
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
 """A value as JSON, in ASCII and without spaces."""
@@ -31,6 +31,8 @@ class Part(Protocol):
     """Some entries in their order."""
 
     count: int
+    block: int
+    """Entries that are made at once."""
 
     def keys(self, start: int, stop: int) -> list[str]:
         """Keys as JSON writes them."""
@@ -95,6 +97,8 @@ class Refs:
         self.names = list(document.refs)
         self._urls: dict[str, str] = {}
         self.count = len(self.names)
+        size = len(faults.source.data)
+        self.block = max(1, min(BLOCK, LONG * self.count // max(size, 1)))
         if not document.templates:
             return
         for url, key in document.refs.named():
@@ -148,5 +152,5 @@ class Block(NamedTuple):
 
 def blocks(part: Part) -> Iterator[Block]:
     """The entries of a part in blocks."""
-    for start in range(0, part.count, BLOCK):
-        yield Block(part, start, min(start + BLOCK, part.count))
+    for start in range(0, part.count, part.block):
+        yield Block(part, start, min(start + part.block, part.count))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, Table
     from pyarrow.parquet import ColumnSchema
 
+LONGEST = 65_536
+"""Characters of a URL, of which a file has one for any number of rows."""
+
 TEXTS = ("path", "raw")
 NUMBERS = ("offset", "size")
 
@@ -105,6 +108,8 @@ class Record(NamedTuple):
                 url = url.decode()
             except UnicodeDecodeError as error:
                 raise RecordFaultError("its URL is no UTF-8") from error
+        if len(url) > LONGEST:
+            raise RecordFaultError(f"its URL has {len(url)} characters, more than the limit, {LONGEST}")
         if self.offset is None or self.size is None:
             return Reference(url)
         offset, size = self.offset[number].as_py(), self.size[number].as_py()

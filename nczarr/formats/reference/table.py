@@ -23,6 +23,10 @@ LARGE = 1 << 22
 """Bytes of a document that is read in pieces."""
 
 PIECE = 1 << 20
+"""Bytes that are read at once, where a member ends in them."""
+
+WIDEST = 1 << 27
+"""Bytes that are read at once at most, where a member is long."""
 
 FAST = LARGEST_END // 2
 """Offsets and lengths below add up to less than the limit, and are held in 62 bits."""
@@ -148,6 +152,8 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     place = data.find(b'"refs"')
     if place < 0:
         rest = _take(data, start, table)
+        if rest == start:
+            return None
         table.put(_object(TOP, data[rest:], ""))
         return table
     found = _REFS.match(data, place)
@@ -158,6 +164,8 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
         return None
     members = _object(TOP, head[:-1], "}")
     rest = _take(data, found.end(), table)
+    if rest == found.end():
+        return None
     behind = _object(INNER, data[rest:], "")
     table.put(behind.pop("refs"))
     return {**members, "refs": table, **behind}
@@ -165,14 +173,17 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
 
 def _take(data: Buffer, at: int, table: Table) -> int:
     """Put members into a table while there are pieces; where the rest begins. Raises ValueError, RecursionError."""
-    while len(data) - at > PIECE:
-        window = data[at : at + PIECE]
-        taken = _piece(window, table)
+    size = PIECE
+    while len(data) - at > size:
+        taken = _piece(data[at : at + size], table)
         behind = _NEXT.match(data, at + taken) if taken else None
-        if behind is None:
+        if behind is not None:
+            at, size = behind.end(), PIECE
+            give_back(data)
+        elif not taken and size < WIDEST:
+            size *= 4
+        else:
             break
-        at = behind.end()
-        give_back(data)
     return at
 
 
