@@ -256,3 +256,10 @@ def test_a_part_made_of_whole_chunks(enhanced: Path, classic: Path, tmp_path: Pa
         assert all(isinstance(found[key], list) for key in keys)
         assert nczarr_command("convert", str(source), str(tmp_path / f"{source.stem}.part.nc"), *arguments).status == 0
         assert nczarr_command("diff", str(target), str(tmp_path / f"{source.stem}.part.nc")).status == 0
+
+
+def test_an_enum_that_was_never_written_has_the_fill_value_of_its_file(tmp_path: Path) -> None:
+    text = "netcdf t { types: byte enum e {one = 1} ; dimensions: x = 2 ; variables: e v(x) ; v:_ChunkSizes = 2 ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc")
+    nczarr.convert(tmp_path / "t.nc", tmp_path / "t.json")
+    assert nczarr.diff(tmp_path / "t.nc", tmp_path / "t.json") == []
