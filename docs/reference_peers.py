@@ -1,7 +1,7 @@
 """Writes the table of docs/references.md: every variable of every file through references made by us and by others.
 
-Needs the shared data, the files that `real-files` brings, and an interpreter with kerchunk and VirtualiZarr; takes a
-quarter of an hour. Run it from the clone: `NCZARR_KERCHUNK=PYTHON python docs/reference_peers.py ../shared REAL`;
+Needs the shared data, the files that `real-files` brings, and an interpreter with kerchunk and VirtualiZarr; takes
+half an hour. Run it from the clone: `NCZARR_KERCHUNK=PYTHON python docs/reference_peers.py ../shared REAL`;
 `--check` says whether the page is current.
 """
 
@@ -112,11 +112,10 @@ COLUMNS |= {column: column for column in OURS}
 def text(cases: list[Case]) -> str:
     """The table."""
     lines = [f"| variables | all | {' | '.join(COLUMNS.values())} |\n", "|---" * (len(COLUMNS) + 2) + "|\n"]
+    known = [(case, name) for case in cases for name in case.words[TOOLS[0]]]
     for kind, what in SETS.items():
-        lines.append(_row(what, [(case, name) for case in cases if case.kind == kind for name in case.classes]))
-    for row in ROWS:
-        within = [(case, name) for case in cases for name, classes in case.classes.items() if row in classes]
-        lines.append(_row(row, within))
+        lines.append(_row(what, [(case, name) for case, name in known if case.kind == kind]))
+    lines += [_row(row, [(case, name) for case, name in known if row in case.classes[name]]) for row in ROWS]
     return "".join(lines)
 
 
@@ -124,7 +123,7 @@ def _row(what: str, chosen: list[tuple[Case, str]]) -> str:
     """How many variables were right, and what became of the others."""
     cells = []
     for tool in COLUMNS:
-        counts = Counter(case.words[tool][name] for case, name in chosen if name in case.words[tool])
+        counts = Counter(case.words[tool][name] for case, name in chosen)
         others = ", ".join(f"{counts[word]} {said}" for word, said in WORDS.items() if counts[word])
         cells.append(f"{counts['right']}{'; ' if others else ''}{others}")
     return f"| {what} | {len(chosen)} | {' | '.join(cells)} |\n" if chosen else ""

@@ -22,6 +22,9 @@ NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs has too, with the same encoded bytes."""
 
 LZF = 32000
+LARGEST_LZF = 4 << 30
+"""Bytes that a chunk may inflate to: those of the largest chunk of HDF5."""
+
 DECODED = NUMCODECS | {LZF}
 """Filters whose chunks are decoded here."""
 
@@ -247,6 +250,10 @@ def decode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
                 data = zlib.decompress(data)
             case 307:
                 data = bz2.decompress(data)
+            case 32000:
+                from nczarr.data.lzf import lzf_decoded
+
+                data = lzf_decoded(data, LARGEST_LZF)
             case _:
                 import numcodecs.registry
 

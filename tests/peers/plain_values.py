@@ -128,8 +128,8 @@ def same(one: Values, other: Values, undefined: Sequence[Box] = ()) -> bool:
         other = _shaped(other, ())
     if isinstance(one, Texts) and isinstance(other, Numbers) and other.array.dtype == np.dtype("S1"):
         other = Texts(other.array.shape, tuple(other.array.ravel().tolist()))
-    if isinstance(one, Numbers) and isinstance(other, Numbers) and other.array.dtype.kind == "V":
-        return not undefined and one.array.tobytes() == other.array.tobytes()
+    if isinstance(one, Numbers | Records) and isinstance(other, Numbers) and other.array.dtype.kind == "V":
+        return not undefined and bool(_packed(one, _shape(other)).tobytes() == other.array.tobytes())
     if 0 in _shape(one) and not isinstance(one, Numbers):
         return _shape(one) == _shape(other)
     if type(one) is not type(other) or _shape(one) != _shape(other):
@@ -154,6 +154,18 @@ def same(one: Values, other: Values, undefined: Sequence[Box] = ()) -> bool:
         case Lists(_, first), Lists(_, second):
             return bool(undefined) or all(same(mine, theirs) for mine, theirs in zip(first, second, strict=True))
     return False
+
+
+def _packed(values: Values, shape: tuple[int, ...]) -> Any:
+    """The bytes of each element of an array of this shape, one row an element."""
+    match values:
+        case Numbers(array):
+            flat = np.ascontiguousarray(array).reshape(math.prod(shape), -1)
+            return flat.view(np.uint8).reshape(len(flat), -1)
+        case Records(_, members):
+            return np.hstack([_packed(member, shape) for _, member in members])
+        case _:
+            raise TypeError(f"{type(values).__name__} are no bytes")
 
 
 def _blank(array: Any, undefined: Sequence[Box]) -> Any:

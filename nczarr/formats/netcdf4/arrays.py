@@ -27,6 +27,7 @@ from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.image import Image, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
+from nczarr.formats.netcdf4.lent import lend_readers
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 
@@ -55,6 +56,7 @@ def opened(path: str) -> int:
         return _files[key][0]
     while len(_files) >= OPEN_FILES:
         lib.do("nc_close", _files.popitem(last=False)[1][0])
+    lend_readers(lib)
     found = c_int()
     try:
         lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nczarr.ast import Codec
 from nczarr.data.codecs import FLETCHER32, SHUFFLE
 from nczarr.data.source import Descr, itemsize
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -64,7 +64,8 @@ class DatasetInfo(NamedTuple):
 
     `fill`: what a cell holds that was never written, in the bytes of `dtype`; None where that is undefined.
     `address`: where contiguous data begin in the file; None where they are not allocated, or not there.
-    `unfiltered_edges`: chunks that reach beyond the extent are stored without filters.
+    `elsewhere`: the data lie in other files. `unfiltered_edges`: chunks that reach beyond the extent are stored without
+    filters.
     """
 
     dtype: Descr | None
@@ -104,7 +105,16 @@ class Datasets:
         if dataset < 0:
             return None
         with closing(self.h5, "H5Dclose", dataset):
-            return describe(self.h5, dataset)
+            found = describe(self.h5, dataset)
+            linked = _file_number(self.h5, dataset, b".") != _file_number(self.h5, self.file, b"/")
+            return found._replace(elsewhere=True, address=None) if linked else found
+
+
+def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
+    """HDF5's number of the file that holds an object: an external link leads into another one. Raises OSError."""
+    info = ObjectInfo()
+    h5.do("H5Oget_info_by_name3", place, name, byref(info), 1, 0)
+    return int(info.file)
 
 
 @contextmanager

@@ -104,7 +104,12 @@ def _chunked(
     """Data in chunks; None for any other dataset, and for one that is shorter than the variable if the cells behind it
     hold anything but what its own unwritten cells hold.
     """
-    if dataset.layout != CHUNKED or dataset.extent is None or len(dataset.chunks) != len(variable.shape):
+    if (
+        dataset.layout != CHUNKED
+        or dataset.elsewhere
+        or dataset.extent is None
+        or len(dataset.chunks) != len(variable.shape)
+    ):
         return None
     if dataset.extent != variable.shape and variable.fill != layout.fill:
         return None

@@ -62,3 +62,18 @@ def test_what_h5py_makes(*, shuffle: bool, tmp_path: Path, peer: Callable[[str],
     found = nczarr.open(tmp_path / "t.nc")
     for name, values in arrays.items():
         assert found[name][...].tobytes() == values.tobytes()
+
+
+@pytest.mark.peer
+def test_what_only_the_library_reads(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    h5py = peer("h5py")
+    records = np.zeros(50, np.dtype([("a", "i1"), ("b", "<f8")], align=True))
+    records["b"] = np.arange(50)
+    texts = np.array([b"some", b"words"] * 20, "S6")
+    with h5py.File(tmp_path / "t.nc", "w") as file:
+        file.create_dataset("records", data=records, chunks=(20,), compression="lzf")
+        file.create_dataset("texts", data=texts, chunks=(20,), compression="lzf", shuffle=True)
+    found = nczarr.open(tmp_path / "t.nc")
+    assert found["records"][...]["b"].tolist() == list(range(50))
+    assert found["texts"][...].tolist() == ["some", "words"] * 20

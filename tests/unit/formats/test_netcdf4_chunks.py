@@ -331,3 +331,21 @@ def test_chunks_longer_than_a_dimension_that_may_grow(tmp_path: Path, peer: Call
     assert found["v"].variable.storage.chunks == (2, 2)
     nczarr.convert(tmp_path / "a.nc", tmp_path / "b.nc")
     assert nczarr.open(tmp_path / "b.nc")["v"][...].tolist() == values.tolist()
+
+
+@pytest.mark.peer
+def test_datasets_of_other_files_are_read_there(tmp_path: Path, peer: Callable[[str], Any]) -> None:
+    peer("netCDF4")
+    h5py = peer("h5py")
+    values = np.arange(10, dtype="<i4")
+    with h5py.File(tmp_path / "other.nc", "w") as file:
+        file["g/whole"] = values
+        file.create_dataset("chunked", data=values, chunks=(4,))
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file["own"] = np.arange(5000)
+        file["g"] = h5py.ExternalLink("other.nc", "/g")
+        file["linked"] = h5py.ExternalLink("other.nc", "/chunked")
+        file["soft"] = h5py.SoftLink("/linked")
+    found = nczarr.open(tmp_path / "a.nc")
+    for name in ("g/whole", "linked", "soft"):
+        assert found[name][...].tolist() == values.tolist()
