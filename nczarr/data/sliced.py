@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.ragged import Cells, Gathered, Inner, Kept, Ragged
+from nczarr.data.referred import columns_of, some
 from nczarr.data.source import ArraySource, Index, Layout, Manifest, Parts, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
@@ -72,8 +73,26 @@ class Sliced:
 
     @property
     def manifest(self) -> Manifest | None:
-        """None: chunks are told one by one."""
-        return None
+        """The source's chunks that are chunks of the part, if that is made of whole ones. Raises OSError."""
+        manifest = self.source.manifest if self._aligned else None
+        if manifest is None:
+            return None
+        import numpy as np
+
+        columns, whole = columns_of(manifest), self.source.layout
+        places = np.unravel_index(columns.chunk, _counts(whole.shape, whole.chunks)) if whole.shape else ()
+        rows = np.ones(len(columns.chunk), bool)
+        for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True):
+            rows &= (place >= indices.start // each) & (place < -(-indices.stop // each))
+        kept = some(columns, rows)
+        moved = tuple(
+            place[rows] - indices.start // each
+            for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True)
+        )
+        shape = tuple(map(len, self.ranges))
+        if not shape:
+            return kept
+        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, _counts(shape, whole.chunks)), np.int64))
 
     @property
     def _aligned(self) -> bool:
@@ -161,6 +180,11 @@ class Sliced:
             first = max(0, -(-(number * length - indices.start) // indices.step))
             last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
             yield range(first // chunk, last // chunk + 1) if first <= last else range(0)
+
+
+def _counts(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
+    """Chunks along each dimension."""
+    return tuple(-(-length // each) for length, each in zip(shape, chunks, strict=True))
 
 
 def _box_of(wanted: list[range]) -> Selection:

@@ -63,7 +63,8 @@ def lay(
         if own is not None:
             pad = own
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
-        has_fill = (fill is not None or part.path != "") and not (no_fill and source is not None)
+        known_fill = fill is not None or part.path != "" or (arrays.by_reference and own is not None)
+        has_fill = known_fill and not (no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
         targets[part.path], lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         if lying is not None:

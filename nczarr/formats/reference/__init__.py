@@ -14,7 +14,8 @@ FORMAT = Format(
     title="reference documents: keys of a Zarr store as byte ranges of other files",
     suffixes=(".json", ".parq", ".parquet"),
     spec="https://fsspec.github.io/kerchunk/spec.html",
-    detects=r'\s*\{.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:',
+    detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'
+    r'|.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:)',
     holds="nczarr.formats.reference.opening:holds",
     opens="nczarr.formats.reference.opening:opens",
     begins="nczarr.formats.reference.target:begin",

@@ -32,8 +32,8 @@ ARRAY = ".zarray"
 HELD = 64 << 20
 """Bytes of files that are kept."""
 
-SHARE = 10
-"""A file has at most the limit of entries by this: it is read as a whole, whatever its rows are."""
+USUAL, SHARE = 100_000, 10
+"""A file may have so many rows, and the limit of entries by so much: it is read as a whole, whatever its rows are."""
 
 ROWS = 1 << 16
 """Rows whose numbers become Python's at once."""
@@ -255,11 +255,13 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
     if not isinstance(found, dict):
         faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
         return None
-    most = limits.entries // SHARE
+    most = max(USUAL, limits.entries // SHARE)
     if type(size) is not int or not 0 < size <= most:
         shown = json.dumps(size)[:40]
-        text = f"`record_size` must be an integer from 1 to a tenth of the limit of entries, {most}, and is `{shown}`"
-        faults.error("bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit"])
+        text = f"`record_size` must be an integer from 1 to {most}, and is `{shown}`"
+        faults.error(
+            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit, ten times as large"]
+        )
         return None
     arrays = {}
     for key, document in found.items():

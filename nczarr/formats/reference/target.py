@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -18,8 +18,8 @@ from nczarr.data.source import Columns
 from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.formats.reference.naming import Naming, UnnamedTargetError, noted
 from nczarr.passes.planned import Planned
-from nczarr.stores import ranges
-from nczarr.stores.base import Near, Range, Store, next_segments, safe_key
+from nczarr.stores.base import Store
+from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
 
 PARQUET = (".parq", ".parquet")
@@ -53,14 +53,12 @@ def text(planned: Planned, fill: Callable[[Store], object]) -> Iterator[bytes]:
     yield from held.document()
 
 
-class Held(Near):
+class Held(MemoryStore):
     """What a document consists of."""
 
-    sequential = False
-
     def __init__(self, path: str, planned: Planned) -> None:
+        super().__init__()
         self.path = path
-        self.content: dict[str, bytes] = {}
         self.arrays: list[Referred] = []
         self._naming = Naming(path, planned.options.source, planned.options.writing)
         self._urls: dict[str, str] = {}
@@ -87,35 +85,6 @@ class Held(Near):
         if known is None:
             known = self._urls[source] = self._naming.url(source)
         return known
-
-    def get(self, key: str) -> bytes | None:
-        """What is held of a key itself."""
-        return self.content.get(key)
-
-    def put(self, key: str, data: bytes) -> None:
-        """Hold a key."""
-        self.content[safe_key(key)] = data
-
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Hold a key of several pieces. Raises OSError."""
-        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
-
-    def keys(self, prefix: str = "") -> Iterator[str]:
-        """What is held itself."""
-        return iter(sorted(key for key in self.content if key.startswith(prefix)))
-
-    def children(self, prefix: str) -> list[str]:
-        """The next segments of the keys that are held."""
-        return next_segments(self.keys(prefix), prefix)
-
-    def seal(self) -> None:
-        """Nothing to seal."""
-
-    def finish(self) -> None:
-        """Nothing to finish."""
-
-    def abort(self) -> None:
-        """Nothing to remove."""
 
     def document(self) -> Iterator[bytes]:
         """The JSON text: version 1, without templates and generators, which not all readers know."""
@@ -179,7 +148,6 @@ class ParquetTarget(Held):
         """Write everything. Raises OSError; CompileError for what Parquet cannot hold."""
         if not self._written:
             from nczarr.formats.reference import recording
-            from nczarr.stores.memory import is_metadata
 
             documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
             inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}

@@ -196,7 +196,8 @@ class Version2:
         if isinstance(dtype, str) and dtype[1] == "S":
             size = int(dtype[2:])
             text = encoded(written if isinstance(written, str) else str(written))
-            plainly = base64.b64decode(text, validate=True) if not self._netcdf and _is_base64(text, size) else text
+            coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)  # the library writes plain texts
+            plainly = base64.b64decode(text, validate=True) if coded else text
             if len(plainly) > size:
                 raise ValueError("too long")
             return plainly.ljust(size, b"\0")

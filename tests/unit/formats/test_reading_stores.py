@@ -290,3 +290,15 @@ def test_stale_consolidated_metadata_hides_nothing() -> None:
     seen, _ = opened(MemoryStore(found))
     assert list(seen.variables) == ["/a", "/b"]
     assert seen.variables["/a"].attributes[0].value == Constant.text(b"K")
+
+
+def test_a_fill_value_of_chars_that_references_say_in_base64_is_read(tmp_path: Path) -> None:
+    text = (
+        'netcdf t { dimensions: x = 3 ; variables: char c(x) ; c:_FillValue = "x" ; char d ; d:_FillValue = "\\001" ; }'
+    )
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.zarr", "nczarr")
+    nczarr.convert(tmp_path / "t.zarr", tmp_path / "t.json")
+    made = nczarr.open(tmp_path / "t.json")
+    assert made.diagnostics == ()
+    assert made["c"][...].tobytes() == b"xxx"
+    assert made["d"][()] == b"\x01"

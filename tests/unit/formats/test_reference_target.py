@@ -243,3 +243,23 @@ def test_the_same_source_gives_the_same_bytes(enhanced: Path, tmp_path: Path) ->
         nczarr.convert(enhanced, target, workers=workers)
         texts.add(target.read_bytes())
     assert len(texts) == 1
+
+
+def test_a_part_made_of_whole_chunks(enhanced: Path, classic: Path, tmp_path: Path, nczarr_command: Command) -> None:
+    for source, keys in ((enhanced, ["v/0.0", "v/1.0"]), (classic, ["v/0.0", "v/1.0"])):
+        section = "v(1:2, 2:3)" if source == enhanced else "v(1:2, :)"
+        arguments = ("--section", section, "--var", "v")
+        target = tmp_path / f"{source.stem}.part.json"
+        assert nczarr_command("convert", str(source), str(target), "--inline", "0", *arguments).status == 0
+        found = json.loads(target.read_text())["refs"]
+        assert [key for key in found if key.startswith("v/") and not key.startswith("v/.")] == keys
+        assert all(isinstance(found[key], list) for key in keys)
+        assert nczarr_command("convert", str(source), str(tmp_path / f"{source.stem}.part.nc"), *arguments).status == 0
+        assert nczarr_command("diff", str(target), str(tmp_path / f"{source.stem}.part.nc")).status == 0
+
+
+def test_an_enum_that_was_never_written_has_the_fill_value_of_its_file(tmp_path: Path) -> None:
+    text = "netcdf t { types: byte enum e {one = 1} ; dimensions: x = 2 ; variables: e v(x) ; v:_ChunkSizes = 2 ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc")
+    nczarr.convert(tmp_path / "t.nc", tmp_path / "t.json")
+    assert nczarr.diff(tmp_path / "t.nc", tmp_path / "t.json") == []
