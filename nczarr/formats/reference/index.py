@@ -10,6 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import cycle, repeat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.formats.reference.family import Family
@@ -28,6 +29,9 @@ VERSION = '"version"'
 """The key that no document of version 0 has, as JSON writes it."""
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+
+AHEAD = 512
+"""Entries that are made at once for somebody who asks for one after the other."""
 
 FEW = 10
 """So many keys are named that no store has."""
@@ -112,6 +116,21 @@ class Index:
             if family.keys(entry - start, entry - start + 1) == [written]:
                 return Entry(family, entry - start)
         return None
+
+    def ahead(self, entry: Entry) -> dict[str, Reference]:
+        """An entry and those that follow it in its family, by key; not those whose key another entry may have."""
+        import numpy as np
+
+        assert self._hashes is not None
+        family, start = entry
+        stop = min(start + AHEAD, family.count)
+        keys, urls = family.keys(start, stop), [json.loads(url) for url in family.urls(start, stop)]
+        hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
+        begins, ends = (self._hashes.searchsorted(hashes, side) for side in SIDES)
+        offsets, lengths = family.ranges(start, stop)
+        references = map(Reference, cycle(urls), offsets or repeat(0), lengths or repeat(None))
+        found = zip(map(_unquoted, keys), references, (ends - begins == 1).tolist(), strict=False)
+        return {key: reference for key, reference, alone in found if alone}
 
     def _owner(self, entry: int) -> tuple[Family, int]:
         """The family of an entry of all, and the first entry of it."""

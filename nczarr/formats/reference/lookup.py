@@ -19,8 +19,8 @@ from typing import Any
 from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.family import Family, MemberFaultError
+from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
-from nczarr.formats.reference.index import Index, odd
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.places import Faults
@@ -48,6 +48,8 @@ class DocumentReferences:
         self._rendered = refs
         self._index = index
         self._sorted: list[str] | None = None
+        self._ahead: dict[str, Reference] = {}
+        self._last: Entry | None = None
         self._options: tuple[Limits, Overrides] = (DEFAULT, ())
         self._noted = document.noted
 
@@ -58,8 +60,15 @@ class DocumentReferences:
 
     def find(self, key: str) -> bytes | Reference | None:
         """The bytes of a key, or where they lie; None if there is no such key. Raises CompileError: broken base64."""
+        known = self._ahead.get(key)
+        if known is not None:
+            return known
         entry = self._index.find(key)
         if entry is not None:
+            last, self._last = self._last, entry
+            if last is not None and last.family is entry.family and entry.number - last.number == 1:
+                self._ahead = self._index.ahead(entry)
+                self._last = Entry(entry.family, entry.number + AHEAD - 1)
             return Reference(*entry.family.reference(entry.number))
         value = self._refs.get(key)
         return None if value is None else self._meant(key, value)

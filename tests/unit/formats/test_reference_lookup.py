@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nczarr import refs
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
@@ -188,3 +189,24 @@ def test_an_entry_is_found_in_little_time() -> None:
     for number in range(1000):
         assert found.find(f"x/{number // 64 % 9}.{number % 64}") is not None or number >= 500
     assert time.process_time() - began < 1  # some 0.03 s on an idle machine
+
+
+def test_entries_that_are_asked_for_in_order_are_those_of_the_expansion() -> None:
+    """They are made ahead; a later generator and its own repetitions still win."""
+    gen = [
+        {
+            "key": "v/{{i}}",
+            "url": "u{{i % 3}}",
+            "offset": "{{i * 2}}",
+            "length": "2",
+            "dimensions": {"i": {"stop": 3000}},
+        },
+        {"key": "v/{{i * 7}}", "url": "w", "dimensions": {"i": {"stop": 400}}},
+        {"key": "v/{{i // 2}}", "url": "x{{i}}", "dimensions": {"i": {"start": 2000, "stop": 2100}}},
+    ]
+    document = {"version": 1, "gen": gen, "refs": {"v/5": "text", "v/4000": "text"}}
+    found = opened(Source("t.json", json.dumps(document).encode()), Report())
+    assert found is not None
+    wanted = {key: [*value, 0, None][:3] for key, value in refs.expand(document).items() if isinstance(value, list)}
+    for keys in (wanted, sorted(wanted), sorted(wanted, key=lambda key: int(key[2:]))):
+        assert {key: list(found.find(key) or ()) for key in keys} == wanted
