@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import tempfile
 
 import numpy as np
-from hypothesis import assume, given
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nczarr import names
+import nczarr
+from nczarr import names, refs
 from nczarr.ast import Dataset
 from nczarr.combine import Wanted, combine
 from nczarr.compare.diff import differences
 from nczarr.data.blocks import region_of
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Report
+from nczarr.handle import DatasetHandle
 from nczarr.options import Extent, Section, Subset
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Unchecked
@@ -99,3 +103,30 @@ def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict
             ragged = "content" in path.split("/")
             wanted_values = np.concatenate([values] * count) if ragged else np.stack([values] * count)
             assert equal(array.read(tuple(slice(0, each) for each in array.layout.shape)), wanted_values)
+
+
+@pytest.mark.slow
+@settings(relaxed, max_examples=60)
+@given(datasets_with_data(), st.sampled_from([".nc", ".zarr"]), st.sampled_from([0, 64]), st.data())
+def test_references_to_pieces_in_files_read_as_the_whole(
+    drawn: tuple[Dataset, dict[str, Parts]], suffix: str, inline: int, data: st.DataObject
+) -> None:
+    checked = checked_of(drawn)
+    assume(dimensions_to_cut(checked))
+    dimension = data.draw(st.sampled_from(dimensions_to_cut(checked)))
+    length = checked.dimensions[dimension].size
+    cuts = sorted(data.draw(st.sets(st.integers(1, length - 1), max_size=2))) if length > 1 else []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for first, end in zip([0, *cuts], [*cuts, length], strict=True):
+            paths.append(f"{folder}/{first}{suffix}")
+            try:
+                piece = DatasetHandle(part(checked, dimension, first, end - 1))
+                nczarr.write(piece, paths[-1], "nczarr" if suffix == ".zarr" else None)
+            except nczarr.CompileError:  # the format cannot hold it
+                assume(False)
+        whole = refs.combine(paths, along=dimension)
+        document = f"{folder}/all.json"
+        refs.combine(paths, document, along=dimension, writing=refs.Writing(inline=inline))
+        assert nczarr.diff(whole, document) == []
+        assert refs.verify(document, chunks="all") == ()
