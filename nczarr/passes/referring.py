@@ -58,7 +58,7 @@ def as_stored(
         return wrong
     if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs):
         return "other codecs are asked for than its chunks have"
-    wanted = asked.chunks if asked.chunks != own.chunks and asked.chunks != stored.chunks else None
+    wanted = asked.chunks if asked.chunks != own.chunks else None
     cut = _cut(source, itemsize, wanted)
     if cut is None or cut.stored is None:
         return "other chunk lengths are asked for than it can be cut into"
@@ -97,7 +97,8 @@ def _named(codec: Codec) -> str:
 def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:
     """A source in chunks of these lengths; where nobody wants any, in pieces of a sensible size. None: it cannot be."""
     if wanted is not None:
-        return source.recut(wanted)
+        stored = source.stored
+        return source if stored is not None and wanted == stored.chunks else source.recut(wanted)
     shape = source.layout.shape
     if 0 in shape:
         return source

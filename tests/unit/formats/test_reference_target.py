@@ -216,6 +216,19 @@ def test_records_of_one_variable_lie_in_one_piece(tmp_path: Path) -> None:
     assert found["v/0.0"][2] == 9
 
 
+@pytest.mark.parametrize("length", [1, 7])
+def test_records_of_one_variable_are_cut_as_asked(tmp_path: Path, length: int) -> None:
+    values = ", ".join(map(str, range(21)))
+    text = f"netcdf t {{ dimensions: t = unlimited ; x = 3 ; variables: int v(t, x) ; data: v = {values} ; }}"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc", kind="nc3")
+    nczarr.convert(tmp_path / "t.nc", tmp_path / "t.json", chunks={"t": length}, writing=Writing(inline=0), verify=True)
+    found = json.loads((tmp_path / "t.json").read_text())["refs"]
+    assert json.loads(found["v/.zarray"])["chunks"] == [length, 3]
+    assert [value[2] for key, value in found.items() if key.startswith("v/") and key[2] != "."] == [12 * length] * (
+        7 // length
+    )
+
+
 def test_folders_of_parquet(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
     pytest.importorskip("pyarrow")
     target = tmp_path / "t.parq"
