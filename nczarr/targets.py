@@ -20,6 +20,7 @@ from nczarr.options import Following, Options, Writing
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
+from nczarr.stores.following import PROTOCOLS
 from nczarr.stores.url import Location, is_remote, location, untidy
 
 if TYPE_CHECKING:
@@ -64,10 +65,12 @@ def referring(form: Format, writing: Writing, report: Report) -> Format:
 
 
 def following(path: str, planned: Planned) -> Following:
-    """How the references of a finished target are followed at the place where it was made."""
-    if not is_remote(path):
-        return Following(base=os.path.dirname(os.path.abspath(path)))
-    return Following(base=path.rpartition("/")[0])
+    """How the references of a finished target are followed at the place where it was made: wherever they lead, since
+    only the run itself has named anything.
+    """
+    base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
+    known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
+    return Following(base=base, roots=(*known, *planned.options.following.roots))
 
 
 def _is_store(path: str, form: Format) -> bool:

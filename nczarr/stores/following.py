@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -20,6 +21,11 @@ PROTOCOLS = frozenset(
     {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "r2", "http", "https", "memory"}
 )
 """Protocols that a document may name, other than files."""
+
+WEB = frozenset({"http", "https"})
+"""Protocols whose URLs have queries, and whose paths have their characters encoded."""
+
+_QUERY = re.compile(r"[?#]")
 
 FILES = ("file://", "local://")
 """How URLs of files of this machine begin."""
@@ -52,10 +58,16 @@ class Policy(NamedTuple):
             if self.given.target is None:
                 raise ForbiddenTargetError("it names no target, and none was given")
             return _place(self.given.target)
-        if "\0" in url or not url:
-            raise ForbiddenTargetError("its URL is empty" if not url else "its URL has a NUL byte")
+        if not url:
+            raise ForbiddenTargetError("its URL is empty")
+        try:
+            os.fsencode(url)
+        except UnicodeEncodeError:
+            raise ForbiddenTargetError("its URL has half a character") from None
         relative = "://" not in url and not os.path.isabs(url)
         place = self._below_base(url) if relative else _place(url)
+        if "\0" in (place.path or place.url):
+            raise ForbiddenTargetError("its URL has a NUL byte")
         self._check(url, place, relative=relative)
         return place
 
@@ -110,5 +122,22 @@ def _is_below(place: Followed, root: str) -> bool:
     own, _, path = place.url.partition("://")
     if protocol.lower() != own.lower() or "://" not in root:
         return False
-    rest, path = rest.rstrip("/"), posixpath.normpath(path)
-    return not rest or rest == path or path.startswith(f"{rest}/")
+    if not rest.rstrip("/"):
+        return True
+    web = own.lower() in WEB
+    return all(
+        below == folder or below.startswith(folder.rstrip("/") + "/")
+        for below, folder in zip(_readings(path, web=web), _readings(rest, web=web), strict=True)
+    )
+
+
+def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
+    """What may be asked for by a URL, whose protocol is left out: the path as it stands, as a client that resolves
+    `..` sends it, and as a server understands it. None of them leaves the server or bucket.
+    """
+    if web:
+        rest = _QUERY.split(rest, maxsplit=1)[0].replace("\\", "/")
+    host, _, path = rest.partition("/")
+    decoded = unquote(path, errors="surrogateescape").replace("\\", "/") if web else path
+    resolved = (posixpath.normpath(f"/{each.lstrip('/')}") for each in (path, decoded))
+    return (f"{host}/{path}".rstrip("/"), *((host + each).rstrip("/") for each in resolved))

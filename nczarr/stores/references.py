@@ -7,7 +7,9 @@ is.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -148,8 +150,15 @@ class ReferenceStore(ReadOnly):
         return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:
-        """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none."""
-        size = os.stat(path).st_size
+        """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none.
+
+        Folders, devices and pipes are no targets: to open one may wait for ever.
+        """
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
+            raise OSError(number, os.strerror(number) if number == errno.EISDIR else "it is no regular file", path)
+        size = status.st_size
         length = size - reference.offset if reference.length is None else reference.length
         if length < 0 or reference.offset + length > size:
             self._short(key, path, reference.offset, reference.offset + length, size)

@@ -6,6 +6,7 @@ import os
 import posixpath
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from nczarr.options import Writing
 from nczarr.secrets import shown
@@ -13,6 +14,9 @@ from nczarr.stores.spool import origin
 from nczarr.stores.url import is_remote
 
 FILE = "file://"
+
+WEB = ("http://", "https://")
+"""How URLs begin in which names of files have their characters encoded."""
 
 
 class UnnamedTargetError(ValueError):
@@ -34,7 +38,10 @@ class Naming:
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:
-            return f"{self._writing.base.rstrip('/')}/{self._below_home(place)}"
+            base, below = self._writing.base.rstrip("/"), self._below_home(place)
+            if base.lower().startswith(WEB) and not place.lower().startswith(WEB):
+                below = quote(below, errors="surrogateescape")
+            return f"{base}/{below}"
         if is_remote(place):
             if shown(place) != place:
                 raise UnnamedTargetError(f"`{shown(place)}` has a secret in it, which a document would tell")

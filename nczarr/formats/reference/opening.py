@@ -49,4 +49,7 @@ def _home(source: Source | Store) -> str:
     from nczarr.stores.spool import origin
 
     fetched = origin(source.path)
-    return os.path.dirname(os.path.abspath(source.path)) if fetched is None else fetched[0].rpartition("/")[0]
+    if fetched is None:
+        return os.path.dirname(os.path.abspath(source.path))
+    url = fetched[0].partition("?")[0] if fetched[0].lower().startswith(("http://", "https://")) else fetched[0]
+    return url.rpartition("/")[0]

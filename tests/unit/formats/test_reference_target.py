@@ -114,6 +114,25 @@ def test_where_targets_lie_for_readers(enhanced: Path, tmp_path: Path) -> None:
     assert json.loads(target.read_text())["refs"]["v/0.0"][0] == "../b.nc"
 
 
+def test_names_of_files_are_encoded_below_a_web_server(enhanced: Path) -> None:
+    odd = enhanced.rename(enhanced.with_name("a #1?%20.nc"))
+    assert refs(odd, inline=0, base="https://h/d")["v/0.0"][0] == "https://h/d/a%20%231%3F%2520.nc"
+    assert refs(odd, inline=0, base="s3://b/d")["v/0.0"][0] == "s3://b/d/a #1?%20.nc"
+
+
+def test_what_lies_above_a_document_is_verified_like_the_rest(
+    enhanced: Path, tmp_path: Path, nczarr_command: Command
+) -> None:
+    (tmp_path / "deep").mkdir()
+    for target in ("r.json", "r.parq"):
+        path = str(tmp_path / "deep" / target)
+        asked = ("--relative", "--inline", "0", "--verify", "--metadata", "zarr2", "--allow-loss", "all")
+        assert nczarr_command("convert", str(enhanced), path, *asked).status == 0
+        found = nczarr_command("diff", path, path)
+        assert (found.status, "--source-root" in found.err) == (1, True)
+        assert nczarr_command("diff", path, path, "--source-root", str(tmp_path)).status == 0
+
+
 def test_a_store_is_referred_to_key_by_key(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
     store = tmp_path / "s.zarr"
     nczarr.convert(enhanced, store)

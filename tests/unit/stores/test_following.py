@@ -86,3 +86,44 @@ def test_percent_signs_are_of_the_name_where_there_is_such_a_file(tmp_path: Path
 def test_what_is_no_url(url: str) -> None:
     with pytest.raises(ForbiddenTargetError):
         Policy("/d").follow(url)
+
+
+@pytest.mark.parametrize("url", ["a\ud800.nc", "file:///a%00b.nc"])
+def test_what_is_no_name_of_a_file(url: str, tmp_path: Path) -> None:
+    for roots in ((), (str(tmp_path),)):
+        with pytest.raises(ForbiddenTargetError, match=r"half a character|NUL"):
+            Policy("/d", Following(roots=roots)).follow(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil/../h/d/a.nc",
+        "https://evil?/../h/d/a.nc",
+        "https://h/secret?/../d/a.nc",
+        "https://h/secret#/../d/a.nc",
+        "https://h/secret/../d/a.nc",
+        "https://h/d/%2e%2e/a.nc",
+        "https://h/d/..%2Fa.nc",
+        "https://h/d/..\\a.nc",
+        "https://evil\\@h/d/a.nc",
+        "https://h@evil/d/a.nc",
+        "s3://evil/../b/x/a.nc",
+        "s3://b/y/../x/a.nc",
+    ],
+)
+def test_no_spelling_of_a_url_leaves_a_root(url: str) -> None:
+    with pytest.raises(ForbiddenTargetError, match="none of the roots"):
+        Policy("/d", Following(roots=("https://h/d", "s3://b/x"))).follow(url)
+
+
+@pytest.mark.parametrize("url", ["%2e%2e/a.nc", "x/..%2f..%2fa.nc", "..\\a.nc"])
+def test_no_spelling_of_a_relative_url_leaves_a_web_folder(url: str) -> None:
+    with pytest.raises(ForbiddenTargetError, match="leads out of the folder"):
+        Policy("https://h/d").follow(url)
+
+
+def test_a_query_is_no_part_of_the_path() -> None:
+    policy = Policy("/d", Following(roots=("https://h/my%20d", "s3://b/x")))
+    for url in ("https://h/my%20d/a.nc?key=/../../b", "https://h/my%20d/a%2eb.nc", "s3://b/x/%2e%2e/a.nc"):
+        assert policy.follow(url).url == url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,18 @@ def test_a_target_that_is_not_there_is_no_missing_key(target: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         store.get("v/0")
     assert caught.value.__notes__ == ["`v/0` of `set.json` leads there"]
+
+
+@pytest.mark.parametrize("value", [["pipe"], ["pipe", 0, 8], ["folder"], ["/dev/zero"]])
+def test_a_target_is_a_regular_file(target: Path, value: list[Any]) -> None:
+    os.mkfifo(target / "pipe")
+    (target / "folder").mkdir()
+    store = made({"a": value}, target)
+    for ask in (store.get, store.locate):
+        with pytest.raises(OSError, match=r"no regular file|directory") as caught:
+            ask("a")
+        assert caught.value.filename
+        assert caught.value.__notes__ == ["`a` of `set.json` leads there"]
 
 
 def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:
