@@ -66,6 +66,7 @@ def command(name: str, description: str, *, short_help: bool = True, places: boo
             help="they may name this folder, URL or protocol (s3://) and no other; repeatable",
         )
         sources.add_argument("--source-target", metavar="URL", help="what references without a URL lead to")
+        sources.add_argument("--source-jinja", action="store_true", help="jinja2 renders texts beyond our grammar")
     return parser
 
 
@@ -73,7 +74,12 @@ def following_of(arguments: argparse.Namespace) -> Following:
     """How the references of sources are followed."""
     from nczarr.options import Following
 
-    return Following(arguments.source_base, tuple(arguments.source_root), arguments.source_target)
+    return Following(
+        arguments.source_base,
+        tuple(arguments.source_root),
+        arguments.source_target,
+        jinja=arguments.source_jinja,
+    )
 
 
 def storage_option(text: str) -> tuple[str, Any]:

@@ -295,3 +295,13 @@ def test_an_enum_that_was_never_written_has_the_fill_value_of_its_file(tmp_path:
     nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc")
     nczarr.convert(tmp_path / "t.nc", tmp_path / "t.json")
     assert nczarr.diff(tmp_path / "t.nc", tmp_path / "t.json") == []
+
+
+def test_texts_beyond_the_grammar(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
+    pytest.importorskip("jinja2")
+    found = refs(enhanced, inline=0)
+    document = {"version": 1, "templates": {"u": str(enhanced)}, "refs": found}
+    document["refs"]["v/0.0"][0] = "{{ u[:] }}"
+    (tmp_path / "j.json").write_text(json.dumps(document))
+    assert "bad-expression" in nczarr_command("diff", str(tmp_path / "j.json"), str(enhanced)).err
+    assert nczarr_command("diff", str(tmp_path / "j.json"), str(enhanced), "--source-jinja").status == 0
