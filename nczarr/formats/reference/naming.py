@@ -39,6 +39,8 @@ class Naming:
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:
             base, below = self._writing.base.rstrip("/"), self._below_home(place)
+            if shown(base) != base:
+                raise UnnamedTargetError(f"the base `{shown(base)}` has a secret in it, which a document would tell")
             if base.lower().startswith(WEB) and not place.lower().startswith(WEB):
                 below = quote(below, errors="surrogateescape")
             return f"{base}/{below}"

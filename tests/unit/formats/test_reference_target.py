@@ -120,6 +120,15 @@ def test_names_of_files_are_encoded_below_a_web_server(enhanced: Path) -> None:
     assert refs(odd, inline=0, base="s3://b/d")["v/0.0"][0] == "s3://b/d/a #1?%20.nc"
 
 
+def test_a_base_with_a_secret_is_written_nowhere(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
+    target = tmp_path / "t.json"
+    ran = nczarr_command("convert", str(enhanced), str(target), "--inline", "0", "--base", "https://me:word@h/d")
+    assert ran.status == 1
+    assert "unnamed-target" in ran.err
+    assert "word" not in ran.err
+    assert not target.exists()
+
+
 def test_what_lies_above_a_document_is_verified_like_the_rest(
     enhanced: Path, tmp_path: Path, nczarr_command: Command
 ) -> None:
