@@ -95,6 +95,8 @@ class Policy(NamedTuple):
                 raise ForbiddenTargetError(
                     f"`{shown(url)}` is a file of this machine, and the document comes from elsewhere; {helps}"
                 )
+        elif "::" in url:
+            raise ForbiddenTargetError(f"`{shown(url)}` is a chain of protocols; {helps}")
         elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
             raise ForbiddenTargetError(f"`{shown(url)}` is behind the protocol `{protocol}`; {helps}")
 

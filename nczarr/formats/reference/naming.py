@@ -77,8 +77,7 @@ class Naming:
             return place if is_remote(place) else FILE + place
         if not is_remote(place):
             return os.path.relpath(place, os.path.dirname(os.path.abspath(document)))
-        begin = posixpath.commonpath([document, place])
-        if begin.count("/") < 2:
+        if document.split("/")[:3] != place.split("/")[:3]:  # another protocol, server or bucket
             return place
         return posixpath.relpath(place, posixpath.dirname(document))
 

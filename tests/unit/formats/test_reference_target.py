@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.formats.reference.naming import Naming
 from nczarr.refs import Writing
 from tests.conftest import Ran
 
@@ -314,3 +315,12 @@ def test_texts_beyond_the_grammar(enhanced: Path, tmp_path: Path, nczarr_command
     (tmp_path / "j.json").write_text(json.dumps(document))
     assert "bad-expression" in nczarr_command("diff", str(tmp_path / "j.json"), str(enhanced)).err
     assert nczarr_command("diff", str(tmp_path / "j.json"), str(enhanced), "--source-jinja").status == 0
+
+
+def test_names_as_seen_from_a_document_in_a_bucket() -> None:
+    naming = Naming("s3://b/sets/all.json", None, Writing(relative=True))
+    assert naming.url("s3://b/sets/a.nc") == "a.nc"
+    assert naming.url("s3://b/data/a.nc") == "../data/a.nc"
+    assert naming.url("s3://c/sets/a.nc") == "s3://c/sets/a.nc"
+    assert naming.url("https://b/sets/a.nc") == "https://b/sets/a.nc"
+    assert naming.url("/data/a.nc") == "file:///data/a.nc"
