@@ -94,7 +94,7 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
-    """As `compact`, of a source or folder; warnings are left in the report."""
+    """As `compact`, of a source or folder; warnings are left in the report. What a document notes of targets stays."""
     from nczarr.formats.reference import compaction, expansion, folder, wire
 
     if not isinstance(source, Source):
@@ -106,7 +106,8 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
         entries = expansion.entries(read, source, report, limits)
     except expansion.StoppedError:
         raise CompileError(report.sorted()) from None
-    return compaction.compact(entries)
+    made = compaction.compact(entries)
+    return made if read.noted is None else {**made, "nczarr": read.noted}
 
 
 def written(document: Mapping[str, Any]) -> Iterator[bytes]:

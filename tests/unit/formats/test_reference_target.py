@@ -324,3 +324,12 @@ def test_names_as_seen_from_a_document_in_a_bucket() -> None:
     assert naming.url("s3://c/sets/a.nc") == "s3://c/sets/a.nc"
     assert naming.url("https://b/sets/a.nc") == "https://b/sets/a.nc"
     assert naming.url("/data/a.nc") == "file:///data/a.nc"
+
+
+def test_what_is_noted_of_targets_outlives_compacting(enhanced: Path, nczarr_command: Command) -> None:
+    refs(enhanced, inline=0)
+    document = enhanced.with_suffix(".json")
+    small = document.with_name("small.json")
+    assert nczarr_command("refs", "compact", str(document), "-o", str(small)).status == 0
+    assert json.loads(small.read_text())["nczarr"] == json.loads(document.read_text())["nczarr"]
+    assert nczarr_command("refs", "verify", str(small)).status == 0
