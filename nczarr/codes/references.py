@@ -75,9 +75,10 @@ CODES = (
         "short-target",
         ERROR,
         "A reference leads behind the end of its target: that was changed, or cut, or is another file.",
-        '$ nczarr dump -\n{".zgroup": {"zarr_format": 2}, "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "v/.zarray": '
+        "$ nczarr refs expand - -o a.json\n$ nczarr dump -\n"
+        '{".zgroup": {"zarr_format": 2}, "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "v/.zarray": '
         '{"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "<i4", "fill_value": 0, "order": "C", '
-        '"compressor": null, "filters": null}, "v/0": ["file:///dev/null", 0, 4]}\n',
+        '"compressor": null, "filters": null}, "v/0": ["a.json", 100000, 4]}\n',
         "Make the references again. `nczarr refs verify` finds all targets that are not what they were.",
     ),
     Code(
