@@ -17,7 +17,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from nczarr.data.blocks import every_block
+from nczarr.data.blocks import every_block, grid_of, number_of
 from nczarr.data.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class AffineArray(Near):
 
     def _counts(self) -> tuple[int, ...]:
         """Chunks along each dimension."""
-        return tuple(-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True))
+        return grid_of(self.layout.shape, self.layout.chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
@@ -276,9 +276,7 @@ class AffineArray(Near):
     def _begin(self, chunk: Index) -> int:
         if not chunk:
             return self.base
-        number = 0
-        for index, count in zip(chunk[1:], self._counts()[1:], strict=True):
-            number = number * count + index
+        number = number_of(chunk[1:], self._counts()[1:])
         return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:

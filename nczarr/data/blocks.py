@@ -22,9 +22,31 @@ def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
+def grid_of(shape: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
+    """How many blocks, or chunks, there are along each dimension."""
+    return tuple(-(-length // each) for length, each in zip(shape, block, strict=True))
+
+
+def number_of(index: Index, counts: tuple[int, ...]) -> int:
+    """The place in C order of a block in a grid of so many."""
+    number = 0
+    for place, count in zip(index, counts, strict=True):
+        number = number * count + place
+    return number
+
+
+def index_of(number: int, counts: tuple[int, ...]) -> Index:
+    """The inverse of `number_of`."""
+    index = []
+    for count in reversed(counts):
+        number, place = divmod(number, count)
+        index.append(place)
+    return tuple(reversed(index))
+
+
 def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
     """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
-    return itertools.product(*(range(-(-length // each)) for length, each in zip(shape, block, strict=True)))
+    return itertools.product(*map(range, grid_of(shape, block)))
 
 
 def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:

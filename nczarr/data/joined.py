@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.data.blocks import grid_of
 from nczarr.data.codecs import same_bytes
 from nczarr.data.matching import plain
 from nczarr.data.referred import columns_of
@@ -117,7 +118,8 @@ class Joined:
         import numpy as np
 
         columns = columns_of(table)
-        grid, own = _counts(self.layout), _counts(self.sources[number].layout._replace(chunks=self.layout.chunks))
+        chunks = self.layout.chunks
+        grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
         first = self._first(number)
         if self.axis == 0:
             rest = 1
@@ -262,10 +264,6 @@ def _little(dtype: Descr) -> Descr:
     if isinstance(dtype, str):
         return dtype.replace(">", "<")
     return tuple((name, _little(field), shape) for name, field, shape in dtype)
-
-
-def _counts(layout: Layout) -> tuple[int, ...]:
-    return tuple(-(-length // each) for length, each in zip(layout.shape, layout.chunks, strict=True))
 
 
 def _merged(tables: list[Columns]) -> Columns:

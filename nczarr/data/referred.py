@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.ast.storage import Codec
 from nczarr.data.codecs import same_bytes
 from nczarr.data.matching import plain
-from nczarr.data.source import Affine, ArraySource, Columns, Index, Layout, Manifest, itemsize
+from nczarr.data.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,15 +50,6 @@ class Referred(NamedTuple):
                 yield from (f"{head}{number}" for number in axes[0])
             else:
                 yield from (head + self.separator.join(map(str, index)) for index in zip(*axes, strict=True))
-
-
-def index_of(number: int, counts: tuple[int, ...]) -> Index:
-    """The place in a grid of the chunk of this number, in C order."""
-    index = []
-    for count in reversed(counts):
-        number, place = divmod(number, count)
-        index.append(place)
-    return tuple(reversed(index))
 
 
 def columns_of(manifest: Manifest) -> Columns:

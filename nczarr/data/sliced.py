@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.types import CompoundType, VlenType
+from nczarr.data.blocks import grid_of
 from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.data.referred import columns_of, some
@@ -80,7 +81,7 @@ class Sliced:
         import numpy as np
 
         columns, whole = columns_of(manifest), self.source.layout
-        places = np.unravel_index(columns.chunk, _counts(whole.shape, whole.chunks)) if whole.shape else ()
+        places = np.unravel_index(columns.chunk, grid_of(whole.shape, whole.chunks)) if whole.shape else ()
         rows = np.ones(len(columns.chunk), bool)
         for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True):
             rows &= (place >= indices.start // each) & (place < -(-indices.stop // each))
@@ -92,7 +93,7 @@ class Sliced:
         shape = tuple(map(len, self.ranges))
         if not shape:
             return kept
-        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, _counts(shape, whole.chunks)), np.int64))
+        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, whole.chunks)), np.int64))
 
     @property
     def _aligned(self) -> bool:
@@ -180,11 +181,6 @@ class Sliced:
             first = max(0, -(-(number * length - indices.start) // indices.step))
             last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
             yield range(first // chunk, last // chunk + 1) if first <= last else range(0)
-
-
-def _counts(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
-    """Chunks along each dimension."""
-    return tuple(-(-length // each) for length, each in zip(shape, chunks, strict=True))
 
 
 def _box_of(wanted: list[range]) -> Selection:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from nczarr.data.blocks import every_block
+from nczarr.data.blocks import every_block, grid_of, number_of
 from nczarr.data.decoding import DECODING_ERRORS, decoded
 from nczarr.data.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
 from nczarr.data.listing import Listing
@@ -120,18 +120,17 @@ class StoredArray:
         import numpy as np
 
         layout, sources = self.layout, dict[str, int]()
-        counts = [-(-length // each) for length, each in zip(layout.shape, layout.chunks, strict=True)]
+        counts = grid_of(layout.shape, layout.chunks)
         rows: list[tuple[int, int, int, int]] = []
         for index in self._chunks_stored():
             found = self._reference(index)
             if found is not None and found.url is not None:
-                number = 0
-                for place, count in zip(index, counts, strict=True):
-                    number = number * count + place
                 if found.length is not None:
                     self._fits(self.key(index), found.length)
                 source = sources.setdefault(found.url, len(sources))
-                rows.append((number, source, found.offset, WHOLE if found.length is None else found.length))
+                rows.append(
+                    (number_of(index, counts), source, found.offset, WHOLE if found.length is None else found.length)
+                )
         if not rows:
             return None
         table = np.array(rows, np.int64).T.copy()
@@ -337,7 +336,7 @@ class StoredArray:
 
     def _listed(self, expected: str | None) -> Listing:
         unit = self.layout.shards or self.layout.chunks
-        counts = tuple(-(-length // each) for length, each in zip(self.layout.shape, unit, strict=True))
+        counts = grid_of(self.layout.shape, unit)
         return Listing(self.store, self.prefix, self.encoding.separator, self.encoding.lead, counts, expected)
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nczarr.data.blocks import grid_of, index_of, number_of
 from nczarr.data.counts import Counts
 from nczarr.data.matching import way
-from nczarr.data.referred import Referred, index_of, referred, some
+from nczarr.data.referred import Referred, referred, some
 from nczarr.data.source import Columns, Index
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Store
@@ -40,7 +41,7 @@ def refer(
         if columns is None:
             yield number, array
             continue
-        grid = tuple(-(-length // each) for length, each in zip(array.target.layout.shape, array.unit, strict=True))
+        grid = grid_of(array.target.layout.shape, array.unit)
         far = array.source is not None and array.source.distant
         long = (columns.length > (-1 if far else inline)) | (columns.length < 0)
         kept = columns if long.all() else some(columns, long)
@@ -61,11 +62,4 @@ def _rest(
     if len(columns.chunk) == math.prod(grid):
         return tuple(index_of(number, grid) for number in columns.chunk[short].tolist())
     known = set(kept.chunk.tolist())
-
-    def number(index: Index) -> int:
-        place = 0
-        for each, count in zip(index, grid, strict=True):
-            place = place * count + each
-        return place
-
-    return tuple(index for index in array.indices() if number(index) not in known)
+    return tuple(index for index in array.indices() if number_of(index, grid) not in known)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nczarr.data.affine import FileBytes
+from nczarr.data.blocks import grid_of, number_of
 from nczarr.data.decoding import DECODING_ERRORS, Config
 from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
 from nczarr.data.source import Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
@@ -125,7 +126,7 @@ class ChunkedArray(Near):
         """The places of all allocated chunks in the grid, in C order."""
         import numpy as np
 
-        counts = [-(-length // each) for length, each in zip(self.layout.shape, self.layout.chunks, strict=True)]
+        counts = grid_of(self.layout.shape, self.layout.chunks)
         for start in range(0, len(table.chunk), _BATCH):
             places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
             yield from zip(*(axis.tolist() for axis in places), strict=True)
@@ -139,9 +140,7 @@ class ChunkedArray(Near):
 
         self.file.check()
         table = self._table
-        number = 0
-        for place, length, each in zip(index, self.layout.shape, self.layout.chunks, strict=True):
-            number = number * -(-length // each) + place
+        number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
             return None
