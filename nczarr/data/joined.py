@@ -22,7 +22,6 @@ from nczarr.data.source import (
     ArraySource,
     Columns,
     Computed,
-    Descr,
     Index,
     Layout,
     Manifest,
@@ -30,6 +29,7 @@ from nczarr.data.source import (
     Selection,
     Stored,
     fill_of,
+    little_descr,
     numpy_dtype,
 )
 
@@ -189,7 +189,7 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
     first = some[0].layout
     shape = _with(first.shape, axis, starts[-1])
     dtypes = {source.layout.dtype for source in some}
-    dtype = first.dtype if len(dtypes) == 1 else _little(first.dtype)
+    dtype = first.dtype if len(dtypes) == 1 else little_descr(first.dtype)
     fills = (source.layout.fill if len(dtypes) == 1 else fill_of(source) for source in some)
     fill = next((fill for fill in fills if fill is not None), None)
     stored = None if misfit(some, axis) else next((each.stored for each in some if each.stored is not None), None)
@@ -258,12 +258,6 @@ def _unlike(one: Stored, other: Stored) -> str | None:
 
 def _times(lengths: tuple[int, ...]) -> str:
     return " × ".join(map(str, lengths)) or "one element"
-
-
-def _little(dtype: Descr) -> Descr:
-    if isinstance(dtype, str):
-        return dtype.replace(">", "<")
-    return tuple((name, _little(field), shape) for name, field, shape in dtype)
 
 
 def _merged(tables: list[Columns]) -> Columns:

@@ -43,6 +43,13 @@ def little(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("<"), copy=False)
 
 
+def little_descr(descr: Descr) -> Descr:
+    """The same elements in little-endian order."""
+    if isinstance(descr, str):
+        return descr.replace(">", "<")
+    return tuple((name, little_descr(field), shape) for name, field, shape in descr)
+
+
 def itemsize(descr: Descr) -> int:
     """Bytes of one element; 0 for texts of any length."""
     if isinstance(descr, str):

@@ -10,15 +10,15 @@ from typing import assert_never
 
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.data.parts import Types, descr, is_fixed
+from nczarr.data.source import little_descr
 from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.objects import DatasetInfo, Outline
-from nczarr.formats.netcdf4.sources import little
 
 
 def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
     """Whether a variable of this type can be read from a dataset."""
     if dataset.dtype is not None:
-        return is_fixed(type_name, types) and little(dataset.dtype) == descr(type_name, types)
+        return is_fixed(type_name, types) and little_descr(dataset.dtype) == descr(type_name, types)
     return dataset.outline is None or fits(type_name, types, dataset.outline)
 
 

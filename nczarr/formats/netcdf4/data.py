@@ -13,7 +13,7 @@ from nczarr.ast import Constant, Variable, VlenType
 from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.counts import Counts
 from nczarr.data.parts import is_fixed
-from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
+from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of, little_descr
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fillvalues import library_fill, own_fill
@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.formats.netcdf4.moving import ChunkWriter
 from nczarr.formats.netcdf4.objects import DatasetInfo
-from nczarr.formats.netcdf4.sources import Unwritten, in_order, little
+from nczarr.formats.netcdf4.sources import Unwritten, in_order
 from nczarr.passes.checked import Checked
 from nczarr.passes.hdf5_losses import measures
 from nczarr.passes.planned import Planned
@@ -77,7 +77,7 @@ class _Writer:
             fill = fill_of(source)
             if info.dtype is None or info.fill is None or fill is None or self.variable.storage.no_fill:
                 return self._fills_alike(source)
-            return in_order(info.fill, info.dtype, little(info.dtype)) == fill
+            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == fill
 
         return chunks.write(group, self.variable.name, source, alike)
 

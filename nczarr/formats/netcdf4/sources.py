@@ -26,6 +26,7 @@ from nczarr.data.source import (
     Selection,
     Stored,
     itemsize,
+    little_descr,
     numpy_dtype,
 )
 from nczarr.formats.netcdf4.arrays import StoredPart, StoredVariable
@@ -58,18 +59,15 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
         return {**found}
     layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
-    if little(dataset.dtype) != layout.dtype or dataset.extent is None or len(dataset.extent) != len(variable.shape):
+    if (
+        little_descr(dataset.dtype) != layout.dtype
+        or dataset.extent is None
+        or len(dataset.extent) != len(variable.shape)
+    ):
         return {**found}
     layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
     made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, found[""])
     return {"": made} if made is not None else {**found}
-
-
-def little(dtype: Descr) -> Descr:
-    """The same elements in little-endian order."""
-    if isinstance(dtype, str):
-        return dtype.replace(">", "<")
-    return tuple((name, little(field), shape) for name, field, shape in dtype)
 
 
 def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
