@@ -31,7 +31,7 @@ class Arrays(NamedTuple):
     variable or group can have; `reserved`: how names begin that the specification keeps for itself; `netcdf_char`:
     chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a record itself,
     instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays are laid out as their
-    sources are.
+    sources are; `elements`: booleans, halves and complex numbers are types there.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -45,6 +45,7 @@ class Arrays(NamedTuple):
     netcdf_char: bool = False
     nested_records: bool = False
     by_reference: bool = False
+    elements: bool = False
 
 
 class Capabilities(NamedTuple):
