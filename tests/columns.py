@@ -116,8 +116,8 @@ def _made(draw: Any, kind: str, length: int, depth: int, fixed: bool) -> Column:
             return Chunks((Cuts()(whole, 0, cut), Cuts()(whole, cut, cut), Cuts()(whole, cut, length)))
         case _:
             index = np.array(sorted(draw(st.sets(st.integers(0, length - 1))) if length else []), "i8")
-            kind_ = draw(st.sampled_from(["<i4", "<f8"]))
-            return Sparse(length, index, Flat(values(kind_, len(index), seed)), draw(st.sampled_from([0, 7])))
+            kind_, default = draw(st.sampled_from([("<i4", 0), ("<i4", 7), ("<f8", 0.0), ("<f8", 2.5)]))
+            return Sparse(length, index, Flat(values(kind_, len(index), seed)), default)
 
 
 def items(column: Column) -> list[Any]:

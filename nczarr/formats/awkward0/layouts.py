@@ -21,15 +21,13 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
+from nczarr.formats.awkward0.unions import chosen_of_union, loses, simple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FUNCTION = "awkward0"
 """The parameter that keeps the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""
-
-EXACT = 1 << 53
-"""Integers up to this one are floats as well."""
 
 _ASCII = frozenset({"ascii", "us-ascii", "utf-8", "utf8"})
 MOST_CONTENTS = 127
@@ -45,7 +43,8 @@ class _Layouts:
         self._report = report
 
     def of(self, column: Column, place: str) -> Any:
-        from awkward import contents, index
+        """The layout of any column."""
+        from awkward import contents
 
         inner = f"{place.rstrip('/')}/[]"
         match column:
@@ -60,24 +59,8 @@ class _Layouts:
                 return self._texts(column, place)
             case Table():
                 return self._table(column, place)
-            case Masked():
-                length = len(column)
-                mask = index.Index8(_bytes_of(column.mask[:length]))
-                content = self.of(column.content, place)[:length]
-                return contents.ByteMaskedArray.simplified(mask, content, valid_when=not column.masked_when)
-            case BitMasked():
-                return contents.BitMaskedArray.simplified(
-                    index.IndexU8(_bytes_of(column.mask).view("u1")),
-                    self.of(column.content, place),
-                    valid_when=not column.masked_when,
-                    length=len(column.content),
-                    lsb_order=column.lsb_order,
-                )
-            case Indexed():
-                content = self.of(column.content, place)
-                if column.optional:
-                    return contents.IndexedOptionArray.simplified(_index(column.index, signed=True), content)
-                return contents.IndexedArray.simplified(_index(column.index), content)
+            case Masked() | BitMasked() | Indexed():
+                return self._chosen(column, place)
             case Sparse():
                 return self._sparse(column, place)
             case Union():
@@ -90,6 +73,32 @@ class _Layouts:
                 return self._unsuited(place, f"refers to array {column.id}, which is around it")
             case _:
                 assert_never(column)
+
+    def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
+        """Items of the content, some of them missing or in another order."""
+        from awkward import contents, index
+
+        content = self.of(column.content, place)
+        if content.is_union and loses(content.contents):
+            return chosen_of_union(column, content)
+        match column:
+            case Masked():
+                length = len(column)
+                mask = index.Index8(_bytes_of(column.mask[:length]))
+                when = not column.masked_when
+                return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
+            case BitMasked():
+                return contents.BitMaskedArray.simplified(
+                    index.IndexU8(_bytes_of(column.mask).view("u1")),
+                    content,
+                    valid_when=not column.masked_when,
+                    length=len(column.content),
+                    lsb_order=column.lsb_order,
+                )
+            case Indexed() if column.optional:
+                return contents.IndexedOptionArray.simplified(_index(column.index, signed=True), content)
+            case Indexed():
+                return contents.IndexedArray.simplified(_index(column.index), content)
 
     def _flat(self, values: NDArray[Any], place: str) -> Any:
         import numpy as np
@@ -219,8 +228,9 @@ class _Layouts:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
-        cast = "equiv" if _loses(parts) else "same_kind"
-        return contents.UnionArray.simplified(tags, places, parts, mergebool=False, mergecastable=cast)
+        cast = "equiv" if loses(parts) else "same_kind"
+        made = contents.UnionArray.simplified(tags, places, parts, mergebool=False, mergecastable=cast)
+        return simple(made, cast)
 
     def _objects(self, column: Objects, place: str) -> Any:
         layout = self.of(column.content, place)
@@ -301,29 +311,6 @@ def _fits(value: Any, values: NDArray[Any]) -> bool:
         return bool(np.array(value).astype(values.dtype) == value)
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def _loses(layouts: list[Any]) -> bool:
-    """Whether contents of a union, made one as numbers, would lose digits of large integers."""
-    import numpy as np
-
-    found: list[NDArray[Any]] = []
-
-    def collect(layout: Any) -> None:
-        data = getattr(layout, "data", None)
-        if isinstance(data, np.ndarray):
-            found.append(data)
-        for each in getattr(layout, "contents", None) or [getattr(layout, "content", None)]:
-            if each is not None:
-                collect(each)
-
-    for layout in layouts:
-        collect(layout)
-    kinds = {each.dtype.kind for each in found}
-    if len(kinds & set("iufc")) < 2:
-        return False
-    wide = [each for each in found if each.dtype.kind in "iu" and each.dtype.itemsize == 8 and each.size]
-    return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
 
 
 __all__ = ["FUNCTION", "layout_of"]
