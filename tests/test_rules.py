@@ -74,6 +74,7 @@ DOORS = {"nczarr.refs": "nczarr.formats.reference"}
 
 LAZY = {
     "numpy",
+    "awkward",
     "numcodecs",
     "rich",
     "netCDF4",
