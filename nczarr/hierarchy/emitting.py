@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
+from nczarr.data.source import Index
+from nczarr.hierarchy.beside import KEY, document
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
@@ -69,7 +71,16 @@ class Walk(NamedTuple):
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
         yield from self._parts(prefix, path, targets)
+        beside = document(self.planned, path, lambda part, index: self._key(f"{prefix}{part}/", index))
+        if beside is not None:
+            yield prefix + KEY, beside
         yield from self.version.group(prefix, attributes)
+
+    def _key(self, prefix: str, index: Index) -> str:
+        """The key of a chunk."""
+        arrays = self.planned.form.capabilities.arrays
+        assert arrays is not None
+        return prefix + arrays.separator.join((*([arrays.lead] if arrays.lead else []), *map(str, index)) or ("0",))
 
     def _parts(self, prefix: str, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""
