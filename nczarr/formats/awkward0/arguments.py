@@ -6,8 +6,8 @@ Each is asked for as what it has to be; where it is something else, the fault is
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nczarr.formats.awkward0 import arrays
 from nczarr.formats.awkward0.blobs import Blob, Packed, Raw
@@ -15,8 +15,6 @@ from nczarr.formats.awkward0.columns import Column, Flat, Later
 from nczarr.formats.awkward0.limits import LARGEST, At, RefusedError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 
@@ -73,15 +71,9 @@ class Arguments:
         at = self._values[name].at if name in self._values else self.at
         return RefusedError(code, f"{self.function}: {text}", at)
 
-    @contextmanager
-    def about(self, name: str) -> Iterator[None]:
+    def about(self, name: str) -> _About:
         """Whatever is refused inside is refused of this argument."""
-        try:
-            yield
-        except RefusedError as error:
-            if error.at is not None:
-                raise
-            raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
+        return _About(self, name)
 
     def wrong(self, name: str, wanted: str) -> RefusedError:
         """What to raise about an argument of the wrong kind."""
@@ -123,8 +115,7 @@ class Arguments:
         """Integers of one or more dimensions, none of which is 2^63 or more."""
         column = self.column(name, "<i8")
         with self.about(name):
-            found = arrays.integers_of(column)
-        return found
+            return arrays.integers_of(column)
 
     def flat_integers(self, name: str) -> NDArray[Any]:
         """Integers of one dimension."""
@@ -159,3 +150,21 @@ class Arguments:
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a truth value")
         return bool(value)
+
+
+class _About:
+    """Gives what is refused inside the place of an argument, if it has none."""
+
+    def __init__(self, given: Arguments, name: str) -> None:
+        self._given = given
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        if isinstance(error, RefusedError) and error.at is None:
+            raise self._given.refused(self._name, f"`{self._name}`: {error.message}", error.code) from None
+        return False

@@ -188,7 +188,9 @@ def described(value: Any) -> str:
     """What a value of an expression is, in words."""
     if isinstance(value, COLUMNS):
         return "an array"
-    return kind(value) if value is None or isinstance(value, bool | str | int | float | list | dict) else "another value"
+    return (
+        kind(value) if value is None or isinstance(value, bool | str | int | float | list | dict) else "another value"
+    )
 
 
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:

@@ -24,7 +24,7 @@ class Blob:
 
     key: str
     data: memoryview
-    absolute: bool
+    absolute: bool = False
     array: NDArray[Any] | None = None
 
 
@@ -67,9 +67,9 @@ class Blobs:
             value = lookup(self._storage, key)
             if value is None:
                 raise RefusedError("missing-blob", f"there is no blob {shown(key)}")
-            found = self._known[key] = Blob(key, *_bytes_of(key, value))
+            found = self._known[key] = _blob(key, value)
             self.given += len(found.data)
-        return Blob(found.key, found.data, absolute, found.array)
+        return Blob(found.key, found.data, absolute, found.array) if absolute else found
 
     def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
         """All bytes of a blob, but of what decompressors make at most one more than are wanted. Raises RefusedError."""
@@ -94,13 +94,11 @@ def lookup(storage: Any, key: str) -> Any | None:
         return None
 
 
-def _bytes_of(key: str, value: Any) -> tuple[memoryview, bool, Any]:
-    """The bytes of a storage's value, False, and the value if it is an array. Raises RefusedError."""
-    if isinstance(value, bytes):
-        return memoryview(value), False, None
-    if isinstance(value, bytearray | memoryview):
+def _blob(key: str, value: Any) -> Blob:
+    """A storage's value as a blob. Raises RefusedError."""
+    if isinstance(value, bytes | bytearray | memoryview):
         view = memoryview(value)
-        return (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"), False, None
+        return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         import numpy as np
 
@@ -108,34 +106,34 @@ def _bytes_of(key: str, value: Any) -> tuple[memoryview, bool, Any]:
         if not array.dtype.hasobject:
             flat = array.reshape(-1)
             data = flat.view(np.uint8) if array.dtype.itemsize and array.size else np.zeros(0, np.uint8)
-            return memoryview(data), False, array if array.ndim else array.reshape(1)
+            return Blob(key, memoryview(data.data), array=array)
     raise RefusedError("bad-blob", f"blob {shown(key)} is no bytes, and is {type(value).__name__}")
 
 
-def _stream(begin: Callable[[], Any], errors: Callable[[], tuple[type[Exception], ...]], several: bool) -> Any:
-    """A decompressor of a library with objects that stop when enough is made; `several`: streams may follow."""
+MOST_STREAMS = 100
+"""Streams of LZMA, one behind the other, that are one blob."""
+
+
+def _stream(begin: Callable[[], Any], errors: Callable[[], Any], several: bool) -> Any:
+    """A decompressor of a library whose objects stop when enough is made; `several`: streams may follow each other."""
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
         out: list[bytes] = []
         size, rest = 0, data
-        while True:
+        for _ in range(MOST_STREAMS if several else 1):
             unpacker = begin()
             try:
                 piece = unpacker.decompress(rest, most - size)
-            except (*errors(), EOFError) as error:
+            except errors() as error:
                 raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
             size += len(piece)
             out.append(piece)
-            if size >= most:
-                break
+            rest = memoryview(unpacker.unused_data)
+            if size >= most or (unpacker.eof and not rest):
+                return out[0] if len(out) == 1 else b"".join(out)
             if not unpacker.eof:
                 raise RefusedError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
-            rest = memoryview(unpacker.unused_data)
-            if not rest:
-                break
-            if not several:
-                raise RefusedError("bad-blob", f"blob {shown(key)} has bytes behind its compressed data")
-        return out[0] if len(out) == 1 else b"".join(out)
+        raise RefusedError("bad-blob", f"blob {shown(key)} has bytes behind its compressed data")
 
     return made
 
@@ -146,12 +144,10 @@ def _zlib() -> Any:
     return zlib_ng.decompressobj()
 
 
-def _zlib_errors() -> tuple[type[Exception], ...]:
-    import zlib
-
+def _zlib_errors() -> Any:
     from zlib_ng import zlib_ng
 
-    return (zlib_ng.error, zlib.error)
+    return (zlib_ng.error,)
 
 
 LZMA_MEMORY = 128 << 20
@@ -164,7 +160,7 @@ def _lzma() -> Any:
     return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
 
 
-def _lzma_errors() -> tuple[type[Exception], ...]:
+def _lzma_errors() -> Any:
     import lzma
 
     return (lzma.LZMAError,)

@@ -324,7 +324,7 @@ def objects(given: Arguments) -> Objects:
 
 
 def virtual(given: Arguments) -> Column:
-    """`VirtualArray`: what a function makes, which must be one of the table; it is made at once. Its type is not read."""
+    """`VirtualArray`: what a function makes, which must be of the table; it is made at once. Its type is not read."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):
         raise given.wrong("generator", "a function")

@@ -1,9 +1,8 @@
 """JSON to descriptions of elements (awkward0-persistence §4): texts, sub-arrays, structures.
 
-`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a pair may have a shape as its third item. Lists are tuples
-or lists by the rule of §4, and only then mean something. Names without an order of bytes are little-endian. What numpy
-would take besides, and what has objects in it, is refused; a description of a thousand bytes of JSON makes nothing that
-is large.
+`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a pair may have a shape as its third item. Lists are
+tuples or lists by the rule of §4, and only then mean something. Names without an order of bytes are little-endian. What
+numpy would take besides, and what has objects in it, is refused; no description makes anything that is large.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Evaluation:
         match each:
             case Call():
                 args = [Argument(self._value(item), item.at) for item in each.args]
-                kwargs = {name: Argument(self._value(item), item.at) for name, item in each.kwargs.items()}
+                kwargs = {name: Argument(self._value(item), item.at) for name, item in each.named.items()}
                 return self._called(each.call, args, kwargs, each.at)
             case Read():
                 prefix = "" if each.absolute else self._document.prefix
@@ -163,9 +163,7 @@ class Evaluation:
         self._enclosing.append((later, each.at))
         return later
 
-    def _called(
-        self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None
-    ) -> Any:
+    def _called(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
         """The value of a function of the table."""
         function = FUNCTIONS.get(canonical(parts))
         if function is None:
@@ -206,7 +204,9 @@ class Evaluation:
         """Count bytes that are made of nothing."""
         self._charged += count
         if self._charged > self._limits.expanded:
-            text = f"items without bytes are more than the limit of what may be made of nothing, {self._limits.expanded}"
+            text = (
+                f"items without bytes are more than the limit of what may be made of nothing, {self._limits.expanded}"
+            )
             raise RefusedError("oversized-awkward", text)
 
     def apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
@@ -243,7 +243,9 @@ class Evaluation:
         if found.depth > 2 * limits.nesting:
             text = f"arrays nest deeper than {2 * limits.nesting}"
         elif found.arrays > limits.arrays:
-            text = f"there are more arrays and values than the limit, {limits.arrays}, if each counts wherever it is used"
+            text = (
+                f"there are more arrays and values than the limit, {limits.arrays}, if each counts wherever it is used"
+            )
         elif isinstance(value, Chunks | Sparse) and found.bytes > given + limits.expanded:
             text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than what is given"
         elif self._made_bytes > MOST_OF_GIVEN * given + limits.expanded:

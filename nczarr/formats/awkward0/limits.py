@@ -11,11 +11,11 @@ LARGEST = 2**63
 class Limits(NamedTuple):
     """What a reader of documents takes.
 
-    `document`: bytes of the JSON text; `values`: commas and brackets in it. `nesting`: levels of expressions, of
-    brackets in a JSON value and of arrays in arrays. `blobs`: how many are read. `inflated`: bytes that compressed blobs
-    have in all, behind the decompressors. `expanded`: bytes that arrays may have beyond what is given, where pieces
-    stand several times, items have no bytes or are a default. `arrays`: how many there are, each counted as often as
-    something leads to it.
+    `document`: bytes of the JSON text; `values`: commas and brackets in it. `nesting`: levels of expressions, and of
+    brackets in a JSON value; arrays lie at most twice as deep in each other. `blobs`: how many are read. `inflated`:
+    bytes that compressed blobs have in all, behind the decompressors. `expanded`: bytes that arrays may have beyond
+    what is given, where pieces stand several times, items have no bytes or are a default. `arrays`: how many there are,
+    each counted as often as something leads to it.
     """
 
     document: int = 64 << 20

@@ -7,6 +7,7 @@ items of its content are given.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, assert_never
 
 from nczarr.formats.awkward0.columns import (
@@ -121,7 +122,7 @@ class _Walk:
         where = np.arange(total) - np.repeat(ends - counts - starts, counts)
         inner = self.take(content, where)
         cuts = [0, *ends.tolist()]
-        return [inner[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
+        return [inner[start:stop] for start, stop in itertools.pairwise(cuts)]
 
     def _texts(self, column: Texts, where: NDArray[Any]) -> list[Any]:
         inside = column.bytes
@@ -130,9 +131,9 @@ class _Walk:
         )
         if not isinstance(inside.content, Flat):
             raise TypeError("texts are lists of bytes")
-        data = memoryview(inside.content.values).cast("B") if len(inside.content) else memoryview(b"")
+        data = inside.content.values
         pairs = zip(starts[where].tolist(), stops[where].tolist(), strict=True)
-        found = [bytes(data[start:stop]) for start, stop in pairs]
+        found = [data[start:stop].tobytes() for start, stop in pairs]
         if column.encoding is None:
             return list(found)
         return [text(each, column.encoding) for each in found]

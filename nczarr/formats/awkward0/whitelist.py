@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 Whitelist = str | Sequence[str] | Sequence[Sequence[str]] | None
 """Patterns; None takes every function of the table. One text, or one list of texts, is one pattern."""
@@ -23,7 +24,7 @@ def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
         return None
     if isinstance(whitelist, str):
         return ((whitelist,),)
-    given = list(whitelist)
+    given: list[Any] = list(whitelist)
     if given and isinstance(given[0], str):
         given = [given]
     found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)

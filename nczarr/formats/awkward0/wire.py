@@ -41,7 +41,7 @@ class Call(Expression):
     kind: Literal["call"] = "call"
     call: Annotated[tuple[str, ...], Field(min_length=1)]
     args: tuple[AnyExpression, ...] = ()
-    kwargs: dict[str, AnyExpression] = {}
+    named: Annotated[dict[str, AnyExpression], Field(alias="kwargs")] = {}
     cacheable: bool = False
     whitelistable: bool = False
 
@@ -128,7 +128,8 @@ class Ref(Expression):
 
 
 AnyExpression: TypeAlias = Annotated[
-    Call | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | Function | Json | Python | Ref, Field(discriminator="kind")
+    Call | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | Function | Json | Python | Ref,
+    Field(discriminator="kind"),
 ]
 """An expression of any kind."""
 
@@ -170,9 +171,10 @@ def read(source: Source, report: Report, limits: Limits) -> Document | None:
     """The document of a source; None if an error stands in the report."""
     faults = Faults(source, report)
     before = report.errors
-    top = _loaded(faults, limits)
-    if top is None:
+    loaded = _loaded(faults, limits)
+    if loaded is None:
         return None
+    top = loaded[0]
     if not isinstance(top, dict):
         faults.error("bad-awkward-document", f"the document must be an object, and is {kind(top)}")
         return None
@@ -193,8 +195,8 @@ def read(source: Source, report: Report, limits: Limits) -> Document | None:
     return Document(schema, prefix, reader.ids)
 
 
-def _loaded(faults: Faults, limits: Limits) -> Any | None:
-    """The JSON value of the document; None if an error stands in the report."""
+def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
+    """The JSON value of the document, in a tuple; None if an error stands in the report."""
     data = bytes(faults.source.data)
     if len(data) > limits.document:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
@@ -206,7 +208,7 @@ def _loaded(faults: Faults, limits: Limits) -> Any | None:
         faults.error("oversized-awkward", text)
         return None
     try:
-        return [json.loads(str(data, "utf-8-sig"), object_pairs_hook=_members)][0]
+        return (json.loads(str(data, "utf-8-sig"), object_pairs_hook=_members),)
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
