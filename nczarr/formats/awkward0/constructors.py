@@ -129,6 +129,9 @@ def table_view(given: Arguments) -> Column:
         return base
     if isinstance(view, tuple) and len(view) == 3 and all(type(each) is int for each in view):
         start, step, length = view
+        if not base.columns and 0 <= length < LARGEST:
+            given.run.charge(length * 8)
+            return Table((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
             text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are not all there"
@@ -139,6 +142,8 @@ def table_view(given: Arguments) -> Column:
     if not isinstance(view, arrays.COLUMNS):
         raise given.wrong("view", "a tuple of start, step and length, an array of indices, or null")
     index = given.flat_integers("view")
+    if not base.columns:
+        return Table((), (), len(index))
     _check_index(given, "view", index, rows)
     return Indexed(index, Table(base.names, base.columns, rows))
 

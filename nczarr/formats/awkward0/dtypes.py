@@ -90,7 +90,7 @@ def _simple(text: str) -> np.dtype[Any]:
     if size is not None and not 0 < int(size) <= LARGEST_ITEM // 4:
         raise _refused(f"{shown(text)} has a size of {int(size)}")
     made = np.dtype(_NATURAL.get(text, text.replace("a", "S", 1) if size and "a" in text else text))
-    return made if text[0] in "<>" else made.newbyteorder("<")
+    return made if text[0] in "<>" else np.dtype(made.newbyteorder("<").str)
 
 
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:

@@ -26,7 +26,7 @@ class Datasets:
 
     def __getitem__(self, key: str) -> Any:
         """The values of a dataset as an array. Raises KeyError, RefusedError."""
-        import h5py  # type: ignore[import-untyped]
+        import h5py
         import numpy as np
 
         found = reached(self._group, key)
