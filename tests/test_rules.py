@@ -41,6 +41,7 @@ LAYERS: dict[str, int] = {
     "nczarr.link": 3,
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,
+    "nczarr.awkward0": 4,
     "nczarr.targets": 4,
     "nczarr.builder": 4,
     "nczarr.combinations": 4,
@@ -69,7 +70,7 @@ SIBLINGS = {
 }
 """Formats that may import another: (who, whom)."""
 
-DOORS = {"nczarr.refs": "nczarr.formats.reference"}
+DOORS = {"nczarr.awkward0": "nczarr.formats.awkward0", "nczarr.refs": "nczarr.formats.reference"}
 """Public doors to single formats (STYLE §2): who may import which by name."""
 
 LAZY = {
