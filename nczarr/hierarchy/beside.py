@@ -12,16 +12,15 @@ across rows, missing where they hold nothing but fill, or texts, which lie behin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nczarr.ast import CompoundType, VlenType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.data.blocks import every_block, grid_of, region_of
-from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.source import Descr, Index, Layout
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression, Numbers
+from nczarr.hierarchy.persisted import Schema, UnsayableError
 from nczarr.passes.planned import Planned, Target
 
 KEY = ".awkward0/schema.json"
@@ -34,83 +33,49 @@ KeyOf = Callable[[str, Index], str]
 """The key of a chunk, from the path of its part within the variable and its place in the grid."""
 
 
-class _UnsayableError(Exception):
-    """The chunks of a part are not what a document can name."""
-
-
 def document(planned: Planned, path: str, key: KeyOf) -> bytes | None:
     """The document of a variable that lies in parts; None if there is none that says where all of its values are."""
     checked = planned.checked
     shape = checked.shapes[path]
-    writer = _Writer(planned.targets[path], checked.types, key)
+    schema = Schema(_Chunks(planned.targets[path], key), checked.types)
     try:
-        schema = writer.column(checked.variables[path].type, math.prod(shape), "", ())
-    except _UnsayableError:
+        made = schema.column(checked.variables[path].type, math.prod(shape))
+    except UnsayableError:
         return None
-    made = expressions.document(schema, doc="a variable of nczarr", metadata={"variable": path, "shape": list(shape)})
-    return expressions.encoded(made)
+    metadata = {"variable": path, "shape": list(shape)}
+    return expressions.encoded(expressions.document(made, doc="a variable of nczarr", metadata=metadata))
 
 
-class _Writer:
-    """One document."""
+class _Chunks:
+    """The arrays of a variable, as blobs that are their chunks."""
 
-    def __init__(self, targets: Any, types: Types, key: KeyOf) -> None:
-        self._targets: dict[str, Target] = targets
-        self._types = types
+    def __init__(self, targets: Mapping[str, Target], key: KeyOf) -> None:
+        self._targets = targets
         self._key = key
-        self._numbers = Numbers()
         self._chunks = 0
 
-    def column(self, type_name: str, count: int, path: str, rows: tuple[int, ...]) -> Expression:
-        """`count` values of a type, each of them `rows` of it, as the parts at a path hold them (`data.parts`)."""
-        declared = self._types.get(type_name)
-        inside = path + "/" if path else ""
-        if isinstance(declared, VlenType):
-            number = self._numbers.next()
-            counts = self._flat(inside + "counts", count, rows)
-            content = inside + "content"
-            length = self._length(declared.base, content)
-            return expressions.from_counts(counts, self.column(declared.base, length, content, ()), number)
-        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
-            if rows:
-                raise _UnsayableError("an array of records that lie in parts")
-            number = self._numbers.next()
-            columns = [
-                (field.name, self.column(field.type, count, inside + escape(field.name), field.shape))
-                for field in declared.fields
-            ]
-            return expressions.table(columns, number)
-        return self._flat(path, count, rows)
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+        return self._targets[part].layout.shape[0]
 
-    def _length(self, type_name: str, path: str) -> int:
-        """The length of content: that of its first array."""
-        declared = self._types.get(type_name)
-        if isinstance(declared, VlenType):
-            return self._targets[path + "/counts"].layout.shape[0]
-        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
-            first = declared.fields[0]
-            return self._length(first.type, f"{path}/{escape(first.name)}")
-        return self._targets[path].layout.shape[0]
-
-    def _flat(self, path: str, count: int, rows: tuple[int, ...]) -> Expression:
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """The elements of one array: a buffer, or several one behind the other."""
-        target = self._targets[path]
+        target = self._targets[part]
         layout, width = target.layout, math.prod(rows)
         filters = [codec.id for codec in layout.codecs]
         if target.sparse or layout.shards or layout.dtype == "|O" or filters not in ([], [CODEC_IDS["deflate"]]):
-            raise _UnsayableError("chunks that are not what they hold")
-        described = [_described(layout.dtype), list(rows)] if rows else _described(layout.dtype)
+            raise UnsayableError("chunks that are not what they hold")
+        described = described_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
-            raise _UnsayableError("chunks that cut a value")
+            raise UnsayableError("chunks that cut a value")
+        number = numbers.next()
         if not pieces:
-            return self._empty(described)
-        number = self._numbers.next()
+            return self._empty(described, number)
         if len(pieces) == 1:
-            return self._buffer(path, pieces[0][0], described, count, filters, number)
+            return self._buffer(part, pieces[0][0], described, count, filters, number)
         made = [
-            self._buffer(path, index, described, length // width, filters, self._numbers.next())
-            for index, length in pieces
+            self._buffer(part, index, described, length // width, filters, numbers.next()) for index, length in pieces
         ]
         return expressions.chunks(made, [length // width for _, length in pieces], number)
 
@@ -122,14 +87,14 @@ class _Writer:
             expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
         )
 
-    def _empty(self, described: Any) -> Expression:
+    def _empty(self, described: Any, number: int) -> Expression:
         """No elements: there is no chunk, so none are taken of one that there is."""
         for path, target in self._targets.items():
             if math.prod(target.layout.shape):
                 first: Index = (0,) * len(target.layout.shape)
                 filters = [codec.id for codec in target.layout.codecs]
-                return self._buffer(path, first, described, 0, filters, self._numbers.next())
-        raise _UnsayableError("no chunk at all")
+                return self._buffer(path, first, described, 0, filters, number)
+        raise UnsayableError("no chunk at all")
 
     def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
         """The chunks with the number of elements that each begins with, which follow one another in C order."""
@@ -137,18 +102,23 @@ class _Writer:
             return
         self._chunks += math.prod(grid_of(layout.shape, layout.chunks))
         if self._chunks > MOST_CHUNKS:
-            raise _UnsayableError("too many chunks")
+            raise UnsayableError("too many chunks")
         lengths = list(zip(layout.shape, layout.chunks, strict=True))
         cut = next((axis for axis, (_, chunk) in enumerate(lengths) if chunk > 1), len(lengths))
         if any(chunk != length for length, chunk in lengths[cut + 1 :]):
-            raise _UnsayableError("chunks across rows")
+            raise UnsayableError("chunks across rows")
         for index in every_block(layout.shape, layout.chunks):
             region = region_of(index, layout.chunks, layout.shape)
             yield index, math.prod(part.stop - part.start for part in region)
 
 
-def _described(descr: Descr) -> Any:
+def described(descr: Descr) -> Any:
     """An element's type as the JSON of a dtype (contract §4)."""
     if isinstance(descr, str):
         return descr
-    return [[name, [_described(field), list(shape)] if shape else _described(field)] for name, field, shape in descr]
+    return [[name, described_rows(field, shape)] for name, field, shape in descr]
+
+
+def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
+    """The same, of so many elements each."""
+    return [described(descr), list(rows)] if rows else described(descr)
