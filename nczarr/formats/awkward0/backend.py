@@ -8,6 +8,7 @@ of Awkward arrays pass over, so that nothing of the dataset is lost.
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
@@ -18,7 +19,7 @@ from nczarr.ast import CompoundType
 from nczarr.ast.node import TypeName
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import Types, descr, is_fixed
-from nczarr.data.source import ArraySource, Descr, Parts, itemsize
+from nczarr.data.source import ArraySource, Descr, Parts, fill_of, itemsize
 from nczarr.diagnostics import Report
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression, Numbers
@@ -95,14 +96,26 @@ def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iter
         schema = _schema(variable.type, shape, arrays, checked.types)
         for blob in arrays.blobs:
             yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
+        metadata: dict[str, Any] = {"shape": list(shape)}
+        fills = _own_fills(sources, made_up)
+        if fills:
+            metadata["fill"] = fills
         document = expressions.encoded(
-            expressions.document(
-                schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata={"shape": list(shape)}
-            )
+            expressions.document(schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata=metadata)
         )
         yield name + SCHEMA_SUFFIX, len(document), iter((document,))
     model = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
     yield MODEL, len(model), iter((model,))
+
+
+def _own_fills(sources: Parts, made_up: Parts) -> dict[str, str]:
+    """What fills the arrays of a variable, by part in base64, where its `_FillValue` or its type says otherwise."""
+    found = {part: fill_of(source) for part, source in sources.items()}
+    return {
+        part: base64.b64encode(fill).decode("ascii")
+        for part, fill in found.items()
+        if fill is not None and part in made_up and fill != made_up[part].layout.fill
+    }
 
 
 def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:

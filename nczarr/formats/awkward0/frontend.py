@@ -8,7 +8,11 @@ unions (`lost-union`), missing items that no value stands for (`lost-mask`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
@@ -114,7 +118,8 @@ class _Reader:
             if column is None:
                 continue
             try:
-                self._keep(path, arrays(plain(column), variable.type, shape, known.types), variable.type, known.types)
+                values = arrays(plain(column), variable.type, shape, known.types)
+                self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
                 self._lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
         for key in self._store.keys(""):
@@ -292,13 +297,30 @@ class _Reader:
         self._lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
         return None
 
-    def _keep(self, fqn: str, values: Iterator[tuple[str, NDArray[Any]]], type_name: TypeName, types: Known) -> None:
-        """Hold the arrays of a variable."""
+    def _keep(
+        self,
+        fqn: str,
+        values: Iterator[tuple[str, NDArray[Any]]],
+        type_name: TypeName,
+        types: Known,
+        fills: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Hold the arrays of a variable, and what fills them."""
         kinds = {part.path: part.type for part in parts(type_name, (), types)}
         self._parts[fqn] = {
-            part: ArrayInMemory(Layout(descr(kinds[part], types), array.shape, array.shape), array)
+            part: ArrayInMemory(
+                Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part)), array
+            )
             for part, array in values
         }
+
+    def _fills(self, key: str) -> dict[str, bytes]:
+        """What a document says of the elements that fill arrays; nothing if that is none."""
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            document = json.loads(self._store.get(key) or b"")
+            said = document["metadata"]["fill"]
+            return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
+        return {}
 
     def _name(self, written: str, key: str, taken: set[str]) -> str | None:
         """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have."""
