@@ -58,5 +58,5 @@ for line in sys.stdin:
     try:
         answer = {"value": marked(asked(json.loads(line)))}
     except Exception as error:
-        answer = {"error": "{}: {}".format(type(error).__name__, error)}
+        answer = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(answer), flush=True)

@@ -74,16 +74,16 @@ def column_of(given: Any, report: Report) -> Column | None:
     if attributes:
         report.warning("lost-parameters", f"attributes of the array are left out: {', '.join(map(repr, attributes))}")
     layout = ak.to_layout(given)
-    if hasattr(ak, "materialize"):
-        layout = ak.materialize(layout, highlevel=False)
-    if layout.backend.name == "typetracer":
-        report.error("unsuited-array", "the array has a type and no values (typetracer)")
-        return None
-    if layout.backend.name != "cpu":
-        layout = ak.to_backend(layout, "cpu", highlevel=False)
     if isinstance(layout, ak.record.Record):
         report.warning("lost-parameters", "a single record is written as a table of one item")
         layout = layout.array[layout.at : layout.at + 1]
+    if layout.backend.name == "typetracer":
+        report.error("unsuited-array", "the array has a type and no values (typetracer)")
+        return None
+    if not getattr(layout, "is_all_materialized", True):  # buffers that are read when they are asked for: awkward 2.8
+        layout = ak.materialize(layout, highlevel=False)
+    if layout.backend.name != "cpu":
+        layout = ak.to_backend(layout, "cpu", highlevel=False)
     return _Columns(report).column(layout, "/")
 
 
