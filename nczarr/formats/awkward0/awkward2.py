@@ -163,12 +163,15 @@ class _Columns:
         return Texts(lists, encoding[kind]) if kind in encoding else lists
 
     def _regular(self, layout: Any, place: str, inner: str) -> Column:
-        """Rows of numbers as one array of more dimensions; any other lists of one length as lists."""
+        """Rows of numbers as one array of more dimensions, bytes as opaque ones; other lists of one length as lists."""
         import numpy as np
 
         count, size = len(layout), layout.size
         content = self._items(layout, inner)
         text = layout.parameter("__array__") in ("string", "bytestring")
+        if size and layout.parameter("__array__") == "bytestring":
+            raw = np.ascontiguousarray(layout.content.data[: count * size])
+            return Flat(raw.view(f"V{size}"))
         if isinstance(content, Flat) and size and not text:
             return Flat(content.values[: count * size].reshape(count, size, *content.values.shape[1:]))
         self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each, which is not said")
