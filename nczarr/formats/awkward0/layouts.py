@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 from nczarr.diagnostics import Report
 from nczarr.formats.awkward0.columns import (
@@ -35,7 +35,16 @@ MOST_CONTENTS = 127
 
 def layout_of(column: Column, report: Report, place: str = "/") -> Any:
     """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
-    return _Layouts(report).of(column, place)
+    try:
+        return _Layouts(report).of(column, place)
+    except _UnsuitedError:
+        from awkward import contents
+
+        return contents.EmptyArray()
+
+
+class _UnsuitedError(Exception):
+    """A part that was reported; no layout can be made around it."""
 
 
 class _Layouts:
@@ -76,6 +85,7 @@ class _Layouts:
 
     def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
         """Items of the content, some of them missing or in another order."""
+        import numpy as np
         from awkward import contents, index
 
         content = self.of(column.content, place)
@@ -84,12 +94,12 @@ class _Layouts:
         match column:
             case Masked():
                 length = len(column)
-                mask = index.Index8(_bytes_of(column.mask[:length]))
+                mask = index.Index8(_truths(column.mask[:length]))
                 when = not column.masked_when
                 return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
             case BitMasked():
                 return contents.BitMaskedArray.simplified(
-                    index.IndexU8(_bytes_of(column.mask).view("u1")),
+                    index.IndexU8(np.ascontiguousarray(column.mask).view("u1")),
                     content,
                     valid_when=not column.masked_when,
                     length=len(column.content),
@@ -113,7 +123,7 @@ class _Layouts:
         if values.dtype.kind in "SUV":
             return _rows(self._fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
         if values.dtype.kind not in "biufcmM":
-            return self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
+            self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
 
@@ -126,7 +136,7 @@ class _Layouts:
             try:
                 values = np.char.encode(values, "utf-8")
             except UnicodeEncodeError:
-                return self._unsuited(place, "has texts that UTF-8 cannot say")
+                self._unsuited(place, "has texts that UTF-8 cannot say")
             kind, item = "string", "char"
         else:
             kind, item = "bytestring", "byte"
@@ -149,14 +159,11 @@ class _Layouts:
         inner = self.of(column.bytes.content, place)
         raw = inner.project() if inner.is_indexed and not inner.is_option else inner
         if not isinstance(raw, contents.NumpyArray) or raw.data.dtype != np.uint8 or raw.data.ndim != 1:
-            return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+            self._unsuited(place, "has texts whose bytes are no plain array of uint8")
         bytes_ = column.bytes
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
-            recoded = self._recoded(bytes_, raw.data, column.encoding, place)
-            if recoded is None:
-                return contents.EmptyArray()
-            offsets, data = recoded
+            offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
             bytes_, raw = Lists(offsets, Flat(data)), contents.NumpyArray(data)
         content = contents.NumpyArray(raw.data, parameters={"__array__": item})
         parameters = {"__array__": kind}
@@ -166,7 +173,7 @@ class _Layouts:
 
     def _recoded(
         self, lists: Lists | Spans, data: NDArray[Any], encoding: str, place: str
-    ) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
         import numpy as np
 
@@ -181,7 +188,6 @@ class _Layouts:
             ]
         except (LookupError, UnicodeError) as error:
             self._unsuited(place, f"has texts that are not of their encoding: {error}")
-            return None
         offsets = np.zeros(len(texts) + 1, "i8")
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return offsets, np.frombuffer(b"".join(texts), "u1")
@@ -190,7 +196,7 @@ class _Layouts:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
-            return self._unsuited(place, "has two columns of one name")
+            self._unsuited(place, "has two columns of one name")
         parts = [
             self.of(each, f"{place.rstrip('/')}/{name}")
             for name, each in zip(column.names, column.columns, strict=True)
@@ -220,7 +226,7 @@ class _Layouts:
         from awkward import contents, index
 
         if len(column.contents) > MOST_CONTENTS:
-            return self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
+            self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
         if not column.contents:
             return contents.EmptyArray()
         parts = [self.of(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(column.contents)]
@@ -241,11 +247,9 @@ class _Layouts:
             said["kwargs"] = dict(column.kwargs)
         return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: said})
 
-    def _unsuited(self, place: str, why: str) -> Any:
-        from awkward import contents
-
+    def _unsuited(self, place: str, why: str) -> NoReturn:
         self._report.error("unsuited-array", f"`{place}` {why}")
-        return contents.EmptyArray()
+        raise _UnsuitedError
 
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
@@ -268,10 +272,11 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
     return _index(starts.astype("i8")), _index(stops[: len(starts)].astype("i8"))
 
 
-def _bytes_of(mask: NDArray[Any]) -> NDArray[Any]:
+def _truths(mask: NDArray[Any]) -> NDArray[Any]:
+    """A mask of the bytes 0 and 1, which are all that awkward knows."""
     import numpy as np
 
-    return np.ascontiguousarray(mask if mask.dtype.itemsize == 1 else mask != 0).view("i1")
+    return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 
 def _rows(layout: Any, shape: tuple[int, ...]) -> Any:

@@ -89,8 +89,20 @@ def save(
     say(found, made, given=report)
 
 
-def put(group: Any, name: str, obj: Any, *, compression: Policy = DEFAULT, report: Report | None = None) -> None:
+def put(
+    group: Any,
+    name: str,
+    obj: Any,
+    *,
+    suffix: str | None = None,
+    compression: Policy = DEFAULT,
+    doc: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    report: Report | None = None,
+) -> None:
     """Make a group of HDF5 in `group` that holds an array: datasets of bytes `1`, `3`, …, and `schema.json`.
+
+    `group`: an h5py group or file. Options: see `serialize`.
 
     Raises CompileError for arrays that cannot be said, NameTakenError (a KeyError and ValueError) if the name is in
     use or lies in another array, OSError; the file holds nothing new then.
@@ -99,12 +111,13 @@ def put(group: Any, name: str, obj: Any, *, compression: Policy = DEFAULT, repor
 
     _free(group, name)
     found = report if report is not None else Report()
-    made = encode(obj, naming(name, "/", None, f"/{SCHEMA}"), rules(compression), found)
+    names = naming(name, "/", suffix, f"/{SCHEMA}")
+    made = encode(obj, names, rules(compression), found, doc=doc, metadata=metadata)
     say(found, made, given=found)
     assert made is not None
     above = next(part for part in _ancestors(name) if part not in group)
+    group.create_group(name)
     try:
-        group.create_group(name)
         for key, data in _members(made):
             group.create_dataset(key, data=np.frombuffer(data(), "u1"))
     except BaseException:
@@ -174,7 +187,7 @@ def _free(group: Any, name: str) -> None:
     """Raises NameTakenError if a group has something of this name, or an array on the way to it; UnsafeKeyError."""
     safe_key(name)
     for each in _ancestors(name):
-        if each in group and (each == name or SCHEMA in group[each] or not hasattr(group[each], "keys")):
+        if each in group and (each == name or not hasattr(group[each], "keys") or SCHEMA in group[each]):
             raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")
 
 
