@@ -200,3 +200,15 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
         size *= each
     if len(shape) > 32 or size >= 2**31:
         raise RefusedError("bad-awkward-dtype", "an element is too large")
+
+
+def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value as an element that can stand among others of a type, as it is given. Raises RefusedError."""
+    import numpy as np
+
+    if not isinstance(value, list | bool | int | float | np.ndarray):
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
+    made = plain(array_of_list([value], "<f8")) if not isinstance(value, np.ndarray) else value[np.newaxis]
+    if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
+    return made[0]
