@@ -130,9 +130,9 @@ def mutated(storage: Storage, pick: random.Random) -> Storage:
         key = pick.choice(sorted(found)) if pick.random() < 0.4 else ""
         data = found.get(key, b"")
         match pick.randrange(10):
-            case 0:
+            case 0 if key or pick.random() < 0.3:
                 found[key] = data[: pick.randrange(len(data) + 1)]
-            case 1 | 2:
+            case 1 | 2 if key or pick.random() < 0.3:
                 place = pick.randrange(len(data) + 1)
                 found[key] = data[:place] + bytes([pick.randrange(256)]) + data[place + 1 :]
             case 3 if key:

@@ -69,10 +69,8 @@ def from_buffer(given: Arguments) -> Flat:
     if not dtype.itemsize:
         given.run.charge(count * 8)
         return Flat(np.zeros((count, *dtype.shape), dtype.base))
-    values = np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype)
-    if dtype.base == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
-        values = values.view(np.uint8) != 0
-    return Flat(values)
+    with given.about("buffer"):
+        return arrays.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
 
 
 def _dtype(given: Arguments) -> np.dtype[Any]:

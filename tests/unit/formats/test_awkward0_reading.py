@@ -291,3 +291,9 @@ def test_dtypes(written: Any, wanted: Any) -> None:
 def test_no_dtypes(written: Any) -> None:
     with pytest.raises(RefusedError):
         dtypes.of_json(written)
+
+
+@pytest.mark.parametrize("dtype", ["<U1", ">U1", ["<U1", [1]], [["a", "<U1"]]])
+def test_what_is_no_character(dtype: Any) -> None:
+    storage = stored(buffer("1", dtype), _1=b"\xff\xff\xff\xff")
+    assert refused(storage).code == "bad-awkward-array"
