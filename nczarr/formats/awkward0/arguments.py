@@ -96,7 +96,7 @@ class Arguments:
             if isinstance(value, list | tuple):
                 return self.run.listed(value, dtype)
             if isinstance(value, Blob) and value.array is not None:
-                return Flat(value.array)
+                return arrays.elements(value.array)
             if isinstance(value, Blob | Packed):
                 data = self.run.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:

@@ -47,12 +47,38 @@ COLUMNS = (
 """Every kind of column."""
 
 
+LAST_CHARACTER = 0x10FFFF
+"""Of Unicode."""
+
+
 class Measure(NamedTuple):
     """What a value would take if it shared nothing: bytes, arrays or lists, and how deep they lie in each other."""
 
     bytes: int
     arrays: int
     depth: int
+
+
+def elements(values: NDArray[Any]) -> Flat:
+    """Stored elements as a column: truth values are 0 or 1, and characters are some. Raises RefusedError."""
+    import numpy as np
+
+    if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
+        values = values.view(np.uint8) != 0
+    _check_characters(values)
+    return Flat(values)
+
+
+def _check_characters(values: NDArray[Any]) -> None:
+    import numpy as np
+
+    if values.dtype.names is not None:
+        for name in values.dtype.names:
+            _check_characters(values[name])
+    elif values.dtype.kind == "U" and values.size:
+        codes = np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4")
+        if int(codes.max()) > LAST_CHARACTER:
+            raise RefusedError("bad-awkward-array", f"{int(codes.max())} stands for no character of Unicode")
 
 
 def children(value: Any) -> tuple[Any, ...]:
@@ -200,3 +226,15 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
         size *= each
     if len(shape) > 32 or size >= 2**31:
         raise RefusedError("bad-awkward-dtype", "an element is too large")
+
+
+def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value as an element that can stand among others of a type, as it is given. Raises RefusedError."""
+    import numpy as np
+
+    if not isinstance(value, list | bool | int | float | np.ndarray):
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
+    made = plain(array_of_list([value], "<f8")) if not isinstance(value, np.ndarray) else value[np.newaxis]
+    if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
+    return made[0]

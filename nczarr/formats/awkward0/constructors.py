@@ -68,11 +68,9 @@ def from_buffer(given: Arguments) -> Flat:
         raise given.refused("buffer", text, "bad-blob")
     if not dtype.itemsize:
         given.run.charge(count * 8)
-        return Flat(np.zeros(count, dtype))
-    values = np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype)
-    if dtype.base == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
-        values = values.view(np.uint8) != 0
-    return Flat(values)
+        return Flat(np.zeros((count, *dtype.shape), dtype.base))
+    with given.about("buffer"):
+        return arrays.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
 
 
 def _dtype(given: Arguments) -> np.dtype[Any]:
@@ -230,8 +228,9 @@ def sparse(given: Arguments) -> Sparse:
         shape, dtype = content.values.shape[1:], content.values.dtype
         if default is None:
             default = np.zeros(shape, dtype)[()]
-        elif isinstance(default, str | list | dict) or np.shape(default) != shape:
-            raise given.wrong("default", "a number, or elements of the shape of an item")
+        else:
+            with given.about("default"):
+                default = arrays.element(default, shape, dtype)
     return Sparse(length, index, content, default)
 
 
@@ -286,12 +285,15 @@ def _union(given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: 
 
 
 def chunked(given: Arguments) -> Chunks:
-    """`ChunkedArray`: pieces one behind the other; the sizes that are given are those of the first pieces."""
+    """`ChunkedArray`: pieces one behind the other; the sizes that are given are those of the first pieces.
+
+    Pieces without items are left out, as awkward0 does when it writes: their type is no type of the array.
+    """
     pieces = given.columns("chunks")
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
     if sizes != [len(each) for each in pieces[: len(sizes)]] or len(sizes) > len(pieces):
         raise given.refused("chunksizes", "the sizes are not those of the pieces")
-    return Chunks(pieces)
+    return Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
 
 
 def appendable(given: Arguments) -> Chunks:

@@ -14,7 +14,7 @@ from nczarr.formats.awkward0 import arrays, dtypes
 from nczarr.formats.awkward0.arguments import Argument, Arguments, Named
 from nczarr.formats.awkward0.arrays import Measure
 from nczarr.formats.awkward0.blobs import Blob, Blobs, Packed, Raw
-from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Later, Sparse
+from nczarr.formats.awkward0.columns import Chunks, Column, Later, Sparse
 from nczarr.formats.awkward0.functions import FUNCTIONS, canonical, current
 from nczarr.formats.awkward0.limits import At, Limits, RefusedError, shown
 from nczarr.formats.awkward0.whitelist import allows
@@ -83,7 +83,7 @@ class Evaluation:
         def made(value: Any) -> Any:
             match value:
                 case Blob(array=array) if array is not None:
-                    return Flat(array)
+                    return arrays.elements(array)
                 case Blob() | Packed():
                     return bytes(self.bytes_of(value))
                 case Named():

@@ -41,10 +41,14 @@ def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits 
 
     Raises KeyError if there is no such name, CompileError with everything that is wrong with the document.
     """
-    found = lookup(storage, name)
+    report = Report()
+    try:
+        found = lookup(storage, name)
+    except RefusedError as error:
+        Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
+        raise CompileError(report.sorted()) from None
     if found is None:
         raise KeyError(name)
-    report = Report()
     source = Source(name, _document(found, name, report))
     made = read(source, storage, report, whitelist, limits) if not report.errors else None
     if made is None:

@@ -323,7 +323,7 @@ class _Reader:
 def _nests(value: Any, deepest: int) -> bool:
     """Whether brackets of a JSON value nest deeper."""
     level = [value]
-    for _ in range(deepest + 1):
+    for _ in range(deepest):
         level = [
             inner
             for item in level
