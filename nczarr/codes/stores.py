@@ -21,9 +21,9 @@ CODES = (
     Code(
         "unreadable-array",
         ERROR,
-        "The model has no type, name or place for an array of a store: truth values, half floats, complex numbers, "
-        "dates, UTF-32 texts and objects, names that netCDF does not have. The array is left out.",
-        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<c8", "null") + "}\n"
+        "The model has no type, name or place for an array of a store: dates, UTF-32 texts and objects, names that "
+        "netCDF does not have. The array is left out.",
+        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<M8[s]", "null") + "}\n"
         '== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n',
         "Write the array with another type, or read the rest with `--allow-loss unreadable-array`; `dump` and "
         "`nczarr.open` do so.",

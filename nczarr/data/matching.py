@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nczarr.data.codecs import same_bytes
 from nczarr.data.counts import Route
+from nczarr.data.elements import modelled
 from nczarr.data.source import ArraySource, Computed, Descr, Layout, Stored
 
 
@@ -24,7 +25,11 @@ def _lies_otherwise(layout: Layout) -> bool:
 
 
 def plain(dtype: Descr) -> Descr:
-    """The dtype without a byte order where there is none: of elements of one byte, and of texts."""
+    """The dtype without a byte order where there is none: of elements of one byte, and of texts. Booleans and complex
+    numbers are the bytes that they are made of.
+    """
+    if isinstance(dtype, str) and dtype[1] in "bc":
+        dtype = modelled(dtype)
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]
     return dtype

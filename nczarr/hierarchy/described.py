@@ -8,8 +8,9 @@ import struct
 from typing import Any, Literal, NamedTuple, Protocol
 
 from nczarr.ast import Attribute, Codec, Quantize, Storage
-from nczarr.ast.storage import FILTER_LIMIT
+from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.data.codecs import from_configs
+from nczarr.data.elements import element_of, model_bytes, modelled
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
 from nczarr.data.stored import Encoding, StoredArray
@@ -31,15 +32,20 @@ def made_storage(
     endian: Endian,
     no_fill: bool,
     quantize: Quantize | None,
+    element: Element | None = None,
 ) -> Storage:
     """A storage; arrays of one store share few. Raises ValidationError."""
-    return Storage(layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize)
+    return Storage(
+        layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize, element=element
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def _plain_type(dtype: str) -> str | None:
-    if dtype[1] == "V":
+    known = modelled(dtype)
+    if dtype[1] in "Vb" or not isinstance(known, str):
         return None
+    dtype = known
     if dtype[1] in "SO":
         return "char" if dtype[1:] == "S1" else "string"
     little = dtype.replace(">", "<")
@@ -80,9 +86,10 @@ class Described(NamedTuple):
     def storage(self) -> Storage:
         """The storage that the documents say."""
         dtype = self.encoding.dtype
-        number = isinstance(dtype, str) and dtype[1] in "iuf"
+        number = isinstance(dtype, str) and dtype[1] in "iufbc"
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
-        return made_storage(None, self.chunks or None, self.codecs or (), endian, number and self.fill is None, None)
+        no_fill = number and self.fill is None
+        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
 
     def scalar(self) -> Described:
         """The array as a scalar: that of one element is how the netCDF library writes it."""
@@ -103,9 +110,9 @@ class Described(NamedTuple):
             fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
             if exact:
                 pass  # as constants are: little-endian
-            elif isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
-                fill = fill[::-1]
-            elif not isinstance(dtype, str) and fill.strip(b"\0"):
+            elif isinstance(dtype, str):
+                fill = model_bytes(fill, dtype)
+            elif fill.strip(b"\0"):
                 import numpy as np
 
                 wide = np.frombuffer(fill, numpy_dtype(dtype))

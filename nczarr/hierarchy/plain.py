@@ -16,6 +16,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.data.elements import element_of, model_bytes
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
@@ -237,8 +238,9 @@ def _restored(type_name: str, types: Types, described: Described) -> Constant | 
         return None
     if type_name == "string":
         return Constant.strings([fill if dtype == "|O" else fill.rstrip(b"\0")])
-    if isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
-        fill = fill[::-1]
+    if element_of(dtype) not in (None, "float16"):
+        return None  # as of integers
+    fill = model_bytes(fill, dtype)
     atomic = ATOMIC.get(type_name)
     if atomic is not None and atomic.is_integer:
         return None

@@ -15,6 +15,7 @@ from nczarr.ast.plain import is_finite
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.codecs import expressible, nearest, portable
+from nczarr.data.elements import STORED, stored_bytes
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Order, Parts, fill_of
@@ -115,7 +116,9 @@ def _target(
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
-        elif isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
+        if arrays.elements and storage.element is not None and one.part.path == "":
+            dtype = STORED[storage.element]
+        if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     found: AsStored | str | None = None
@@ -226,8 +229,7 @@ def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, 
     """The fill value in the dtype's bytes, where every array has one: cells that were never written need no chunk."""
     if dtype == "|O":
         return one.pad, True
-    pad = one.pad.ljust(itemsize, b"\0")
-    return (pad[::-1] if isinstance(dtype, str) and dtype[0] == ">" else pad), True
+    return stored_bytes(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
@@ -245,7 +247,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return one.pad, True
     if dtype == ">S1":  # for the netCDF library alone
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
-    number = isinstance(dtype, str) and dtype[1] in "iuf"
+    number = isinstance(dtype, str) and dtype[1] in "iufbc"
     if zero and not (number and one.part.path == ""):
         # DESIGN §7: all chunks of char arrays are written. So are those of records, because zarr-python cannot make up
         # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
@@ -258,14 +260,15 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     if not one.has_fill and small:
         return None, one.source is None and zero
     if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
-        return one.pad[::-1], not small
+        return stored_bytes(one.pad, dtype), not small
     # of a NaN the documents of Zarr v2 say only that it is one
-    return one.pad, not (small and _is_odd_nan(one.pad, str(dtype)))
+    fill = stored_bytes(one.pad, dtype)
+    return fill, not (small and _is_odd_nan(fill, str(dtype)))
 
 
 def _is_odd_nan(fill: bytes, dtype: str) -> bool:
     """Whether a little-endian number is a NaN with other bits than the usual one."""
-    if dtype[1:] not in ("f4", "f8"):
+    code = {"f2": "<e", "f4": "<f", "f8": "<d"}.get(dtype[1:])
+    if code is None:
         return False
-    code = "<f" if dtype[2] == "4" else "<d"
     return math.isnan(struct.unpack(code, fill)[0]) and fill != struct.pack(code, math.nan)

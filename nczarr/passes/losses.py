@@ -197,7 +197,8 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not held.user_types:
         nested = held.arrays is not None and held.arrays.nested_records
-        problem = _structure(variable.type, checked.types, nested=nested)
+        own = held.arrays is not None and held.arrays.elements and variable.storage.element is not None
+        problem = None if own else _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)

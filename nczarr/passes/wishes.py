@@ -67,6 +67,7 @@ def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wi
         endian=storage.endian,
         no_fill=storage.no_fill,
         quantize=storage.quantize,
+        element=storage.element,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
+from nczarr.data.elements import swapped
 from nczarr.data.source import Descr, itemsize
 from nczarr.data.stored import Encoding
 from nczarr.formats.zarr3 import dtypes
@@ -179,7 +180,7 @@ class Version3:
         if dtype == little:
             return made
         if isinstance(dtype, str):
-            return made[::-1]
+            return swapped(made, dtype)
         from nczarr.data.source import numpy_dtype
 
         return _cast(made, numpy_dtype(little), numpy_dtype(dtype))
