@@ -60,7 +60,8 @@ class Capabilities(NamedTuple):
 
     `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
     `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise;
-    `names`: the dataset's own name and the homes of dimensions;
+    `names`: the dataset's own name and the homes of dimensions; `extensions`: protocol extensions of Zarr that a source
+    has, and nobody here knows;
     `arrays`: for chunked stores, how arrays lie there; None for texts and single files.
     """
 
@@ -78,6 +79,7 @@ class Capabilities(NamedTuple):
     kind: bool = True
     data: bool = True
     names: bool = True
+    extensions: bool = False
     arrays: Arrays | None = None
 
 

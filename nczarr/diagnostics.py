@@ -189,10 +189,10 @@ def _label(span: Span, text: str) -> Label:
 
 def _place(label: Label) -> str:
     if label.key is not None:
-        line = ""
+        where = ""
         if label.has_lines and label.span.source is not None:
-            line = ":" + label.span.source.place(label.span.start)
-        return f" (at {label.key}{line}{'#' + label.pointer if label.pointer else ''})"
+            where = ":" + label.span.source.place(label.span.start)
+        return f" (at {label.key}{where}{'#' + label.pointer if label.pointer else ''})"
     if label.span.source is None:
         return ""
     if label.offset is not None:

@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, Following, Options
+from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, UNREAD, Following, Options
 from nczarr.secrets import StorageOptions
 from nczarr.source import Source
 
@@ -210,7 +210,7 @@ def open_dataset(
     from nczarr import pipeline
 
     report = Report()
-    options = options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
+    options = options_from(kind=kind, allow_loss=UNREAD)
     options = options._replace(storage=StorageOptions(storage_options), following=following)
     return _handle(pipeline.read_path(os.fspath(path), report, options), report)
 

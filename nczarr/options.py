@@ -56,6 +56,10 @@ WRITING, FOLLOWING = Writing(), Following()
 """References where nobody asks for anything."""
 
 
+UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node"})
+"""What of a store cannot be read; those who only look at one leave it out."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
@@ -66,12 +70,13 @@ class Options(NamedTuple):
     value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
     netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
 
-    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
-    `verify`: read the target again, and let it appear only if it holds every value. `resume`: go on with a target that
-    the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
+    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor. `verify`:
+    read the target again, and let it appear only if it holds every value. `resume`: go on with a target that the
+    same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
     with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
-    `part`: what of it is converted, in any words. `nodes`: paths of nodes of a store that cannot list its keys. `survey`: all of the source is going to be read. `dask`: address of
-    the scheduler of a cluster that does the tasks. `writing` and `following` concern references.
+    `part`: what of it is converted, in any words. `nodes`: paths of nodes of a store that cannot list its keys.
+    `survey`: all of the source is going to be read. `dask`: address of the scheduler of a cluster that does the
+    tasks. `writing` and `following` concern references.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every

@@ -91,14 +91,14 @@ def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | No
 
 
 def place(label: Label) -> str:
-    """Where a label points, in one word: `file:line:column`, `key#/pointer`, `key:line:column#/pointer` or `file@offset`;
-    empty if nowhere.
+    """Where a label points, in one word: `file:line:column`, `key#/pointer`, `key:line:column#/pointer` or
+    `file@offset`; empty if nowhere.
     """
     source = label.span.source
     if label.key is not None:
         home = f"{source.name}/" if source is not None and source.name != label.key else ""
-        line = f":{source.place(label.span.start)}" if source is not None and label.has_lines else ""
-        return home + label.key + line + (f"#{label.pointer}" if label.pointer else "")
+        where = f":{source.place(label.span.start)}" if source is not None and label.has_lines else ""
+        return home + label.key + where + (f"#{label.pointer}" if label.pointer else "")
     if source is None:
         return f"byte {label.offset}" if label.offset is not None else ""
     if label.offset is not None:

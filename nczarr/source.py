@@ -22,7 +22,8 @@ class Source:
     """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
     A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
-    a whole unless its bytes are kept, which most readers do not. `path`: the file that has the bytes, where that is not the name.
+    a whole unless its bytes are kept, which few readers do. `path`: the file that has the bytes, where that is not the
+    name.
     """
 
     __slots__ = ("_starts", "binary", "data", "key", "name", "path")

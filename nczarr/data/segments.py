@@ -34,7 +34,9 @@ def escaped(name: str) -> str:
     text = _LIKE_DOCUMENT.sub("_x2E", _LIKE_ESCAPE.sub("_x5F", name))
     if text.isascii() and _PORTABLE.issuperset(text.encode()):
         return text
-    return "".join(chr(byte) if byte in _PORTABLE else f"_x{byte:02X}" for byte in text.encode(errors="surrogateescape"))
+    return "".join(
+        chr(byte) if byte in _PORTABLE else f"_x{byte:02X}" for byte in text.encode(errors="surrogateescape")
+    )
 
 
 def unescaped(segment: str) -> str:

@@ -149,7 +149,10 @@ def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
 class Version(Protocol):
     """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
 
-    documents: Documents
+    @property
+    def documents(self) -> Documents:
+        """The documents of the store."""
+
     axes_member: str
     """The member that names the dimensions of an array; empty: there is none."""
     texts_are_strings: bool

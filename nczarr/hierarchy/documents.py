@@ -33,6 +33,8 @@ class Documents:
         self._spans: dict[str, Span] = {}
         self.said = 0
         """How many findings there were so far."""
+        self.refused = False
+        """Whether something ended the reading."""
 
     def get(self, key: str) -> Json | None:
         """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
@@ -119,6 +121,7 @@ class Documents:
 
     def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report something that ends the reading, whatever the run allows."""
+        self.refused = True
         self._add(code, Severity.ERROR, message, key, pointer, ())
 
     def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from nczarr.diagnostics import Label, Report
@@ -98,7 +98,9 @@ def _decoded(data: bytes) -> tuple[str, int]:
         raise StrictError("a byte stands here that is not UTF-8", shift + error.start) from None
     half = next((match for match in _HALF.finditer(text) if match[1]), None) if "\\u" in text else None
     if half is not None:
-        raise StrictError("half a surrogate pair stands here, which is no character", shift + _bytes(text, half.start()))
+        raise StrictError(
+            "half a surrogate pair stands here, which is no character", shift + _bytes(text, half.start())
+        )
     return text, shift
 
 
@@ -148,12 +150,13 @@ def _end_of_blank(text: str, at: int) -> int:
 
 def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
     """Find the values of a text as far as it is JSON; gives the end of the one at `at`. Raises _FoundError."""
+    end: int
     at = start = _end_of_blank(text, at)
     if depth > DEEPEST:
         raise _FoundError(f"it nests more than {DEEPEST} deep", at, where)
     match text[at]:
         case '"':
-            end = scanstring(text, at + 1, True)[1]  # noqa: FBT003
+            end = scanstring(text, at + 1, True)[1]
         case "{":
             end = _walk_object(text, at, where, found, depth)
         case "[":
@@ -177,7 +180,7 @@ def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> i
     at = _end_of_blank(text, at + 1)
     taken: set[str] = set()
     while text[at] != "}":
-        name, colon = scanstring(text, at + 1, True)  # noqa: FBT003
+        name, colon = scanstring(text, at + 1, True)
         inside = where + pointer(name)
         if name in taken:
             raise _FoundError(f"member `{name}` stands twice in one object", at, inside)

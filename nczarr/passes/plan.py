@@ -137,9 +137,7 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
     report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
-def _check_keys(
-    checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report
-) -> None:
+def _check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
     """Report names that cannot be a segment of a key, or that two children of one group share."""
     if arrays.portable_names:
         _check_places(checked, places, report)
