@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
@@ -227,6 +227,7 @@ def options_from(
     chunks: Mapping[str, Sequence[int] | int] | None = None,
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
+    order: Literal["C", "F"] | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -244,6 +245,7 @@ def options_from(
         chunks={name: _lengths(each) for name, each in (chunks or {}).items()},
         shards={name: each if isinstance(each, str) else _lengths(each) for name, each in asked.items()},
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
+        order=order,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),

@@ -155,6 +155,13 @@ CODES = (
         "Give multiples of the chunk lengths, or `--shards auto`.",
     ),
     Code(
+        "unmatched-order",
+        ERROR,
+        "`--order F` is given for a target whose chunks have no other order than C.",
+        "$ nczarr compile - --to nczarr --order F\nnetcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n}\n",
+        "Leave it out, or write `zarr3-2019`.",
+    ),
+    Code(
         "bad-codec",
         ERROR,
         "A codec specification is none, is meant for a variable that is not there, or names a codec that the target "

@@ -72,8 +72,8 @@ CODES = (
     Code(
         "foreign-extension",
         ERROR,
-        "A document of a store names a protocol extension that must be understood and is not known: what the store holds "
-        "cannot be told, and nothing of it is read.",
+        "A document of a store names a protocol extension that must be understood and is not known: what the store "
+        "holds cannot be told, and nothing of it is read.",
         _GROUP_2019.format(
             '"extensions": [{"extension": "https://example.org/mirrored", "must_understand": true}], "attributes": {}'
         ),

@@ -36,7 +36,7 @@ TEXT_LAYOUTS = ("vlen-utf8", "vlen-bytes")
 """Memory layouts of the extension: texts behind their lengths, which have neither C nor F order."""
 
 _VERSION = re.compile(r"http://purl\.org/zarr/spec/protocol/core/(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'*()+,;=%]+")
 
 Weight = Literal["refused", "lost", "warning", "note"]
 """What comes of a fault: nothing is read; the node is left out, if the run allows that; it is read all the same, with a
