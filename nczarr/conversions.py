@@ -102,6 +102,11 @@ def convert(
             checked = _part(source, from_format, wanted, report, options, fixed=fixed)
         if form is not None and checked is not None and not report.errors:
             done = pipeline.write(checked, path, form, report, options)
+    return _told(done, path, report)
+
+
+def _told(done: Conversion | None, path: str, report: Report) -> Conversion:
+    """What was done, with what was found on the way. Raises FileExistsError, CompileError."""
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
         raise FileExistsError(path)
@@ -175,7 +180,8 @@ def write(
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
     `order`: of elements within chunks, where the target has F order. `max_size`: bytes that a netCDF file may declare.
-    `memory`: bytes of chunks under way; `workers`: threads. `writing`: how references are written (`nczarr.refs.Writing`).
+    `memory`: bytes of chunks under way; `workers`: threads. `writing`: how references are written
+    (`nczarr.refs.Writing`).
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
