@@ -10,8 +10,9 @@
 One object says what the four hidden attributes of NCZarr say elsewhere: `hidden` makes those of it, `of_group` and
 `of_array` it of those. `nczarr` has the members of nczarr-storage §18 by the hidden attribute that they are of.
 `members` of a group are the names of its children in keys, in the order of definition, so that a store without any
-operation that lists keys can be read. `fill_bits` of an array is its fill value in base64, where that is a NaN of
-other bits than the usual one. An array that is a part of a variable has an object only for such bits.
+operation that lists keys can be read; of a variable stored as a group, the paths of its arrays. `fill_bits` of an array
+is its fill value in base64, where that is a NaN of other bits than the usual one. An array that is a part of a variable
+has an object only for such bits.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def found(extensions: Any) -> Found | None:
 def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: Json, superblock: Json | None) -> Json:
     """The object of a group, of its hidden attributes; `members` are the names in keys of its children."""
     dimensions = [
-        {"name": each, **({"size": size["size"], "unlimited": True} if isinstance(size, dict) else {"size": size})}
+        {"name": each, "size": size["size"] if isinstance(size, dict) else size, "unlimited": isinstance(size, dict)}
         for each, size in group["dimensions"].items()
     ]
     inner = {"group": {**group.get("nczarr", {}), "members": list(members)}}

@@ -68,7 +68,9 @@ class _Dialect:
             return self._members(path, shown, None)
         if whole is None:
             said = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
-            return self._members(path, shown, protocol.of_group(variable.name, said, (), hidden, None))
+            above = len(self.planned.prefix(path))
+            inside = [self.planned.prefix(path, part)[above:-1] for part in self.planned.targets[path]]
+            return self._members(path, shown, protocol.of_group(variable.name, said, inside, hidden, None))
         extension = array_extension(self.planned, path, variable, self.known, _said_type(whole.layout))
         array = documents.array(path, variable, self.planned.axes[path], self.known, extension)
         members = self._members(path, shown, protocol.of_array(variable.name, array, hidden))

@@ -62,9 +62,10 @@ class NodeDocuments(StrictDocuments):
         waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()
-            for member in self._members(path):
+            members = self._members(path)
+            self.store.expect(key for each in members for key in self._keys_of(keys.join(path, each)))
+            for member in members:
                 below = [key for key in self._keys_of(keys.join(path, member)) if key not in found]
-                self.store.expect(below)
                 standing = [key for key in below if self.store.get(key) is not None]
                 found.update(standing)
                 waiting += [keys.join(path, member) for key in standing if key.endswith(".group.json")]
@@ -78,10 +79,11 @@ class NodeDocuments(StrictDocuments):
         return [keys.document_key(path, kind) for kind in keys.KINDS]
 
     def _members(self, path: str) -> list[str]:
-        """The names of a group's children that our extension knows."""
+        """The names of a group's children that our extension knows, and paths of the arrays of a variable."""
         document = self.get(keys.group_key(path))
         known = None if document is None else extension.found(document.get("extensions"))
-        return [each for each in (known.members if known else None) or [] if problem(each) is None]
+        members = (known.members if known else None) or []
+        return [each for each in members if not any(map(problem, each.split("/")))]
 
     def _check_names(self) -> None:
         """Report nodes that are an array and a group at once, and names that no node may have."""
