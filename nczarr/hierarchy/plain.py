@@ -43,7 +43,7 @@ def _read(version: Version) -> Unchecked:
     if version.is_array(""):
         described = version.array("")
         arrays = {} if described is None else {names.normal(name) or "data": described}
-        root = reader.group("", "/", name, {}, arrays, [])
+        root = reader.group("", "/", name or "root", {}, arrays, [])
     else:
         root = reader.walk("", "/", name or "root", 0)
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}

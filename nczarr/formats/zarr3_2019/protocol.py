@@ -33,11 +33,12 @@ class Children(NamedTuple):
 
 class Nodes(NamedTuple):
     """All nodes of a hierarchy by path: those with documents, of one kind or contradictory of both, and the groups that
-    are implied alone.
+    others imply. `nameless`: keys of documents that lead to no path, because a name in it is empty.
     """
 
     documents: Mapping[str, frozenset[Kind]]
     implied: frozenset[str]
+    nameless: tuple[str, ...] = ()
 
     def kinds(self, path: str) -> frozenset[Kind]:
         """What a node is; more than one thing if the store contradicts itself; nothing if it is not there."""
@@ -56,16 +57,20 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
     """The nodes whose documents these keys are, and those that they imply."""
     documents: dict[str, frozenset[Kind]] = {}
     implied: set[str] = set()
+    nameless = []
     for key in listed:
         node = keys.node_of(key)
         if node is None:
+            continue
+        if key.startswith(keys.META) and "" in node.path[1:].split("/"):
+            nameless.append(key)
             continue
         documents[node.path] = documents.get(node.path, frozenset()) | {node.kind}
         for above in keys.ancestors(node.path):
             if above in implied:
                 break
             implied.add(above)
-    return Nodes(documents, frozenset(implied))
+    return Nodes(documents, frozenset(implied), tuple(sorted(nameless)))
 
 
 class Hierarchy:

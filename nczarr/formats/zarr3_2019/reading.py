@@ -88,6 +88,8 @@ class NodeDocuments(StrictDocuments):
     def _check_names(self) -> None:
         """Report nodes that are an array and a group at once, and names that no node may have."""
         nodes = self.nodes
+        for key in nodes.nameless:
+            self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
         for path in sorted(nodes.documents):
             if len(nodes.kinds(path)) > 1:
                 what = "a group" if "group" in nodes.documents[path] else "a group that its descendants imply"
