@@ -63,7 +63,9 @@ class _Chunks:
         target = self._targets[part]
         layout, width = target.layout, math.prod(rows)
         filters = [codec.id for codec in layout.codecs]
-        if target.sparse or layout.shards or layout.dtype == "|O" or filters not in ([], [CODEC_IDS["deflate"]]):
+        ordered = layout.order == "C" or len(layout.shape) < 2
+        simple = ordered and not layout.shards and layout.dtype != "|O"
+        if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
             raise UnsayableError("chunks that are not what they hold")
         described = described_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))

@@ -17,6 +17,7 @@ from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.data.elements import STORED, suits
 from nczarr.data.parts import Types, descr, is_fixed, parts
+from nczarr.data.segments import paths
 from nczarr.data.source import ArraySource, Parts
 from nczarr.extension.model import ArrayExtension
 from nczarr.hierarchy.attributes import Attributes
@@ -190,10 +191,11 @@ class Variables:
             return None
         shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
         found: dict[str, ArraySource] = {}
-        for part in parts(type_name, shape, types):
-            described = (
-                self.version.array(f"{prefix}{part.path}/") if self.version.is_array(f"{prefix}{part.path}/") else None
-            )
+        wanted = list(parts(type_name, shape, types))
+        places = paths(each.path for each in wanted) if self.version.portable_names else {}
+        for part in wanted:
+            inside = f"{prefix}{places.get(part.path, part.path)}/"
+            described = self.version.array(inside) if self.version.is_array(inside) else None
             wrong = None
             if described is None:
                 wrong = "is not there"

@@ -36,7 +36,7 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     full = padded(values, array.target.layout.chunks, pad)
     if array.target.sparse and is_all(full, pad):
         return None
-    return encode(array.target.layout.codecs, full.tobytes(), full.itemsize)
+    return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
 
 
 def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:

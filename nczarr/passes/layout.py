@@ -19,7 +19,7 @@ from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.elements import STORED, stored_bytes
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
-from nczarr.data.source import ArraySource, Descr, Layout, Parts, fill_of
+from nczarr.data.source import ArraySource, Descr, Layout, Order, Parts, fill_of
 from nczarr.data.source import itemsize as width
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
@@ -138,10 +138,15 @@ def _target(
     codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
-    fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
+    if arrays.undefined_fill and _is_undefined(one, dtype, itemsize):
+        fill, sparse = None, False
+    else:
+        fill, sparse = (
+            _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
+        )
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards)
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
     target = Target(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(found, str):
         return target, None
@@ -216,6 +221,22 @@ def _declared_length(variable: Variable) -> int | None:
         if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
             return int(attribute.value.as_numbers()[0])
     return None
+
+
+def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
+    """Whether the document may say that the fill value is undefined: the variable has none, and all its cells are
+    written.
+    """
+    small = math.prod(one.shape) * itemsize <= WHOLE
+    number = isinstance(dtype, str) and dtype[1] in "biufc"
+    return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
+
+
+def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
+    """In which order elements lie within chunks: as asked for, else as in the source; texts have no other than C."""
+    if not arrays.orders or dtype == "|O":
+        return "C"
+    return options.order or (one.source.layout.order if one.source is not None else "C")
 
 
 def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:

@@ -28,6 +28,8 @@ class Version2:
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
+    portable_names = False
+    fill_stands_for_attribute = True
     names: tuple[str, ...] = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
@@ -39,6 +41,10 @@ class Version2:
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")
             documents.extra = members if isinstance(members, dict) else {}
+
+    def name(self, prefix: str) -> str:
+        """The segment of its keys."""
+        return prefix[:-1].rpartition("/")[2]
 
     def is_array(self, prefix: str) -> bool:
         """Whether there is a `.zarray`."""

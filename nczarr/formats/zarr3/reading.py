@@ -56,6 +56,8 @@ class Version3:
 
     texts_are_strings = False
     axes_member = "dimension_names"
+    portable_names = False
+    fill_stands_for_attribute = True
     names: tuple[str, ...] = (DOCUMENT,)
 
     def __init__(self, documents: Documents) -> None:
@@ -67,6 +69,10 @@ class Version3:
 
     def _node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
+
+    def name(self, prefix: str) -> str:
+        """The segment of its keys."""
+        return prefix[:-1].rpartition("/")[2]
 
     def is_array(self, prefix: str) -> bool:
         """Whether the document is that of an array."""
