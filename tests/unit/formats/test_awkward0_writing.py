@@ -401,3 +401,19 @@ def test_the_same_array_gives_the_same_bytes() -> None:
     serialize(column, one, compression=True)
     serialize(column, other, compression=True)
     assert one == other
+
+
+def test_levels_are_no_more_than_readers_take() -> None:
+    column: Column = FLAT
+    for _ in range(98):
+        column = Lists(I8([0, len(column)]), column)
+    schema(column)
+    schema(Lists(I8([0, 1]), column.content))  # type: ignore[attr-defined]
+    assert "101 levels" in refused(Lists(I8([0, 1]), column))
+
+
+def test_what_a_document_cannot_hold_beside_the_array_is_found_before() -> None:
+    storage: dict[str, bytes] = {}
+    with pytest.raises(TypeError):
+        serialize(FLAT, storage, metadata={"when": object()})
+    assert storage == {}
