@@ -21,7 +21,7 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.unions import chosen_of_union, loses, simple
+from nczarr.formats.awkward0.unions import chosen_of_union, loses, union_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,9 +234,7 @@ class _Layouts:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
-        cast = "equiv" if loses(parts) else "same_kind"
-        made = contents.UnionArray.simplified(tags, places, parts, mergebool=False, mergecastable=cast)
-        return simple(made, cast)
+        return union_of(tags, places, parts)
 
     def _objects(self, column: Objects, place: str) -> Any:
         layout = self.of(column.content, place)
