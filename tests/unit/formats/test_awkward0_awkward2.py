@@ -73,6 +73,8 @@ def _awkward(peer: Callable[[str], ModuleType]) -> None:
         (Sparse(4, I8([0, 1, 3]), FLAT), "4 * float64", [1.5, 2.5, 0.0, 3.5]),
         (Sparse(3, I8([1]), FLAT, 7), "3 * float64", [7.0, 1.5, 7.0]),
         (Sparse(3, I8([1]), Flat(I8([1])), 0.5), "3 * float64", [0.5, 1.0, 0.5]),
+        (Sparse(2, I8([1]), Flat(np.ones((1, 2)))), "2 * 2 * float64", [[0.0, 0.0], [1.0, 1.0]]),
+        (Sparse(2, I8([0]), Flat(np.array([(1,)], [("x", "i1")]))), "2 * {x: int8}", [{"x": 1}, {"x": 0}]),
         (Sparse(2, I8([1]), Lists(I8([0, 2]), FLAT)), "2 * var * float64", [[], [1.5, 2.5]]),
         (
             Union(I8([0, 1]), I8([0, 0]), (FLAT, Texts(Lists(I8([0, 1]), BYTES)))),
