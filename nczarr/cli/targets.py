@@ -35,6 +35,7 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
     group.add_argument(
         "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
     )
+    group.add_argument("--order", choices=("C", "F"), help="of elements within chunks (default: as in the source)")
     group.add_argument(
         "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
     )
@@ -84,6 +85,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
         shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
         codecs=dict(map(codec_pair, arguments.codec)),
+        order=arguments.order,
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
         overwrite=arguments.overwrite,

@@ -7,6 +7,7 @@ is reported with exactly its code; the source uses no code that is not declared 
 from __future__ import annotations
 
 from nczarr.codes import (
+    awkward0,
     classic,
     combinations,
     differences,
@@ -41,6 +42,7 @@ PARTS = {
     "Reference documents": references,
     "Targets of reference documents": verification,
     "Combining datasets": combinations,
+    "Awkward 0.x persistence": awkward0,
     "Ragged arrays": ragged,
     "Schemas": schema,
     "Other readers: stores and attributes": peer_stores,

@@ -28,7 +28,7 @@ from . import corpus, dumps
 from .odd_files import FILES
 from .worker import MEMORY, Worker
 
-ROUTES = (("nczarr",), ("nczarr3",), ("nczarr", "nczarr3"))
+ROUTES = (("nczarr",), ("nczarr3",), ("nczarr", "nczarr3"), ("zarr3-2019",))
 """Stores on the way from netCDF to netCDF."""
 
 DUMPED = 64 << 20
