@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import nczarr.awkward0
 from nczarr.formats.awkward0 import unions
 from nczarr.formats.awkward0.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns import Column
@@ -68,5 +69,23 @@ def test_arrays_are_valid_where_no_integers_are_too_large(
     @given(columns(depth=2))
     def check(column: Column) -> None:
         assert ak.validity_error(to_awkward(column)) == ""
+
+    check()
+
+
+@pytest.mark.parametrize("compression", [None, True])
+def test_what_is_written_is_read(compression: object) -> None:
+    @settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(columns())
+    def check(column: Column) -> None:
+        storage: dict[str, bytes] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LostPartsWarning)
+            serialize(column, storage, name="v", suffix=".raw", schemasuffix=".json", compression=compression)
+            back = nczarr.awkward0.columns(storage, "v.json")
+            again: dict[str, bytes] = {}
+            serialize(back, again, name="v", suffix=".raw", schemasuffix=".json", compression=compression)
+        assert json.dumps(items(back)) == json.dumps(items(column))
+        assert nczarr.awkward0.columns(again, "v.json") is not None
 
     check()
