@@ -69,11 +69,12 @@ def save(
     policy, found = rules(compression), report if report is not None else Report()
     made: list[Encoded] = []
     for each, value in arrays.items():
-        names = naming(each, delimiter, suffix, schemasuffix)
-        encoded = encode(value, names, policy, found, doc=doc, metadata=metadata)
-        say(found, encoded, given=found)
-        assert encoded is not None
-        made.append(encoded)
+        its = Report(strict=found.strict)
+        encoded = encode(value, naming(each, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
+        for one in its.sorted():
+            found.add(one._replace(message=f"{each!r}: {one.message}") if each else one)
+        made += [encoded] if encoded is not None else []
+    say(found, made if len(made) == len(arrays) else None, given=found)
     members = [member for encoded in made for member in _members(encoded)]
     for key, _ in members:
         checked_key(key)

@@ -93,8 +93,9 @@ def test_names_that_no_member_may_have(tmp_path: Path, name: str) -> None:
 
 
 def test_what_cannot_be_said_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(CompileError):
-        save(tmp_path / "a", {"x": ONE, "y": np.array([None])})
+    with pytest.raises(CompileError) as caught:
+        save(tmp_path / "a", {"x": ONE, "y": np.array([None]), "z": {1}})
+    assert [each.message.partition(":")[0] for each in caught.value.diagnostics] == ["'y'", "'z'"]
     assert not list(tmp_path.iterdir())
 
 
