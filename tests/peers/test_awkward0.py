@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -61,7 +62,7 @@ def written(obj: Any, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
-@pytest.mark.parametrize("compression", [None, True, "default"])
+@pytest.mark.parametrize("compression", [None, True, "default", lzma.compress])
 def test_columns_of_all_kinds(awkward0: str, compression: Any) -> None:
     made: list[Column] = []
 
@@ -142,9 +143,9 @@ def test_documents_and_compressed_contexts_are_those_of_awkward0(awkward0: str, 
         theirs = {key: base64.b64decode(data) for key, data in answer["value"].items()}
         ours: dict[str, bytes] = {}
         serialize(column, ours, compression=[{"contexts": pattern, "pair": zlib.compress}])
-        documents = [plain(json.loads(each.pop(""))["schema"], {}) for each in (ours, theirs)]
-        assert documents[0] == documents[1], pattern
-        assert ours == theirs, pattern
+        documents = [json.loads(each.pop("")) for each in (ours, theirs)]
+        assert plain(documents[0]["schema"], {}) == plain(documents[1]["schema"], {}), pattern
+        assert inflated(ours, documents[0]) == inflated(theirs, documents[1]), pattern
 
 
 def test_archives(awkward0: str, tmp_path: Path) -> None:
@@ -194,7 +195,21 @@ def test_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> 
 VIEWS = {"table-view-slice", "table-view-index", "jagged-table"}
 """Vectors whose tables are views, which columns are not: the same values in another form."""
 
-COMPRESSED = {"compress-default", "compress-contexts", "compress-true"}
+COMPRESSED: dict[str, Any] = {
+    "compress-default": "default",
+    "compress-contexts": [{"contexts": "*.counts", "pair": (zlib.compress, ("zlib", "decompress"))}],
+    "compress-true": True,
+}
+
+
+def inflated(blobs: dict[str, bytes], document: Any) -> dict[str, bytes]:
+    """The blobs that a document names, inflated: other releases of zlib make other bytes."""
+    found = blobs.copy()
+    text = json.dumps(document)
+    for key in blobs:
+        if f'["zlib", "decompress"], "args": [{{"read": "{key}"}}]' in text:
+            found[key] = zlib.decompress(blobs[key])
+    return found
 
 
 def test_vectors_are_written_as_awkward0_wrote_them(awkward0: str, shared: Path) -> None:
@@ -209,14 +224,14 @@ def test_vectors_are_written_as_awkward0_wrote_them(awkward0: str, shared: Path)
         column = nczarr.awkward0.columns(storage | {key: json.dumps(described["schema"])}, key)
         options = {name: described["options"].get(name) for name in ("name", "delimiter", "suffix", "schemasuffix")}
         ours: dict[str, bytes] = {}
-        made = serialize(column, ours, compression=None, **options)
+        made = serialize(column, ours, compression=COMPRESSED.get(vector["id"]), **options)
         ours.pop(key)
         theirs = storage | {key: json.dumps(described["schema"]).encode()}
         for each in (theirs, ours | {key: json.dumps(made).encode()}):
             blobs = {name: base64.b64encode(data).decode() for name, data in each.items()}
             questions.append({"name": key, "storage": blobs})
-        if vector["id"] not in VIEWS | COMPRESSED:
-            assert ours == storage, vector["id"]
+        if vector["id"] not in VIEWS:
+            assert inflated(ours, made) == inflated(storage, described["schema"]), vector["id"]
             assert plain(made["schema"], {}) == plain(described["schema"]["schema"], {}), vector["id"]
     answers = asked(awkward0, questions)
     assert len(answers) > 60
