@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import nczarr.awkward0
 from nczarr.formats.awkward0 import columns as kinds
-from nczarr.formats.awkward0.awkward2 import of_awkward
+from nczarr.formats.awkward0.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns import Column, Flat, Lists, Table
 from nczarr.formats.awkward0.saving import put, save
 from nczarr.formats.awkward0.writing import serialize
@@ -174,6 +175,24 @@ def test_groups_of_hdf5(awkward0: str, tmp_path: Path, peer: Callable[[str], Mod
 def test_json(awkward0: str, value: Any) -> None:
     (answer,) = asked(awkward0, [written(value)])
     assert json.dumps(answer["value"]) == json.dumps(mark(value))
+
+
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
+    peer("awkward")
+    made: list[Any] = []
+
+    @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(columns(), st.slices(6), st.lists(st.integers(0, 5), max_size=4))
+    def collect(column: Column, part: slice, places: list[int]) -> None:
+        array = to_awkward(column)
+        made.append(array[[place for place in places if place < len(array)]] if places else array[part])
+
+    collect()
+    answers = asked(awkward0, map(written, made))
+    for array, answer in zip(made, answers, strict=True):
+        assert answer.get("read") or json.dumps(answer) == json.dumps({"value": items(of_awkward(array))}), array.layout
+    assert sum("error" in answer for answer in answers) <= len(made) // 100
 
 
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
