@@ -183,10 +183,10 @@ def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], Module
     made: list[Any] = []
 
     @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
-    @given(columns(), st.slices(6), st.lists(st.integers(0, 5), max_size=4))
-    def collect(column: Column, part: slice, places: list[int]) -> None:
+    @given(columns(), st.integers(0, 6), st.sampled_from([1, 2, -1]), st.lists(st.integers(0, 5), max_size=4))
+    def collect(column: Column, start: int, step: int, places: list[int]) -> None:
         array = to_awkward(column)
-        made.append(array[[place for place in places if place < len(array)]] if places else array[part])
+        made.append(array[[place for place in places if place < len(array)]] if places else array[start:][::step])
 
     collect()
     answers = asked(awkward0, map(written, made))
