@@ -119,7 +119,7 @@ class Watched(MemoryStore):
 
 def contents() -> Iterator[tuple[str, dict[str, bytes]]]:
     handle = from_cdl(TEXT)
-    for form in ("nczarr", "nczarr3", "zarr2", "zarr3"):
+    for form in ("nczarr", "nczarr3", "zarr2", "zarr3", "zarr3-2019"):
         for options in ({"consolidated": True}, {"shards": "auto"} if form.endswith("3") else {}):
             yield form, dict(handle.to_keys(form, allow_loss=["all"], **options))
 
@@ -225,7 +225,7 @@ def test_mutated_stores_at_length(seed: int) -> None:
     run(4000, seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30))
 
 
-@pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3"])
+@pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3", "zarr3-2019"])
 def test_every_document_cut_off_everywhere(form: str) -> None:
     content = dict(from_cdl((ROOT / "samples" / "01-station.cdl").read_bytes()).to_keys(form, allow_loss=["all"]))
     for key in [key for key in content if is_metadata(key)][:6]:

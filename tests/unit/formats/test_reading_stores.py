@@ -29,7 +29,7 @@ from tests.peers import corpus
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []
-FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3")
+FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3", "zarr3-2019")
 WRITING = Options(allow_loss=frozenset({"all"}))
 READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
 
