@@ -13,7 +13,7 @@ import pytest
 
 from nczarr import from_cdl, pipeline, registry
 from nczarr.diagnostics import CompileError, Report
-from nczarr.options import Options
+from nczarr.options import UNREAD, Options
 from nczarr.passes.checked import Checked
 from nczarr.reading import read
 from nczarr.stores.base import safe_key
@@ -129,13 +129,15 @@ def judge(content: dict[str, bytes]) -> None:
     start = time.monotonic()
     store = Watched(content)
     report = Report()
-    options = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
+    options = Options(allow_loss=UNREAD)
     if registry.detect_store(store) is None:
         return
     found = pipeline.read(store, report, options)
     assert found is not None or report.errors
     for diagnostic in report.sorted():
         assert diagnostic.code != "internal-error"
+    if found is None and any(each.code == "foreign-extension" for each in report.sorted()):
+        return
     assert found is not None, [f"{each.code}: {each.message}" for each in report.sorted() if each.severity == "error"]
     for path, shape in found.shapes.items():
         size = 1
