@@ -276,7 +276,7 @@ class Version2019:
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])
-        backwards = document["chunk_memory_layout"] == "F" and len(shape) > 1
+        backwards = document["chunk_memory_layout"] == "F"
         steps = configs(document["chunk_codecs"])
         return Described(
             self.documents.key(path),
