@@ -67,8 +67,9 @@ class Options(NamedTuple):
     a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
     `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `order`: in which chunks hold their
     elements; None: as in the source, where the target can say so. `allow_loss`: kinds of
-    value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
-    netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
+    value loss that are warnings instead of errors; `all` names every one. `tables`: records become tables in Awkward
+    archives. `char_netcdf`: char arrays as only the netCDF library reads them; `xarray`: dimensions are named for other
+    readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor. `verify`:
     read the target again, and let it appear only if it holds every value. `resume`: go on with a target that the
@@ -90,6 +91,7 @@ class Options(NamedTuple):
     order: Literal["C", "F"] | None = None
     consolidated: bool = False
     char_netcdf: bool = False
+    tables: bool = False
     xarray: bool = True
     overwrite: bool = False
     allow_loss: frozenset[str] = frozenset()

@@ -188,10 +188,13 @@ def commands(example: str) -> set[tuple[str, Severity]]:
 def script(example: str) -> set[tuple[str, Severity]]:
     text = "\n".join(line.removeprefix(">>> ").removeprefix("... ") for line in example.split("\n"))
     found: list[Diagnostic] = []
+    names: dict[str, object] = {"nczarr": nczarr}
     try:
-        exec(text, {"nczarr": nczarr})
+        exec(text, names)
     except nczarr.CompileError as error:
         found = error.diagnostics
+    if isinstance(report := names.get("report"), Report):
+        found = [*found, *report.sorted()]
     return {(each.code, each.severity) for each in found}
 
 

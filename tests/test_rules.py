@@ -41,6 +41,7 @@ LAYERS: dict[str, int] = {
     "nczarr.link": 3,
     "nczarr.registry": 3,
     "nczarr.pipeline": 4,
+    "nczarr.awkward0": 4,
     "nczarr.targets": 4,
     "nczarr.builder": 4,
     "nczarr.combinations": 4,
@@ -67,14 +68,20 @@ LONGEST = 400
 SIBLINGS = {
     ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
     ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
+    ("nczarr.formats.awkward0", "nczarr.formats.ast_json"),
 }
 """Formats that may import another: (who, whom)."""
 
-DOORS = {"nczarr.refs": "nczarr.formats.reference", "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019"}
+DOORS = {
+    "nczarr.awkward0": "nczarr.formats.awkward0",
+    "nczarr.refs": "nczarr.formats.reference",
+    "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019",
+}
 """Public doors to single formats (STYLE §2): who may import which by name."""
 
 LAZY = {
     "numpy",
+    "awkward",
     "numcodecs",
     "rich",
     "netCDF4",

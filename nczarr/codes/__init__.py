@@ -7,6 +7,7 @@ is reported with exactly its code; the source uses no code that is not declared 
 from __future__ import annotations
 
 from nczarr.codes import (
+    awkward0,
     classic,
     combinations,
     differences,
@@ -17,6 +18,7 @@ from nczarr.codes import (
     peer_arrays,
     peer_python,
     peer_stores,
+    ragged,
     references,
     schema,
     storage,
@@ -40,6 +42,8 @@ PARTS = {
     "Reference documents": references,
     "Targets of reference documents": verification,
     "Combining datasets": combinations,
+    "Awkward 0.x persistence": awkward0,
+    "Ragged arrays": ragged,
     "Schemas": schema,
     "Other readers: stores and attributes": peer_stores,
     "Other readers: arrays and dimensions": peer_arrays,

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
+from nczarr.data.source import Index
+from nczarr.hierarchy.beside import KEY, document
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
@@ -70,7 +72,24 @@ class Walk(NamedTuple):
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
         yield from self._parts(path, targets)
+        beside = document(self.planned, path, lambda part, index: self._key(path, part, index))
+        if beside is not None:
+            yield self._data(path) + KEY, beside
         yield from self.version.group(prefix, attributes)
+
+    def _data(self, path: str, part: str = "") -> str:
+        """What the keys of a variable's data begin with."""
+        arrays = self.planned.form.capabilities.arrays
+        assert arrays is not None
+        return arrays.data + self.planned.prefix(path, part)
+
+    def _key(self, path: str, part: str, index: Index) -> str:
+        """The key of a chunk."""
+        arrays = self.planned.form.capabilities.arrays
+        assert arrays is not None
+        return self._data(path, part) + arrays.separator.join(
+            (*filter(None, [arrays.lead]), *map(str, index)) or ("0",)
+        )
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""

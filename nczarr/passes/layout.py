@@ -14,6 +14,7 @@ from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
+from nczarr.data.blocks import grid_of
 from nczarr.data.codecs import expressible, nearest, portable
 from nczarr.data.elements import STORED, stored_bytes
 from nczarr.data.fills import fill_parts, patterns
@@ -143,12 +144,25 @@ def _target(
         fill, sparse = (
             _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
         )
+    if sparse and one.part.path:
+        sparse = not _all_there(one, chunks, itemsize)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
     target = Target(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(found, str):
         return target, None
     held = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
     return target._replace(apart=(held, found)), None
+
+
+def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
+    """Whether every chunk of a part of a ragged variable is written, be it nothing but zeros: then a document can say
+    where its values are (hierarchy/beside.py). Content is as long as its lists; counts may be those of cells that
+    nobody ever wrote, so that of many only those are written that hold anything.
+    """
+    if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
+        return True
+    written = 0 if one.source is None else sum(1 for _ in one.source.occupied(chunks))
+    return written == math.prod(grid_of(one.shape, chunks))
 
 
 def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> Target:

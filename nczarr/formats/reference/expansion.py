@@ -17,8 +17,8 @@ from nczarr.diagnostics import Report
 from nczarr.formats.reference.family import Family, MemberFaultError
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.parts import Block, Missing, Part, Refs, blocks, prepare, refuse
-from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.wire import Document, check_values
+from nczarr.hierarchy.places import Faults, Path
 from nczarr.source import Source
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.formats.reference.places import Faults
 from nczarr.formats.reference.texts import data_of
+from nczarr.hierarchy.places import Faults
 from nczarr.source import Source
 from nczarr.stores.referring import Reference
 from nczarr.stores.single import open_source

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.places import Faults, members
 from nczarr.formats.reference.records import Grid, Record, RecordFaultError, grid, read
 from nczarr.hierarchy.lenient import NotJsonError, parse
+from nczarr.hierarchy.places import Faults, members
 from nczarr.source import Source
 from nczarr.stores.base import Store, is_safe
 from nczarr.stores.referring import Reference

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
-from nczarr.formats.reference.places import Faults, Path
 from nczarr.formats.reference.scanning import LARGE, give_back, long_text
 from nczarr.formats.reference.table import Table, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
+from nczarr.hierarchy.places import Faults, Path
 from nczarr.source import Buffer, Source
 
 

@@ -1,0 +1,186 @@
+"""Which blobs are compressed, and how: the policy that `serialize` and `save` take (awkward0-persistence §6).
+
+A policy is a list of rules; the first that applies to an array compresses it, and none leaves it as it is. What stands
+for a policy: `None` or False (no rule), True (zlib for everything), `"default"`, a function that has a partner, a pair
+(function, name of its inverse), a rule, or a list of functions, pairs and rules. A rule is a dictionary:
+
+    {"minsize": 8192, "types": [bool, numpy.bool_, numpy.integer], "contexts": "*.counts", "pair": zlib.compress}
+
+A name of an inverse must be one that readers know without being told (`READERS`): a name that none of them has makes
+a document that nobody can read, and awkward0 finds that out only when it reads. The member `"foreign": True` of a rule
+takes any name, for readers whose whitelist has it.
+"""
+
+from __future__ import annotations
+
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Compress: TypeAlias = Callable[[Any], Any]
+Policy: TypeAlias = Any
+"""Anything that stands for a policy: see above."""
+
+DEFAULT = "default"
+"""Integers and truth values of 8192 bytes and more, by zlib: awkward0's own policy."""
+
+SMALLEST = 8192
+
+partner: dict[Compress, tuple[str, ...]] = {
+    zlib.compress: ("zlib", "decompress"),
+    lzma.compress: ("lzma", "decompress"),
+}
+"""The inverse of each function that may stand alone. More can be put in."""
+
+READERS = frozenset(
+    {("zlib", "decompress"), ("lzma", "decompress"), ("backports.lzma", "decompress"), ("lz4.block", "decompress")}
+)
+"""Decompressors that awkward0's default whitelist has, and our reader's table."""
+
+_INVERSES: dict[tuple[str, ...], Callable[[bytes], bytes]] = {
+    ("zlib", "decompress"): zlib.decompress,
+    ("lzma", "decompress"): lzma.decompress,
+    ("backports.lzma", "decompress"): lzma.decompress,
+}
+_MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
+
+
+class Rule(NamedTuple):
+    """Arrays of at least `minsize` bytes, whose items' type is a subclass of one of `types`, in these contexts.
+
+    `contexts` are patterns of the names of contract §6, such as `JaggedArray.counts`; case matters.
+    """
+
+    compress: Compress
+    decompress: tuple[str, ...]
+    minsize: float = 0
+    types: tuple[type, ...] = (object,)
+    contexts: tuple[str, ...] = ("*",)
+
+    def applies(self, array: NDArray[Any], context: str) -> bool:
+        """Whether this rule compresses an array."""
+        return (
+            array.nbytes >= self.minsize
+            and issubclass(array.dtype.type, self.types)
+            and any(fnmatchcase(context, pattern) for pattern in self.contexts)
+        )
+
+    def compressed(self, array: NDArray[Any]) -> bytes:
+        """The bytes of an array in C order, compressed. Raises ValueError if what was named is not the inverse."""
+        plain = array.tobytes()
+        made = self.compress(plain)
+        if not isinstance(made, bytes | bytearray | memoryview):
+            raise TypeError(f"{_name(self.compress)} gave {type(made).__name__}, not bytes")
+        packed = bytes(made)
+        inverse = _INVERSES.get(self.decompress)
+        if (
+            inverse is not None
+            and partner.get(self.compress) != self.decompress
+            and not _undoes(inverse, packed, plain)
+        ):
+            raise ValueError(f"{'.'.join(self.decompress)} does not undo {_name(self.compress)}")
+        return packed
+
+
+def rules(policy: Policy) -> tuple[Rule, ...]:
+    """The rules that a policy stands for.
+
+    Raises TypeError for what is none, ValueError for a decompressor that no reader knows and a function without
+    partner.
+    """
+    if policy is None or policy is False:
+        return ()
+    if policy is True:
+        return (_rule(zlib.compress),)
+    if isinstance(policy, str) and policy == DEFAULT:
+        import numpy as np
+
+        return (_rule({"minsize": SMALLEST, "types": [bool, np.bool_, np.integer], "pair": zlib.compress}),)
+    if isinstance(policy, list | tuple) and not isinstance(policy, Rule) and not _is_pair(policy):
+        return tuple(_rule(each) for each in policy)
+    return (_rule(policy),)
+
+
+def first(policy: Iterable[Rule], array: NDArray[Any], context: str) -> Rule | None:
+    """The rule that compresses an array, None if none does."""
+    return next((rule for rule in policy if rule.applies(array, context)), None)
+
+
+def _rule(said: Any) -> Rule:
+    if isinstance(said, Rule):
+        return said
+    if not isinstance(said, Mapping):
+        return Rule(*_pair(said, foreign=False))
+    unknown = [name for name in said if name not in _MEMBERS]
+    if unknown or "pair" not in said:
+        raise TypeError(
+            f"{unknown[0]!r} is no member of a rule" if unknown else "a rule for compression lacks its `pair`"
+        )
+    minsize = said.get("minsize", 0)
+    if isinstance(minsize, bool) or not isinstance(minsize, int | float) or not minsize >= 0:
+        raise TypeError(f"{minsize!r}: `minsize` is a number of bytes")
+    types = said.get("types", object)
+    types = tuple(types) if isinstance(types, list | tuple | set | frozenset) else (types,)
+    if not all(isinstance(each, type) for each in types):
+        raise TypeError("`types` of a rule are classes, such as numpy.integer")
+    contexts = said.get("contexts", "*")
+    contexts = tuple(contexts) if isinstance(contexts, list | tuple | set | frozenset) else (contexts,)
+    if not all(isinstance(each, str) for each in contexts):
+        raise TypeError("`contexts` of a rule are patterns, such as '*.counts'")
+    return Rule(*_pair(said["pair"], foreign=bool(said.get("foreign"))), minsize, types, contexts)
+
+
+def _is_pair(said: Any) -> bool:
+    """Whether this is a function and the name of its inverse, not a list of two rules."""
+    return len(said) == 2 and callable(said[0]) and isinstance(said[1], list | tuple) and _is_name(said[1])
+
+
+def _is_name(said: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) for each in said)
+
+
+def _pair(said: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
+    if isinstance(said, list | tuple) and _is_pair(said):
+        compress, decompress = said[0], tuple(said[1])
+    elif callable(said):
+        compress, decompress = said, _partner(said)
+    else:
+        raise TypeError(f"{said!r} is no function, pair or rule for compression")
+    if len(decompress) < 2:
+        raise TypeError(f"{decompress!r}: a decompressor has the name of its module and its own")
+    if decompress not in READERS and not foreign:
+        known = ", ".join(sorted(".".join(each) for each in READERS))
+        raise ValueError(
+            f"readers know no {'.'.join(decompress)}; they know {known} (a rule with `foreign` takes any name)"
+        )
+    return compress, decompress
+
+
+def _partner(compress: Compress) -> tuple[str, ...]:
+    try:
+        found = partner.get(compress)
+    except TypeError:  # a callable that has no hash
+        found = None
+    lz4 = sys.modules.get("lz4.block")
+    if found is None and lz4 is not None and compress is getattr(lz4, "compress", None):
+        return ("lz4.block", "decompress")
+    if found is None:
+        raise ValueError(f"{_name(compress)} has no partner: give a pair, the function and the name of its inverse")
+    return found
+
+
+def _undoes(inverse: Callable[[bytes], bytes], packed: bytes, plain: bytes) -> bool:
+    try:
+        return inverse(packed) == plain
+    except (zlib.error, lzma.LZMAError, EOFError):
+        return False
+
+
+def _name(of: Compress) -> str:
+    return str(getattr(of, "__qualname__", None) or type(of).__qualname__)

@@ -1,0 +1,119 @@
+"""Arrays of an HDF5 group (awkward0-persistence §8): a group a name, datasets of bytes inside, one is the document.
+
+What is read stays in the file: soft and external links, datasets with bytes in other files and virtual ones are
+refused. A dataset of numbers stands for their bytes as the file has them. What filters make of stored bytes, and what
+was never written, counts as inflated bytes of the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from nczarr.formats.awkward0.limits import Limits, RefusedError, shown
+from nczarr.stores.base import is_safe
+
+DOCUMENT = "schema.json"
+"""The dataset that has the document of an array."""
+
+
+class Datasets:
+    """The datasets of a group by path, as a storage."""
+
+    def __init__(self, group: Any, limits: Limits) -> None:
+        self._group = group
+        self._left = limits.inflated
+
+    def __getitem__(self, key: str) -> Any:
+        """The values of a dataset as an array. Raises KeyError, RefusedError."""
+        import h5py
+        import numpy as np
+
+        found = reached(self._group, key)
+        if not isinstance(found, h5py.Dataset):
+            raise RefusedError("bad-container", f"{shown(key)} is no dataset")
+        if found.external or found.is_virtual:
+            raise RefusedError("bad-container", f"dataset {shown(key)} has its bytes in other files or datasets")
+        if found.shape is None:
+            return np.zeros(0, np.uint8)
+        if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
+            raise RefusedError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
+        stored = found.id.get_storage_size()
+        if found.nbytes - stored > self._left:
+            text = f"dataset {shown(key)} has {found.nbytes} bytes, of which {stored} are stored: more than the limit"
+            raise RefusedError("oversized-awkward", text)
+        self._left -= max(0, found.nbytes - stored)
+        try:
+            return np.asarray(found[()], found.dtype)
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
+            raise RefusedError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
+
+
+def reached(group: Any, path: str) -> Any:
+    """What a path leads to by hard links alone. Raises KeyError if there is nothing, RefusedError for other links."""
+    import h5py
+
+    if not is_safe(path) or not path.isprintable():
+        raise KeyError(path)
+    here = group
+    for part in path.split("/"):
+        link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
+        if link is None:
+            raise KeyError(path)
+        if not isinstance(link, h5py.HardLink):
+            raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead anywhere")
+        here = here[part]
+    return here
+
+
+class Group(MutableMapping[str, Any]):
+    """Arrays by name in an HDF5 group. Get-item raises KeyError and CompileError, set-item and del-item what
+    writing does.
+    """
+
+    def __init__(
+        self,
+        group: Any,
+        read: Callable[[Any, str], Any],
+        write: Callable[[Any, str, Any], None],
+        remove: Callable[[Any, str], None],
+        limits: Limits,
+    ) -> None:
+        self._group = group
+        self._read = read
+        self._write = write
+        self._remove = remove
+        self._limits = limits
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return self._read(Datasets(self._group, self._limits), f"{name}/{DOCUMENT}")
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._write(self._group, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self._remove(self._group, name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such an array, readable or not."""
+        try:
+            reached(self._group, f"{name}/{DOCUMENT}")
+        except KeyError:
+            return False
+        except RefusedError:
+            return True
+        return isinstance(name, str)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of arrays directly below the group, in its order."""
+        return iter([name for name in self._group if name in self])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<arrays of the HDF5 group {shown(self._group.name)}: {len(self)}>"

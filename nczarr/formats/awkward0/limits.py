@@ -1,0 +1,85 @@
+"""How much a document may ask for: what one describes can be larger than what is given by any factor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LARGEST = 2**63
+"""Lengths and offsets are less."""
+
+
+class Limits(NamedTuple):
+    """What a reader of documents takes.
+
+    `document`: bytes of the JSON text; `values`: commas and brackets in it. `nesting`: levels of expressions, and of
+    brackets in a JSON value; arrays lie at most twice as deep in each other. `blobs`: how many are read. `inflated`:
+    bytes that compressed blobs have in all, behind the decompressors. `expanded`: bytes that arrays may have beyond
+    what is given, where pieces stand several times, items have no bytes or are a default. `arrays`: how many there are,
+    each counted as often as something leads to it.
+    """
+
+    document: int = 64 << 20
+    values: int = 4_000_000
+    nesting: int = 100
+    blobs: int = 1_000_000
+    inflated: int = 1 << 30
+    expanded: int = 256 << 20
+    arrays: int = 1_000_000
+
+
+DEFAULT = Limits()
+"""Limits where nobody sets others."""
+
+
+class At(NamedTuple):
+    """A place in a document: a step from the place above."""
+
+    above: At | None
+    step: str | int
+
+    def path(self) -> tuple[str | int, ...]:
+        """All steps from the root."""
+        steps = []
+        here: At | None = self
+        while here is not None:
+            steps.append(here.step)
+            here = here.above
+        return tuple(reversed(steps))
+
+
+class RefusedError(ValueError):
+    """Something that cannot be read; `code` is what a diagnostic about it has, `at` where it is, if that is known."""
+
+    def __init__(self, code: str, message: str, at: At | None = None, helps: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.at = at
+        self.helps = helps
+
+
+def shown(value: object) -> str:
+    """A text or number of a document, for a message: on one line, and not long."""
+    text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a truth value"
+        case str():
+            return "text"
+        case int():
+            return "an integer"
+        case float():
+            return "a real number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "no JSON"

@@ -1,0 +1,46 @@
+"""Which functions a caller lets a document name (awkward0-persistence §7): patterns, which only narrow the table.
+
+A pattern is a list of parts, matched with a function's part by part, case-sensitively, with the wildcards of fnmatch.
+One part alone is a module, and takes all that the table has of it; otherwise as many parts as the function has are
+needed, or one less, if the last part of the function is a constructor of a class that the pattern takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+Whitelist = str | Sequence[str] | Sequence[Sequence[str]] | None
+"""Patterns; None takes every function of the table. One text, or one list of texts, is one pattern."""
+
+CONSTRUCTORS = frozenset({"fromcounts", "fromoffsets", "frompairs", "fromtags", "fromview"})
+"""Names of constructors beside the class itself."""
+
+
+def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
+    """The patterns of a whitelist; None: there is none. Raises TypeError."""
+    if whitelist is None:
+        return None
+    if isinstance(whitelist, str):
+        return ((whitelist,),)
+    given: list[Any] = list(whitelist)
+    if given and isinstance(given[0], str):
+        given = [given]
+    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
+    if not all(isinstance(part, str) for each in found for part in each):
+        raise TypeError("a pattern of a whitelist is a list of texts")
+    return found
+
+
+def allows(found: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, ...]) -> bool:
+    """Whether one of the patterns takes one of the spellings of a function."""
+    return found is None or any(_takes(pattern, parts) for pattern in found for parts in spellings)
+
+
+def _takes(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if len(pattern) > 1 and len(parts) == len(pattern) + 1 and parts[-1] in CONSTRUCTORS:
+        parts = parts[:-1]
+    if len(pattern) != len(parts) and len(pattern) != 1:
+        return False
+    return bool(pattern) and all(map(fnmatchcase, parts, pattern))

@@ -1,0 +1,189 @@
+"""What we write is read by awkward0 itself, in one process of an interpreter that has it (NCZARR_AWKWARD0)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from nczarr.formats.awkward0 import columns as kinds
+from nczarr.formats.awkward0.awkward2 import of_awkward
+from nczarr.formats.awkward0.columns import Column, Flat, Lists, Table
+from nczarr.formats.awkward0.saving import put, save
+from nczarr.formats.awkward0.writing import serialize
+from tests.columns import columns, items, mark
+
+pytestmark = pytest.mark.peer
+READER = Path(__file__).with_name("read_awkward0.py")
+
+
+@pytest.fixture(scope="session")
+def awkward0() -> str:
+    """The interpreter that NCZARR_AWKWARD0 names; awkward0 needs a Python that most machines do not have any more.
+
+    Under NCZARR_REQUIRE_PEERS=1 it may be missing only where no python3.8 runs.
+    """
+    named = os.environ.get("NCZARR_AWKWARD0")
+    if named:
+        return named
+    old = shutil.which("python3.8")
+    runs = old is not None and subprocess.run([old, "-c", ""], capture_output=True, check=False).returncode == 0
+    if runs and os.environ.get("NCZARR_REQUIRE_PEERS") == "1":
+        pytest.fail("peer awkward0 is missing, and NCZARR_REQUIRE_PEERS=1 requires it where python3.8 runs")
+    pytest.skip("peer awkward0 is not installed (NCZARR_AWKWARD0 names an interpreter that has it)")
+
+
+def asked(interpreter: str, questions: Iterable[Any]) -> list[Any]:
+    """The answers of one process."""
+    lines = "".join(json.dumps(each) + "\n" for each in questions)
+    ran = subprocess.run([interpreter, READER], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def written(obj: Any, **options: Any) -> dict[str, Any]:
+    """What the reader is asked about an array that we write."""
+    storage: dict[str, bytes] = {}
+    serialize(obj, storage, **options)
+    name = (options.get("name") or "") + (options.get("schemasuffix") or "")
+    return {"name": name, "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}
+
+
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.parametrize("compression", [None, True, "default"])
+def test_columns_of_all_kinds(awkward0: str, compression: Any) -> None:
+    made: list[Column] = []
+
+    @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(columns())
+    def collect(column: Column) -> None:
+        made.append(column)
+
+    collect()
+    answers = asked(awkward0, (written(each, compression=compression) for each in made))
+    wrong = [
+        (column, answer, items(column))
+        for column, answer in zip(made, answers, strict=True)
+        if json.dumps(answer) != json.dumps({"value": json.loads(json.dumps(items(column)))})
+    ]
+    assert not wrong, wrong[0]
+
+
+FLAT = Flat(np.arange(4.0))
+BYTES = Flat(np.frombuffer(b"abcd", "u1"))
+INDEX = np.array([0, 2, 1])
+ONE_OF_EACH: dict[str, Column] = {
+    "Flat": FLAT,
+    "rows": Flat(np.zeros((3, 2), "<i4")),
+    "structures": Flat(np.zeros(3, [("x", "<i4"), ("y", "<f8", (2,))])),
+    "Lists": Lists(np.array([0, 2, 2, 4]), FLAT),
+    "Lists in Lists": Lists(np.array([0, 2, 2, 3]), Lists(np.array([0, 2, 2, 4]), FLAT)),
+    "Spans": kinds.Spans(np.array([2, 0]), np.array([3, 2]), FLAT),
+    "Texts": kinds.Texts(Lists(np.array([0, 1, 4]), BYTES)),
+    "bytes": kinds.Texts(kinds.Spans(np.array([2, 0]), np.array([3, 2]), BYTES), None),
+    "Table": Table(("x", "y", "z"), (FLAT, FLAT, Flat(np.arange(4))), 4),
+    "Masked": kinds.Masked(np.array([True, False, True, False]), FLAT),
+    "BitMasked": kinds.BitMasked(np.array([5], "u1"), FLAT),
+    "optional": kinds.Indexed(np.array([0, -1, 3]), FLAT, optional=True),
+    "Indexed": kinds.Indexed(INDEX, FLAT),
+    "Sparse": kinds.Sparse(9, INDEX[:2], Flat(np.arange(2.0)), 5.0),
+    "Union": kinds.Union(np.array([0, 1, 0]), np.array([0, 0, 1]), (FLAT, BYTES)),
+    "Union with index": kinds.Union(np.array([0, 1, 0]), np.array([1, 0, 0]), (FLAT, BYTES)),
+    "Chunks": kinds.Chunks((FLAT, Flat(np.arange(2.0)))),
+}
+CLASSES = "Jagged String Masked BitMasked IndexedMasked Indexed Sparse Union Chunked".split()
+PARAMETERS = "content contents counts starts stops mask index tags chunk".split()
+CONTEXTS = [*(f"{name}Array.*" for name in CLASSES), *(f"*.{name}" for name in PARAMETERS), "Table.*", "", "*"]
+
+
+def plain(expression: Any, found: dict[int, Any]) -> Any:
+    """A document without what may differ: ids of constants, references to them, and how types are spelled."""
+    if isinstance(expression, list):
+        return [plain(each, found) for each in expression]
+    if not isinstance(expression, dict):
+        return expression
+    if "json" in expression:
+        found[expression.get("id", -1)] = expression["json"]
+        return {"json": expression["json"]}
+    if "ref" in expression and expression["ref"] in found:
+        return {"json": found[expression["ref"]]}
+    if "dtype" in expression:
+        return {"dtype": str(np.dtype(_tuples(expression["dtype"])).newbyteorder("="))}
+    return {name: plain(each, found) for name, each in expression.items()}
+
+
+def _tuples(described: Any) -> Any:
+    if not isinstance(described, list):
+        return described
+    row = len(described) == 2 and isinstance(described[1], list) and all(isinstance(each, int) for each in described[1])
+    if row or isinstance(described[0], str):
+        return tuple(tuple(each) if row and each is described[1] else _tuples(each) for each in described)
+    return [_tuples(each) for each in described]
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_documents_and_compressed_contexts_are_those_of_awkward0(awkward0: str, name: str) -> None:
+    """awkward0 reads what we write, and writes it again: the same forms, ids, names of blobs and compressed bytes."""
+    column = ONE_OF_EACH[name]
+    questions = [written(column) | {"contexts": pattern} for pattern in CONTEXTS]
+    for pattern, answer in zip(CONTEXTS, asked(awkward0, questions), strict=True):
+        theirs = {key: base64.b64decode(data) for key, data in answer["value"].items()}
+        ours: dict[str, bytes] = {}
+        serialize(column, ours, compression=[{"contexts": pattern, "pair": zlib.compress}])
+        documents = [plain(json.loads(each.pop(""))["schema"], {}) for each in (ours, theirs)]
+        assert documents[0] == documents[1], pattern
+        assert ours == theirs, pattern
+
+
+def test_archives(awkward0: str, tmp_path: Path) -> None:
+    save(tmp_path / "one", ONE_OF_EACH["Lists"])
+    columns = {f"{n:02}": column for n, column in enumerate(ONE_OF_EACH.values())}
+    save(tmp_path / "many", columns, compression=True)
+    save(tmp_path / "many", FLAT, "later")
+    one, many = asked(awkward0, [{"file": str(tmp_path / f"{name}.awkd")} for name in ("one", "many")])
+    assert one == {"value": items(ONE_OF_EACH["Lists"])}
+    wanted = (columns | {"later": FLAT}).items()
+    assert many == {"value": {"record": [[name, items(each)] for name, each in wanted]}}
+
+
+def test_groups_of_hdf5(awkward0: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    path = tmp_path / "x.h5"
+    with peer("h5py").File(path, "w") as file:
+        for name, column in ONE_OF_EACH.items():
+            put(file, name, column, compression=True)
+    answers = asked(awkward0, [{"hdf5": str(path), "name": name} for name in ONE_OF_EACH])
+    if "No module named 'h5py'" in answers[0].get("error", ""):
+        pytest.skip("peer h5py is not installed for the interpreter that has awkward0")
+    assert answers == [{"value": items(column)} for column in ONE_OF_EACH.values()]
+
+
+@pytest.mark.parametrize("value", [[1, [2.5, None], {"a": "ü"}], "text", 7, None])
+def test_json(awkward0: str, value: Any) -> None:
+    (answer,) = asked(awkward0, [written(value)])
+    assert json.dumps(answer["value"]) == json.dumps(mark(value))
+
+
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+def test_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
+    ak = peer("awkward")
+    made = [
+        ak.Array([{"x": 1, "y": [1.5, None]}, {"x": None, "y": []}]),
+        ak.Array([1, "a", [2.5], None, True]),
+        ak.Array([[["å"], []], [], [["b", "c"]]])[1:],
+        ak.Array([{"t": {"a": [1]}}, {"t": {"a": []}}])[[1, 0, 0]],
+        ak.Array(np.array(["2020-01-01", "NaT"], "M8[D]")),
+        ak.to_regular(ak.Array([[1, 2], [3, 4]])),
+        ak.Array([[], [[]]]),
+    ]
+    answers = asked(awkward0, map(written, made))
+    assert answers == [{"value": items(of_awkward(array))} for array in made]
