@@ -36,8 +36,11 @@ class Label(NamedTuple):
 
     @property
     def has_lines(self) -> bool:
-        """Whether it points to a line and a column."""
-        return self.offset is None and self.span.source is not None and self.span.source.has_lines
+        """Whether it points to a line and a column. A key within one text is its place there."""
+        source = self.span.source
+        if source is None or self.offset is not None or (self.key is not None and source.key is None):
+            return False
+        return source.has_lines
 
 
 class Diagnostic(NamedTuple):

@@ -18,6 +18,10 @@ Buffer = bytes | mmap
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
+LONGEST_DOCUMENT = 1 << 20
+"""Bytes of a document of a store that is looked through for lines and columns."""
+
+
 class Source:
     """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
@@ -43,8 +47,8 @@ class Source:
 
     @property
     def has_lines(self) -> bool:
-        """Whether places in it have a line and a column."""
-        return not self.binary and (self.key is None or bool(self.data))
+        """Whether places in it have a line and a column; those of a long document of a store are not counted."""
+        return not self.binary and (self.key is None or 0 < len(self.data) <= LONGEST_DOCUMENT)
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
