@@ -227,8 +227,7 @@ SIZES = {
                                        base=call("Table", "frompairs", pairs={"pairs": []})))""",
     "element of chunks": """read(call("AppendableArray", chunkshape={"tuple": [{"json": 10**9}] * 5}, dtype={"dtype": "<i8"}))""",
     "one blob as many arrays": """read({"list": [
-        {**buffer("1", "|i1"), "id": 0},
-        *(call("JaggedArray", "fromcounts", counts={"ref": 0}, content={"ref": 0}) for _ in range(10_000))]},
+        call("JaggedArray", "fromcounts", counts=buffer("1", "|i1"), content=buffer("1", "|i1")) for _ in range(10_000)]},
         {"1": bytes(10**6)}, limits=door.Limits(expanded=10**6))""",
 }
 

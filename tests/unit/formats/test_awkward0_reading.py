@@ -107,6 +107,13 @@ def test_arrays_of_a_storage_are_read_by_their_type_where_no_dtype_is_said() -> 
     assert nczarr.awkward0.items(nczarr.awkward0.columns(storage | {"1": ints(1, 1)})) == [[1.5], [2.5]]
 
 
+def test_arrays_that_share_counts_share_offsets() -> None:
+    shared = {**buffer("1", "|i1"), "id": 0}
+    lists = [call("JaggedArray", "fromcounts", counts={"ref": 0}, content={"ref": 0}) for _ in range(50)]
+    _, *found = nczarr.awkward0.columns(stored({"list": [shared, *lists]}, _1=bytes(1000)))
+    assert len({id(each.offsets) for each in found}) == 1
+
+
 def test_values_are_not_copied() -> None:
     data = np.arange(10.0)
     column = nczarr.awkward0.columns({"": document(buffer("1", "<f8", 10)), "1": data})
