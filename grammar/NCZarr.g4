@@ -53,7 +53,7 @@ vlen              : VLEN name type ;
 
 kind              : KIND name ;
 
-property          : attribute | fill | chunks | codec | layout | endian | quantize ;
+property          : attribute | fill | chunks | codec | layout | endian | quantize | element ;
 
 fill              : FILL ( NONE | constant ) ;
 
@@ -67,13 +67,15 @@ endian            : ENDIAN NAME ;
 
 quantize          : QUANTIZE NAME SIZE ;
 
+element           : ELEMENT NAME ;
+
 constant          : SIZE | INTEGER | FLOAT | NAN | INFINITY | HEX | STRING | NIL | NAME
                   | LBRACE constant* RBRACE ;
 
 /** Where only a name can stand, a word of the language is one. */
 name              : NAME
                   | DATASET | GROUP | ATTRIBUTE | DIMENSION | VARIABLE | COMPOUND | OPAQUE | ENUM | VLEN
-                  | UNLIMITED | KIND | FILL | NONE | CHUNKS | CODEC | LAYOUT | ENDIAN | QUANTIZE
+                  | UNLIMITED | KIND | FILL | NONE | CHUNKS | CODEC | LAYOUT | ENDIAN | QUANTIZE | ELEMENT
                   | NAN | INFINITY | NIL
                   | BYTE_T | UBYTE_T | SHORT_T | USHORT_T | INT_T | UINT_T | INT64_T | UINT64_T
                   | CHAR_T | FLOAT_T | DOUBLE_T | STRING_T ;
@@ -82,7 +84,7 @@ name              : NAME
 DATASET : 'dataset' ; GROUP : 'group' ; ATTRIBUTE : 'attribute' ; DIMENSION : 'dimension' ;
 VARIABLE : 'variable' ; COMPOUND : 'compound' ; OPAQUE : 'opaque' ; ENUM : 'enum' ; VLEN : 'vlen' ;
 UNLIMITED : 'unlimited' ; KIND : 'kind' ; FILL : 'fill' ; NONE : 'none' ; CHUNKS : 'chunks' ; CODEC : 'codec' ;
-LAYOUT : 'layout' ; ENDIAN : 'endian' ; QUANTIZE : 'quantize' ;
+LAYOUT : 'layout' ; ENDIAN : 'endian' ; QUANTIZE : 'quantize' ; ELEMENT : 'element' ;
 NAN : 'NaN' ; INFINITY : '-'? 'Infinity' ; NIL : 'NIL' ;
 BYTE_T : 'byte' ; UBYTE_T : 'ubyte' ; SHORT_T : 'short' ; USHORT_T : 'ushort' ; INT_T : 'int' ; UINT_T : 'uint' ;
 INT64_T : 'int64' ; UINT64_T : 'uint64' ; STRING_T : 'string' ; CHAR_T : 'char' ; FLOAT_T : 'float' ;

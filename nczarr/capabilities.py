@@ -31,7 +31,10 @@ class Arrays(NamedTuple):
     variable or group can have; `reserved`: how names begin that the specification keeps for itself; `netcdf_char`:
     chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a record itself,
     instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays are laid out as their
-    sources are.
+    sources are; `elements`: booleans, halves and complex numbers are types there; `data`: what keys of chunks begin
+    with, before the path of their array; `portable_names`: segments of keys are names as `data/segments.py` makes them
+    portable; `orders`: chunks may lie in F order; `undefined_fill`: an array may say that its fill value is undefined,
+    even if it needs one.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -45,6 +48,11 @@ class Arrays(NamedTuple):
     netcdf_char: bool = False
     nested_records: bool = False
     by_reference: bool = False
+    elements: bool = False
+    data: str = ""
+    portable_names: bool = False
+    orders: bool = False
+    undefined_fill: bool = False
 
 
 class Capabilities(NamedTuple):
@@ -52,7 +60,8 @@ class Capabilities(NamedTuple):
 
     `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
     `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise;
-    `names`: the dataset's own name and the homes of dimensions;
+    `names`: the dataset's own name and the homes of dimensions; `extensions`: protocol extensions of Zarr that a source
+    has, and nobody here knows;
     `arrays`: for chunked stores, how arrays lie there; None for texts and single files.
     """
 
@@ -70,6 +79,7 @@ class Capabilities(NamedTuple):
     kind: bool = True
     data: bool = True
     names: bool = True
+    extensions: bool = False
     arrays: Arrays | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
@@ -37,6 +37,8 @@ def convert(
     chunks: Mapping[str, Sequence[int] | int] | None = None,
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
+    order: Literal["C", "F"] | None = None,
+    tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -61,8 +63,8 @@ def convert(
     chunks under way; `workers`: threads. With `verify` the target is read again and compared, but for variables that
     `allow_loss` gave up. `resume` goes on with a target that the same run has begun. `dask`: the address of the
     scheduler of a cluster that does the work. `storage_options` are for URLs, as the library of their protocol takes
-    them; `source.` or `target.` in front of a name: for that side alone. `writing` and `following`: how references are
-    written and followed (`nczarr.refs`). Other options: those of `write`.
+    them; `source.` or `target.` in front of a name: for one side alone. `writing`, `following`: of references
+    (`nczarr.refs`). Others: those of `write`.
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
@@ -70,13 +72,14 @@ def convert(
     from nczarr import pipeline
     from nczarr.stores.spool import passing
 
-    variables, groups, sections = tuple(variables), tuple(groups), tuple(sections)
-    report = Report()
+    report, variables, groups, sections = Report(), tuple(variables), tuple(groups), tuple(sections)
     options = options_from(
         kind=kind,
         chunks=chunks,
         shards=shards,
         codecs=codecs,
+        order=order,
+        tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,
@@ -101,6 +104,11 @@ def convert(
             checked = _part(source, from_format, wanted, report, options, fixed=fixed)
         if form is not None and checked is not None and not report.errors:
             done = pipeline.write(checked, path, form, report, options)
+    return _told(done, path, report)
+
+
+def _told(done: Conversion | None, path: str, report: Report) -> Conversion:
+    """What was done, with what was found on the way. Raises FileExistsError, CompileError."""
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
         raise FileExistsError(path)
@@ -160,6 +168,8 @@ def write(
     chunks: Mapping[str, Sequence[int] | int] | None = None,
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
+    order: Literal["C", "F"] | None = None,
+    tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -172,6 +182,7 @@ def write(
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
+    `order`: of elements within chunks, where the target has F order. `tables`: records are tables in Awkward archives.
     `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
     `writing`: how references are written (`nczarr.refs.Writing`).
 
@@ -186,6 +197,8 @@ def write(
         chunks=chunks,
         shards=shards,
         codecs=codecs,
+        order=order,
+        tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,

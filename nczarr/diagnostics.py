@@ -22,7 +22,8 @@ class Severity(StrEnum):
 
 
 class Label(NamedTuple):
-    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset.
+    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset; of documents
+    that are read to the letter a key, a pointer and a span.
 
     A report gives every span of a binary source its offset.
     """
@@ -32,6 +33,14 @@ class Label(NamedTuple):
     key: str | None = None
     pointer: str | None = None
     offset: int | None = None
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it points to a line and a column. A key within one text is its place there."""
+        source = self.span.source
+        if source is None or self.offset is not None or (self.key is not None and source.key is None):
+            return False
+        return source.has_lines
 
 
 class Diagnostic(NamedTuple):
@@ -183,7 +192,10 @@ def _label(span: Span, text: str) -> Label:
 
 def _place(label: Label) -> str:
     if label.key is not None:
-        return f" (at {label.key}{'#' + label.pointer if label.pointer else ''})"
+        where = ""
+        if label.has_lines and label.span.source is not None:
+            where = ":" + label.span.source.place(label.span.start)
+        return f" (at {label.key}{where}{'#' + label.pointer if label.pointer else ''})"
     if label.span.source is None:
         return ""
     if label.offset is not None:

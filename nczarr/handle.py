@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, Following, Options
+from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, UNREAD, Following, Options
 from nczarr.secrets import StorageOptions
 from nczarr.source import Source
 
@@ -210,7 +210,7 @@ def open_dataset(
     from nczarr import pipeline
 
     report = Report()
-    options = options_from(kind=kind, allow_loss=["bad-metadata", "unreadable-array"])
+    options = options_from(kind=kind, allow_loss=UNREAD)
     options = options._replace(storage=StorageOptions(storage_options), following=following)
     return _handle(pipeline.read_path(os.fspath(path), report, options), report)
 
@@ -227,6 +227,8 @@ def options_from(
     chunks: Mapping[str, Sequence[int] | int] | None = None,
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
+    order: Literal["C", "F"] | None = None,
+    tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -244,6 +246,8 @@ def options_from(
         chunks={name: _lengths(each) for name, each in (chunks or {}).items()},
         shards={name: each if isinstance(each, str) else _lengths(each) for name, each in asked.items()},
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
+        order=order,
+        tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),

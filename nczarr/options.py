@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import NOWHERE, Span
@@ -56,21 +56,28 @@ WRITING, FOLLOWING = Writing(), Following()
 """References where nobody asks for anything."""
 
 
+UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node"})
+"""What of a store cannot be read; those who only look at one leave it out."""
+
+
 class Options(NamedTuple):
     """How to read, plan and write.
 
     `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
     a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
-    `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `allow_loss`: kinds of
-    value loss that are warnings instead of errors; `all` names every one. `char_netcdf`: char arrays as only the
-    netCDF library reads them; `xarray`: dimensions are named for other readers too, where a format says them twice.
+    `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `order`: in which chunks hold their
+    elements; None: as in the source, where the target can say so. `allow_loss`: kinds of
+    value loss that are warnings instead of errors; `all` names every one. `tables`: records become tables in Awkward
+    archives. `char_netcdf`: char arrays as only the netCDF library reads them; `xarray`: dimensions are named for other
+    readers too, where a format says them twice.
 
-    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor.
-    `verify`: read the target again, and let it appear only if it holds every value. `resume`: go on with a target that
-    the same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
+    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor. `verify`:
+    read the target again, and let it appear only if it holds every value. `resume`: go on with a target that the
+    same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
     with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
-    `part`: what of it is converted, in any words. `survey`: all of the source is going to be read. `dask`: address of
-    the scheduler of a cluster that does the tasks. `writing` and `following` concern references.
+    `part`: what of it is converted, in any words. `nodes`: paths of nodes of a store that cannot list its keys.
+    `survey`: all of the source is going to be read. `dask`: address of the scheduler of a cluster that does the
+    tasks. `writing` and `following` concern references.
     `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
@@ -81,8 +88,10 @@ class Options(NamedTuple):
     chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
     codecs: Mapping[str, str] = MappingProxyType({})
+    order: Literal["C", "F"] | None = None
     consolidated: bool = False
     char_netcdf: bool = False
+    tables: bool = False
     xarray: bool = True
     overwrite: bool = False
     allow_loss: frozenset[str] = frozenset()
@@ -102,6 +111,7 @@ class Options(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
     source: str | None = None
     part: str = ""
+    nodes: tuple[str, ...] = ()
     dask: str | None = None
     survey: bool = False
     writing: Writing = WRITING

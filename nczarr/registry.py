@@ -27,6 +27,8 @@ ROWS: dict[str, str] = {
     "zarr2": "nczarr.formats.zarr2:FORMAT",
     "zarr3": "nczarr.formats.zarr3:FORMAT",
     "nczarr3": "nczarr.formats.nczarr3:FORMAT",
+    "zarr3-2019": "nczarr.formats.zarr3_2019:FORMAT",
+    "awkward0": "nczarr.formats.awkward0:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
 

@@ -85,17 +85,20 @@ def json_record(diagnostic: Diagnostic) -> dict[str, Any]:
 
 def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | None]:
     source = label.span.source
-    if source is None or label.key is not None or label.offset is not None:
+    if source is None or not label.has_lines:
         return None, None, None, None
     return *source.position(label.span.start), *source.position(max(label.span.start, label.span.end))
 
 
 def place(label: Label) -> str:
-    """Where a label points, in one word: `file:line:column`, `key#/pointer` or `file@offset`; empty if nowhere."""
+    """Where a label points, in one word: `file:line:column`, `key#/pointer`, `key:line:column#/pointer` or
+    `file@offset`; empty if nowhere.
+    """
     source = label.span.source
     if label.key is not None:
         home = f"{source.name}/" if source is not None and source.name != label.key else ""
-        return home + label.key + (f"#{label.pointer}" if label.pointer else "")
+        where = f":{source.place(label.span.start)}" if source is not None and label.has_lines else ""
+        return home + label.key + where + (f"#{label.pointer}" if label.pointer else "")
     if source is None:
         return f"byte {label.offset}" if label.offset is not None else ""
     if label.offset is not None:
@@ -120,7 +123,7 @@ def _lines(diagnostic: Diagnostic, paint: Any) -> Iterator[str]:
     head = paint(_COLOURS[diagnostic.severity], f"{diagnostic.severity}[{diagnostic.code}]")
     yield head + paint(_STRONG, ": " + visible(diagnostic.message))
     labels = [diagnostic.primary, *diagnostic.others]
-    shown = [label for label in labels if label.span.source is not None and label.key is None and label.offset is None]
+    shown = [label for label in labels if label.has_lines]
     margin = max((len(str(_first_line(label))) for label in shown), default=1) + 1
     where = place(diagnostic.primary)
     if where:

@@ -106,7 +106,7 @@ def _location(label: Label) -> dict[str, Any]:
         place: dict[str, Any] = {"artifactLocation": {"uri": uri(source.name)}}
         if label.offset is not None:
             place["region"] = {"byteOffset": label.offset}
-        elif label.key is None:
+        elif label.has_lines:
             place["region"] = _region(source, label)
         location["physicalLocation"] = place
     if label.key is not None:

@@ -18,11 +18,16 @@ Buffer = bytes | mmap
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
+LONGEST_DOCUMENT = 1 << 20
+"""Bytes of a document of a store that is looked through for lines and columns."""
+
+
 class Source:
     """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
 
     A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
-    a whole; its bytes are not kept then. `path`: the file that has the bytes, where that is not the name.
+    a whole unless its bytes are kept, which few readers do. `path`: the file that has the bytes, where that is not the
+    name.
     """
 
     __slots__ = ("_starts", "binary", "data", "key", "name", "path")
@@ -39,6 +44,11 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.data)} bytes)"
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether places in it have a line and a column; those of a long document of a store are not counted."""
+        return not self.binary and (self.key is None or 0 < len(self.data) <= LONGEST_DOCUMENT)
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:

@@ -23,7 +23,9 @@ from nczarr.formats.awkward0.columns import (
     Union,
 )
 
-NUMBERS = [f"{order}{kind}" for kind in ("i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16") for order in "<>"]
+NUMBERS = [
+    f"{order}{kind}" for kind in ("i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16") for order in "<>"
+]
 NUMBERS += ["|i1", "|u1", "|b1", "<M8[s]", "<m8[ns]"]
 FIXED = ["|S3", "<U2", ">U2", "|V5"]
 STRUCTURES: list[Any] = [[("x", "<i4"), ("y", ">f8")], [("x", "|i1"), ("s", [("a", "<f4", (2,)), ("b", "|S2")])]]
@@ -58,7 +60,9 @@ def columns(draw: Any, length: int | None = None, depth: int = 3, *, fixed: bool
     if length is None:
         length = draw(st.integers(0, 6))
     kinds = ["flat", "flat", "rows", "texts"]
-    kinds += ["lists", "spans", "table", "masked", "bits", "indexed", "option", "union", "chunks", "sparse"] if depth else []
+    kinds += (
+        ["lists", "spans", "table", "masked", "bits", "indexed", "option", "union", "chunks", "sparse"] if depth else []
+    )
     return draw(_made(draw(st.sampled_from(kinds)), length, depth - 1, fixed))
 
 
@@ -133,7 +137,9 @@ def items(column: Column) -> list[Any]:
             return [inner[a:b] for a, b in zip(column.starts.tolist(), column.stops.tolist(), strict=True)]
         case Texts():
             found = [bytes(each) for each in items(column.bytes)]
-            return [{"bytes": each.hex()} if column.encoding is None else each.decode(column.encoding) for each in found]
+            return [
+                {"bytes": each.hex()} if column.encoding is None else each.decode(column.encoding) for each in found
+            ]
         case Table():
             parts = [items(each)[: column.length] for each in column.columns]
             return [

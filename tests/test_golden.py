@@ -46,6 +46,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
     "zarr2.txt": blocks("zarr2"),
     "zarr3.txt": blocks("zarr3"),
     "nczarr3.txt": blocks("nczarr3"),
+    "zarr3-2019.txt": blocks("zarr3-2019"),
     "nczarr.txt": blocks("nczarr"),
 }
 

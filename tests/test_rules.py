@@ -55,6 +55,7 @@ LAYERS: dict[str, int] = {
     "nczarr.testing": 4,
     "nczarr.tree": 4,
     "nczarr.verification": 4,
+    "nczarr.zarr3_2019": 4,
     "nczarr.cli": 5,
     "nczarr.__main__": 5,
 }
@@ -67,10 +68,15 @@ LONGEST = 400
 SIBLINGS = {
     ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
     ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
+    ("nczarr.formats.awkward0", "nczarr.formats.ast_json"),
 }
 """Formats that may import another: (who, whom)."""
 
-DOORS = {"nczarr.awkward0": "nczarr.formats.awkward0", "nczarr.refs": "nczarr.formats.reference"}
+DOORS = {
+    "nczarr.awkward0": "nczarr.formats.awkward0",
+    "nczarr.refs": "nczarr.formats.reference",
+    "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019",
+}
 """Public doors to single formats (STYLE §2): who may import which by name."""
 
 LAZY = {

@@ -52,8 +52,14 @@ class Quantize(Node):
     digits: PositiveInt
 
 
+Element = Literal["bool", "float16", "complex64", "complex128"]
+"""Elements of stores that the data model has no atomic type for."""
+
+
 class Storage(Node):
-    """Layout, chunk lengths (one a dimension), codecs in the order of encoding, byte order, fill mode."""
+    """Layout, chunk lengths (one a dimension), codecs in the order of encoding, byte order, fill mode; `element`: what
+    a store calls the values, where the model has no type of that name.
+    """
 
     layout: Literal["contiguous", "compact", "chunked"] | None = None
     chunks: tuple[PositiveInt, ...] | None = None
@@ -61,6 +67,7 @@ class Storage(Node):
     endian: Literal["little", "big"] | None = None
     no_fill: bool = False
     quantize: Quantize | None = None
+    element: Element | None = None
 
 
 DEFAULT_STORAGE = Storage()

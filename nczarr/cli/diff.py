@@ -11,7 +11,7 @@ from nczarr.cli.inputs import read_input
 from nczarr.cli.shared import Messages, command, following_of, storage_of
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.options import Options
+from nczarr.options import UNREAD, Options
 
 if TYPE_CHECKING:
     from nczarr.compare.difference import Difference
@@ -68,7 +68,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
 
     report = messages.report
     options = Options(
-        allow_loss=frozenset({"bad-metadata", "unreadable-array"}),
+        allow_loss=UNREAD,
         storage=storage_of(arguments),
         following=following_of(arguments),
         survey=arguments.data,

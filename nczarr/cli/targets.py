@@ -35,12 +35,14 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
     group.add_argument(
         "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
     )
+    group.add_argument("--order", choices=("C", "F"), help="of elements within chunks (default: as in the source)")
     group.add_argument(
         "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
     )
     group.add_argument(
         "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
     )
+    group.add_argument("--tables", action="store_true", help="records are tables in Awkward archives (.awkd)")
     group.add_argument(
         "--max-size",
         type=size,
@@ -84,8 +86,10 @@ def options_of(arguments: argparse.Namespace) -> Options:
         chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
         shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
         codecs=dict(map(codec_pair, arguments.codec)),
+        order=arguments.order,
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
+        tables=arguments.tables,
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,

@@ -11,7 +11,8 @@ VALUE_LOSSES = frozenset(
     {
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
-        *("bad-metadata", "unreadable-array", "unreferable-variable"),
+        *("bad-metadata", "unreadable-array", "ambiguous-node", "unreferable-variable"),
+        *("lost-union", "lost-mask"),
     }
 )
 """The losses that are errors until `--allow-loss` names them."""
@@ -153,6 +154,13 @@ CODES = (
         "$ nczarr compile - --to zarr3 --chunks lon=4 --shards lon=6\n"
         "netcdf t {\ndimensions:\n  lon = 8 ;\nvariables:\n  int v(lon) ;\n}\n",
         "Give multiples of the chunk lengths, or `--shards auto`.",
+    ),
+    Code(
+        "unmatched-order",
+        ERROR,
+        "`--order F` is given for a target whose chunks have no other order than C.",
+        "$ nczarr compile - --to nczarr --order F\nnetcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n}\n",
+        "Leave it out, or write `zarr3-2019`.",
     ),
     Code(
         "bad-codec",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, WARNING, Code
+from nczarr.codes.code import ERROR, NOTE, WARNING, Code
 
 _ARRAY = (
     '"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "{}", "fill_value": {}, "order": "C", '
     '"filters": null, "compressor": null'
+)
+
+_GROUP_2019 = '== root.group.json\n{{"zarr_format": "http://purl.org/zarr/spec/protocol/core/3.0", {}}}\n'
+_ARRAY_2019 = (
+    '"zarr_format": "http://purl.org/zarr/spec/protocol/core/3.0", "shape": [2], "data_type": {}, '
+    '"chunk_grid": {{"type": "regular", "chunk_shape": [2]}}, "chunk_memory_layout": "C", "chunk_codecs": [], '
+    '"fill_value": {}, "extensions": [], "attributes": {{}}'
 )
 
 CODES = (
@@ -21,9 +28,9 @@ CODES = (
     Code(
         "unreadable-array",
         ERROR,
-        "The model has no type, name or place for an array of a store: truth values, half floats, complex numbers, "
-        "dates, UTF-32 texts and objects, names that netCDF does not have. The array is left out.",
-        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<c8", "null") + "}\n"
+        "The model has no type, name or place for an array of a store: dates, UTF-32 texts and objects, names that "
+        "netCDF does not have. The array is left out.",
+        '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{' + _ARRAY.format("<M8[s]", "null") + "}\n"
         '== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n',
         "Write the array with another type, or read the rest with `--allow-loss unreadable-array`; `dump` and "
         "`nczarr.open` do so.",
@@ -54,6 +61,58 @@ CODES = (
         '== .zgroup\n{"zarr_format": 2}\n== .zattrs\n{"_nczarr_superblock": {"version": "2.0.0"}, "a": 70000, '
         '"_nczarr_attr": {"types": {"a": "<i2"}}}\n',
         "Nothing needs to be done; a store that is written anew has no such disagreement.",
+    ),
+    Code(
+        "foreign-member",
+        WARNING,
+        "A document of a store has a member that its protocol does not have. It is not read, and would not be written.",
+        _GROUP_2019.format('"extensions": [], "attributes": {}, "notes": "of mine"'),
+        "Put what it says among the `attributes`, or into an object of `extensions`.",
+    ),
+    Code(
+        "foreign-extension",
+        ERROR,
+        "A document of a store names a protocol extension that must be understood and is not known: what the store "
+        "holds cannot be told, and nothing of it is read.",
+        _GROUP_2019.format(
+            '"extensions": [{"extension": "https://example.org/mirrored", "must_understand": true}], "attributes": {}'
+        ),
+        "Read the store with a program that knows the extension.",
+    ),
+    Code(
+        "fallback-type",
+        WARNING,
+        "The data type of an array is one of a protocol extension that is not known. The array is read as the core "
+        "type that it names as `fallback`.",
+        _GROUP_2019.format('"extensions": [], "attributes": {}')
+        + "== meta/v.array.json\n{"
+        + _ARRAY_2019.format('{"extension": "https://example.org/dates", "type": "days", "fallback": "<i4"}', "0")
+        + "}\n",
+        "Nothing needs to be done, if the values of that type are what is wanted.",
+    ),
+    Code(
+        "undefined-fill",
+        NOTE,
+        "The fill value of an array is `null`: what stands where nothing was written is not defined. It is read as "
+        "zeros.",
+        _GROUP_2019.format('"extensions": [], "attributes": {}')
+        + "== meta/v.array.json\n{"
+        + _ARRAY_2019.format('"<i4"', "null")
+        + "}\n",
+        "Nothing needs to be done where all chunks are written.",
+    ),
+    Code(
+        "ambiguous-node",
+        ERROR,
+        "A node of a hierarchy has the document of an array, and that of a group as well, or others below it, as "
+        "groups alone have. What is below it is left out.",
+        _GROUP_2019.format('"extensions": [], "attributes": {}')
+        + "== meta/v.array.json\n{"
+        + _ARRAY_2019.format('"<i4"', "0")
+        + "}\n== meta/v/w.array.json\n{"
+        + _ARRAY_2019.format('"<i4"', "0")
+        + "}\n",
+        "Delete one of the two, or read the array with `--allow-loss ambiguous-node`; `dump` and `nczarr.open` do so.",
     ),
     Code(
         "unnamed-dimension",

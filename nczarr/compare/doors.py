@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance
 from nczarr.diagnostics import CompileError, Report
-from nczarr.options import DEFAULT_MEMORY, Options, Subset
+from nczarr.options import DEFAULT_MEMORY, UNREAD, Options, Subset
 
 if TYPE_CHECKING:
     from nczarr.handle import DatasetHandle
     from nczarr.passes.checked import Checked
 
 
-LEFT_OUT = frozenset({"bad-metadata", "unreadable-array"})
+LEFT_OUT = UNREAD
 """Codes of what an open dataset does not have of its file or store."""
 
 

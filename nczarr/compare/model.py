@@ -15,7 +15,7 @@ from nczarr.compare.difference import Difference, shown_constant
 from nczarr.kinds import KIND_NAMES
 from nczarr.passes.checked import Checked
 
-_STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize")
+_STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")
 
 
 def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Difference]:

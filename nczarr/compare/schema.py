@@ -157,7 +157,7 @@ def _label(node: _Named, text: str = "") -> Label:
     key = source.key if source is not None else None
     pointer = None
     if key is not None and isinstance(node, Attribute):
-        home = "/attributes/" if key.endswith("zarr.json") else "/"
+        home = "/attributes/" if key.endswith(".json") else "/"
         pointer = home + node.name.replace("~", "~0").replace("/", "~1")
     offset = node.span.start if source is not None and source.binary else None
     return Label(node.span, text, key=key, pointer=pointer, offset=offset)

@@ -8,12 +8,8 @@ from typing import TypeAlias
 from nczarr.compare.values import alike, values
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import Report
-from nczarr.options import Options
+from nczarr.options import UNREAD, Options
 from nczarr.passes.checked import Checked
-
-UNREAD = frozenset({"bad-metadata", "unreadable-array"})
-"""What of a target may be unreadable: it is found missing."""
-
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Reads the dataset at a path or URL, in the format of a name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nczarr.data.codecs import same_bytes
 from nczarr.data.counts import Route
+from nczarr.data.elements import modelled
 from nczarr.data.source import ArraySource, Computed, Descr, Layout, Stored
 
 
@@ -11,14 +12,24 @@ def matches(stored: Stored | None, layout: Layout) -> bool:
     """Whether an encoded chunk of a source may stand in a target of this layout as it is (DESIGN §6, `copy`)."""
     return (
         stored is not None
+        and not _lies_otherwise(layout)
         and stored.chunks == layout.chunks
         and plain(stored.dtype) == plain(layout.dtype)
         and same_bytes(stored.codecs, layout.codecs)
     )
 
 
+def _lies_otherwise(layout: Layout) -> bool:
+    """Whether the bytes of a chunk are not those of its elements in C order."""
+    return layout.order == "F" and sum(length > 1 for length in layout.chunks) > 1
+
+
 def plain(dtype: Descr) -> Descr:
-    """The dtype without a byte order where there is none: of elements of one byte, and of texts."""
+    """The dtype without a byte order where there is none: of elements of one byte, and of texts. Booleans and complex
+    numbers are the bytes that they are made of.
+    """
+    if isinstance(dtype, str) and dtype[1] in "bc":
+        dtype = modelled(dtype)
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]
     return dtype
@@ -30,7 +41,8 @@ def way(source: ArraySource, layout: Layout) -> Route:
     if matches(stored, layout):
         return "copy"
     if stored is not None and not stored.codecs:
-        return "gather" if not layout.codecs and plain(stored.dtype) == plain(layout.dtype) else "transcode"
+        alike = plain(stored.dtype) == plain(layout.dtype) and not _lies_otherwise(layout)
+        return "gather" if not layout.codecs and alike else "transcode"
     if isinstance(source, Computed):
         return "encode"
     return "transcode" if grid(source) == layout.chunks else "rechunk"

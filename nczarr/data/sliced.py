@@ -43,10 +43,10 @@ class Sliced:
         whole = self.source.layout
         shape = tuple(map(len, self.ranges))
         if self._aligned:
-            return Layout(whole.dtype, shape, whole.chunks, whole.codecs, whole.fill)
+            return Layout(whole.dtype, shape, whole.chunks, whole.codecs, whole.fill, order=whole.order)
         lengths = zip(whole.chunks, self.ranges, strict=True)
         chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
-        return Layout(whole.dtype, shape, chunks, (), whole.fill)
+        return Layout(whole.dtype, shape, chunks, (), whole.fill, order=whole.order)
 
     @property
     def distant(self) -> bool:

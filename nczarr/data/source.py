@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from nczarr.ast.storage import Codec
 
@@ -27,6 +27,9 @@ Selection: TypeAlias = tuple[slice, ...]
 
 Index: TypeAlias = tuple[int, ...]
 """The position of a chunk in its grid."""
+
+Order: TypeAlias = Literal["C", "F"]
+"""How the elements of a chunk follow one another: the last index changes fastest, or the first."""
 
 
 def numpy_dtype(descr: Descr) -> np.dtype[Any]:
@@ -62,7 +65,8 @@ class Layout(NamedTuple):
 
     `chunks` has one length a dimension (the shape itself for an array in one piece, `()` for a scalar);
     `codecs` are in the order of encoding; `fill` is one element in the bytes of `dtype` (for strings the bytes of
-    the text), None where the array has no fill value; `shards` is a multiple of `chunks`, or None.
+    the text), None where the array has no fill value; `shards` is a multiple of `chunks`, or None. `order`: whether the
+    last or (`F`) the first dimension changes fastest within a chunk.
     """
 
     dtype: Descr
@@ -71,6 +75,7 @@ class Layout(NamedTuple):
     codecs: tuple[Codec, ...] = ()
     fill: bytes | None = None
     shards: tuple[int, ...] | None = None
+    order: Order = "C"
 
 
 def fill_of(source: ArraySource) -> bytes | None:

@@ -103,6 +103,7 @@ def unsaid(
         fill_mode=("nofill" if storage.no_fill else "fill") if storage.no_fill != said.no_fill else None,
         quantize=storage.quantize,
         nil=nil,
+        element=storage.element if storage.element != said.element else None,
     )
 
 

@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from nczarr.ast import Constant, Kind, Quantize, UserType
+from nczarr.ast.storage import Element
 from nczarr.extension.types import type_from_json, type_to_json
 
 VERSION = "1"
@@ -54,7 +55,8 @@ class ArrayExtension(NamedTuple):
     `type`: atomic name or FQN, where the dtype does not say it. `dimensions`: references as they were, where some
     are anonymous or there is no plain list. `chunks`: None: the plain ones are meant; `()`: none were asked for.
     `filters`: filter numbers with their parameters, in the order of encoding. `nil`: run-length coded linear indices
-    of NIL strings by part of the variable.
+    of NIL strings by part of the variable. `element`: what other stores call the values, where the dtype does not say
+    it.
     """
 
     type: str | None = None
@@ -66,6 +68,7 @@ class ArrayExtension(NamedTuple):
     fill_mode: Literal["fill", "nofill"] | None = None
     quantize: Quantize | None = None
     nil: Mapping[str, Runs] = MappingProxyType({})
+    element: Element | None = None
 
     def to_json(self) -> Json:
         """The JSON object; empty if nothing needs saying."""
@@ -82,6 +85,7 @@ class ArrayExtension(NamedTuple):
                 "fill_mode": self.fill_mode,
                 "quantize": None if quantize is None else [quantize.algorithm, quantize.digits],
                 "nil": nil.get("", nil) if len(nil) == 1 else nil or None,
+                "element": self.element,
             }
         )
 
@@ -102,6 +106,7 @@ class ArrayExtension(NamedTuple):
             document.get("fill_mode"),
             Quantize(algorithm=quantize[0], digits=quantize[1]) if quantize else None,
             {path: tuple((first, count) for first, count in runs) for path, runs in by_path.items()},
+            document.get("element"),
         )
 
 

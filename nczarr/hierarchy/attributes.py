@@ -137,7 +137,7 @@ class Attributes:
             types = {}
         said = self._extension((hidden or {}).get("nczarr", {}), key)
         found: list[Attribute] = []
-        span, head = self.documents.span(key), "/attributes" if key.endswith("zarr.json") else ""
+        span, head = self.documents.span(key), "/attributes" if key.endswith(".json") else ""
         taken: set[str] = set()
         for written, value in given.items():
             if written in SKIPPED:

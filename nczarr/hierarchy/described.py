@@ -8,8 +8,9 @@ import struct
 from typing import Any, Literal, NamedTuple, Protocol
 
 from nczarr.ast import Attribute, Codec, Quantize, Storage
-from nczarr.ast.storage import FILTER_LIMIT
+from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.data.codecs import from_configs
+from nczarr.data.elements import element_of, model_bytes, modelled
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
 from nczarr.data.stored import Encoding, StoredArray
@@ -31,15 +32,20 @@ def made_storage(
     endian: Endian,
     no_fill: bool,
     quantize: Quantize | None,
+    element: Element | None = None,
 ) -> Storage:
     """A storage; arrays of one store share few. Raises ValidationError."""
-    return Storage(layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize)
+    return Storage(
+        layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize, element=element
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def _plain_type(dtype: str) -> str | None:
-    if dtype[1] == "V":
+    known = modelled(dtype)
+    if dtype[1] in "Vb" or not isinstance(known, str):
         return None
+    dtype = known
     if dtype[1] in "SO":
         return "char" if dtype[1:] == "S1" else "string"
     little = dtype.replace(">", "<")
@@ -51,7 +57,8 @@ def _plain_type(dtype: str) -> str | None:
 class Described(NamedTuple):
     """One array, of its documents alone.
 
-    `key`: its document; `prefix`: what its keys begin with. `dtype`: as stored. `fill`: one element in the bytes of the
+    `key`: its document; `prefix`: the node; `keys`: what keys of its chunks begin with, where that is not the prefix.
+    `dtype`: as stored. `fill`: one element in the bytes of the
     dtype, for texts the text; None where the document has none. `codecs`: the neutral chain, None if a step has no
     number. `axes`: simple names of its dimensions, None where there are none;
     None among them: one without a name.
@@ -67,6 +74,7 @@ class Described(NamedTuple):
     shards: tuple[int, ...] | None
     attributes: Json
     axes: tuple[str | None, ...] | None
+    keys: str | None = None
 
     @property
     def plain_type(self) -> str | None:
@@ -78,9 +86,10 @@ class Described(NamedTuple):
     def storage(self) -> Storage:
         """The storage that the documents say."""
         dtype = self.encoding.dtype
-        number = isinstance(dtype, str) and dtype[1] in "iuf"
+        number = isinstance(dtype, str) and dtype[1] in "iufbc"
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
-        return made_storage(None, self.chunks or None, self.codecs or (), endian, number and self.fill is None, None)
+        no_fill = number and self.fill is None
+        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
 
     def scalar(self) -> Described:
         """The array as a scalar: that of one element is how the netCDF library writes it."""
@@ -101,9 +110,9 @@ class Described(NamedTuple):
             fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
             if exact:
                 pass  # as constants are: little-endian
-            elif isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
-                fill = fill[::-1]
-            elif not isinstance(dtype, str) and fill.strip(b"\0"):
+            elif isinstance(dtype, str):
+                fill = model_bytes(fill, dtype)
+            elif fill.strip(b"\0"):
                 import numpy as np
 
                 wide = np.frombuffer(fill, numpy_dtype(dtype))
@@ -112,8 +121,11 @@ class Described(NamedTuple):
             fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
         end = math.prod(shape)
         nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
-        layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards)
-        return StoredArray(layout, documents.store, self.prefix, self.encoding, nil)
+        order = self.encoding.permutation
+        reverse = order is not None and order == tuple(reversed(range(len(shape))))
+        layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
+        prefix = self.prefix if self.keys is None else self.keys
+        return StoredArray(layout, documents.store, prefix, self.encoding, nil)
 
 
 def _is_nan(fill: bytes, dtype: Descr) -> bool:
@@ -137,14 +149,24 @@ def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
 class Version(Protocol):
     """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
 
-    documents: Documents
+    @property
+    def documents(self) -> Documents:
+        """The documents of the store."""
+
     axes_member: str
-    """The member that names the dimensions of an array."""
+    """The member that names the dimensions of an array; empty: there is none."""
     texts_are_strings: bool
     """Whether a text of one byte is a string where nothing says that it is a char."""
+    portable_names: bool
+    """Whether segments of keys are names as `data/segments.py` makes them portable."""
+    fill_stands_for_attribute: bool
+    """Whether a fill value that plain JSON attributes cannot hold stands for a `_FillValue`."""
 
     names: tuple[str, ...]
     """Names of the documents that an array or group may have."""
+
+    def name(self, prefix: str) -> str:
+        """The name of an array or group, which perhaps is not the segment of its keys."""
 
     def is_array(self, prefix: str) -> bool:
         """Whether an array stands there, readable or not."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
-from nczarr.hierarchy.lenient import NotJsonError, name_problem, parse
+from nczarr.hierarchy.lenient import NotJsonError, Parsed, name_problem, parse
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
@@ -33,6 +33,8 @@ class Documents:
         self._spans: dict[str, Span] = {}
         self.said = 0
         """How many findings there were so far."""
+        self.refused = False
+        """Whether something ended the reading."""
 
     def get(self, key: str) -> Json | None:
         """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
@@ -47,10 +49,8 @@ class Documents:
         else:
             found = self.extra.get(key)
             return found if isinstance(found, dict) else None
-        try:
-            parsed = parse(data)
-        except NotJsonError as fault:
-            self.lost("bad-metadata", f"the document is no JSON: {fault}", key)
+        parsed = self.parsed(key, data)
+        if parsed is None:
             return None
         for remark in parsed.remarks:
             self.warn("untidy-metadata", f"the document {remark}", key)
@@ -58,6 +58,14 @@ class Documents:
             self.lost("bad-metadata", "the document is no JSON object", key)
             return None
         return parsed.value
+
+    def parsed(self, key: str, data: bytes) -> Parsed | None:
+        """The JSON value of a document; None (reported) if it is none."""
+        try:
+            return parse(data)
+        except NotJsonError as fault:
+            self.lost("bad-metadata", f"the document is no JSON: {fault}", key)
+            return None
 
     def raw(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent or no key at all. Raises OSError."""
@@ -107,10 +115,22 @@ class Documents:
         """Report something that is read otherwise than it says."""
         self._add(code, Severity.WARNING, message, key, pointer, ())
 
+    def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that is read as it says, and that a reader should know."""
+        self._add(code, Severity.NOTE, message, key, pointer, ())
+
+    def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that ends the reading, whatever the run allows."""
+        self.refused = True
+        self._add(code, Severity.ERROR, message, key, pointer, ())
+
     def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:
         self.said += 1
-        place = Label(self.span(key), key=key, pointer=pointer)
-        self._report.add(Diagnostic(code, severity, message, place, helps=helps))
+        self._report.add(Diagnostic(code, severity, message, self.place(key, pointer), helps=helps))
+
+    def place(self, key: str, pointer: str) -> Label:
+        """The place of a member of a document."""
+        return Label(self.span(key), key=key, pointer=pointer)
 
     def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
         """A simple name in the form of the model; None (reported) for what netCDF or a key cannot have."""

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
+from nczarr.data.source import Index
+from nczarr.hierarchy.beside import KEY, document
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
@@ -52,34 +54,52 @@ class Walk(NamedTuple):
 
     def entries(self) -> Iterator[Entry]:
         """Every document of the hierarchy."""
-        return self._group("", "/", self.planned.checked.dataset)
+        return self._group("/", self.planned.checked.dataset)
 
-    def _group(self, prefix: str, path: str, group: Group) -> Iterator[Entry]:
+    def _group(self, path: str, group: Group) -> Iterator[Entry]:
         for child in group.groups:
-            yield from self._group(f"{prefix}{child.name}/", names.join(path, child.name), child)
+            yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
-            yield from self._variable(f"{prefix}{variable.name}/", names.join(path, variable.name), variable)
-        yield from self.version.group(prefix, self.dialect.group_attributes(path, group))
+            yield from self._variable(names.join(path, variable.name), variable)
+        yield from self.version.group(self.planned.prefix(path), self.dialect.group_attributes(path, group))
 
-    def _variable(self, prefix: str, path: str, variable: Variable) -> Iterator[Entry]:
+    def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
+        prefix = self.planned.prefix(path)
         attributes = self.dialect.variable_attributes(path, variable)
         targets = self.planned.targets[path]
         whole = targets.get("")
         if whole is not None:
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
-        yield from self._parts(prefix, path, targets)
+        yield from self._parts(path, targets)
+        beside = document(self.planned, path, lambda part, index: self._key(path, part, index))
+        if beside is not None:
+            yield self._data(path) + KEY, beside
         yield from self.version.group(prefix, attributes)
 
-    def _parts(self, prefix: str, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
+    def _data(self, path: str, part: str = "") -> str:
+        """What the keys of a variable's data begin with."""
+        arrays = self.planned.form.capabilities.arrays
+        assert arrays is not None
+        return arrays.data + self.planned.prefix(path, part)
+
+    def _key(self, path: str, part: str, index: Index) -> str:
+        """The key of a chunk."""
+        arrays = self.planned.form.capabilities.arrays
+        assert arrays is not None
+        return self._data(path, part) + arrays.separator.join(
+            (*filter(None, [arrays.lead]), *map(str, index)) or ("0",)
+        )
+
+    def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():
             axes = part_axes(self.planned.axes[path], part, target.layout.shape, targets)
-            yield from self.version.part(f"{prefix}{part}/", target, axes)
+            yield from self.version.part(self.planned.prefix(path, part), target, axes)
             above = part.rpartition("/")[0]
             while above:
                 inner.setdefault(above)
                 above = above.rpartition("/")[0]
         for name in sorted(inner, key=lambda name: (-name.count("/"), name)):
-            yield from self.version.group(f"{prefix}{name}/", {})
+            yield from self.version.group(self.planned.prefix(path, name), {})

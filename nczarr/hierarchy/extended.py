@@ -174,10 +174,10 @@ class _Reader:
             if not _is_segment(written):
                 self.documents.lost("bad-metadata", f"{written!r} is no name of an array or group", key)
                 continue
-            name = self.documents.name(written, key, "", "an array or group")
+            inside = f"{prefix}{written}/"
+            name = self.documents.name(self.version.name(inside), key, "", "an array or group")
             if name is None or name in taken:
                 continue
-            inside = f"{prefix}{written}/"
             is_array = self.version.is_array(inside)
             if not is_array and written not in groups and not self.version.is_group(inside):
                 text = f"array `{written}` is listed, and not there"

@@ -16,6 +16,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.data.elements import element_of, model_bytes
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
 from nczarr.hierarchy.attributes import Attributes, numbers
@@ -42,7 +43,7 @@ def _read(version: Version) -> Unchecked:
     if version.is_array(""):
         described = version.array("")
         arrays = {} if described is None else {names.normal(name) or "data": described}
-        root = reader.group("", "/", name, {}, arrays, [])
+        root = reader.group("", "/", name or "root", {}, arrays, [])
     else:
         root = reader.walk("", "/", name or "root", 0)
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
@@ -76,7 +77,7 @@ class _Reader:
             is_array = self.version.is_array(inside)
             if not is_array and not self.version.is_group(inside):
                 continue
-            found = self.documents.name(written, self.version.key(inside), "", "an array or group")
+            found = self.documents.name(self.version.name(inside), self.version.key(inside), "", "an array or group")
             if found is None or found in arrays or any(found == other for other, _ in groups):
                 continue
             if not is_array and depth >= MAX_DEPTH:
@@ -167,7 +168,7 @@ class _Reader:
         shape, axes = described.shape, described.axes
         key = self.version.key(described.prefix)
         if axes is None or len(axes) != len(shape):
-            if shape:
+            if shape and self.version.axes_member:
                 text = (
                     "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
                 )
@@ -194,7 +195,7 @@ def with_fill(
     """
     place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
     if place is None:
-        found = _restored(type_name, types, described)
+        found = _restored(type_name, types, described) if version.fill_stands_for_attribute else None
         span = version.documents.span(described.key)
         return (Attribute(name="_FillValue", value=found, span=span), *attributes) if found is not None else attributes
     own = attributes[place]
@@ -237,8 +238,9 @@ def _restored(type_name: str, types: Types, described: Described) -> Constant | 
         return None
     if type_name == "string":
         return Constant.strings([fill if dtype == "|O" else fill.rstrip(b"\0")])
-    if isinstance(dtype, str) and dtype[0] == ">" and dtype[1] != "S":
-        fill = fill[::-1]
+    if element_of(dtype) not in (None, "float16"):
+        return None  # as of integers
+    fill = model_bytes(fill, dtype)
     atomic = ATOMIC.get(type_name)
     if atomic is not None and atomic.is_integer:
         return None

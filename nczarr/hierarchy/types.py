@@ -7,6 +7,8 @@ from collections.abc import Container
 
 from nczarr import names
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
+from nczarr.ast.storage import Element
+from nczarr.data.elements import declared, element_of, modelled
 from nczarr.data.parts import NUMPY, Types, descr
 from nczarr.data.source import Descr, itemsize
 from nczarr.hierarchy.lenient import name_problem
@@ -21,6 +23,7 @@ def holds(stored: Descr, type_name: str, types: Types) -> bool:
 
 
 def _same(wanted: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
+    stored = modelled(stored)
     if isinstance(stored, str) and stored[1] == "V" and not other and (shape or wanted != stored):
         return itemsize(wanted) * math.prod(shape) == int(stored[2:])
     if shape != other:
@@ -58,6 +61,9 @@ class Inventor:
         """
         if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
+        element = element_of(stored)
+        if element is not None and element != "float16":
+            return self._element(element)
         if isinstance(stored, str):
             return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
         fields = []
@@ -78,6 +84,12 @@ class Inventor:
             if isinstance(made, OpaqueType) and made.size == size:
                 return names.join(self._path, made.name)
         return self._declared(OpaqueType(name=self._free(f"opaque_{size}"), size=size))
+
+    def _element(self, element: Element) -> str:
+        for name, made in self.made.items():
+            if made == declared(element, name):
+                return names.join(self._path, name)
+        return self._declared(declared(element, self._free(element)))
 
     def _declared(self, made: UserType) -> str:
         self.made[made.name] = made

@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from nczarr import names
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
-from nczarr.data.parts import descr, is_fixed, parts
+from nczarr.data.elements import STORED, suits
+from nczarr.data.parts import Types, descr, is_fixed, parts
+from nczarr.data.segments import paths
 from nczarr.data.source import ArraySource, Parts
 from nczarr.extension.model import ArrayExtension
 from nczarr.hierarchy.attributes import Attributes
@@ -189,10 +191,11 @@ class Variables:
             return None
         shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
         found: dict[str, ArraySource] = {}
-        for part in parts(type_name, shape, types):
-            described = (
-                self.version.array(f"{prefix}{part.path}/") if self.version.is_array(f"{prefix}{part.path}/") else None
-            )
+        wanted = list(parts(type_name, shape, types))
+        places = paths(each.path for each in wanted) if self.version.portable_names else {}
+        for part in wanted:
+            inside = f"{prefix}{places.get(part.path, part.path)}/"
+            described = self.version.array(inside) if self.version.is_array(inside) else None
             wrong = None
             if described is None:
                 wrong = "is not there"
@@ -252,6 +255,7 @@ class Variables:
             "endian": found.endian in (None, "little", "big", "native"),
             "fill_mode": found.fill_mode in (None, "fill", "nofill"),
             "nil": len(nil) == len(found.nil),
+            "element": found.element is None or found.element in STORED,
         }
         wrong = [member for member, right in checks.items() if not right]
         for member in wrong:
@@ -284,8 +288,9 @@ class Variables:
                 plainly.endian if endian is None else None if endian == "native" else endian,
                 plainly.no_fill if extension.fill_mode is None else extension.fill_mode == "nofill",
                 extension.quantize,
+                plainly.element or extension.element,
             )
-        if made is None or not _sound(made, dimensions, type_name):
+        if made is None or not _sound(made, dimensions, type_name, self.frame.types):
             self._stale("the storage that the extension names does not suit the array", key)
             return plainly
         return made
@@ -305,7 +310,7 @@ def _is_filter(given: tuple[Any, ...]) -> bool:
     return bool(given) and all(type(each) is int and 0 <= each < FILTER_LIMIT for each in given)
 
 
-def _sound(storage: Storage, dimensions: list[Dimension], type_name: str) -> bool:
+def _sound(storage: Storage, dimensions: list[Dimension], type_name: str, types: Types) -> bool:
     """Whether the passes take a storage (passes/infer_shapes.py)."""
     chunks, growing = storage.chunks, any(each.unlimited for each in dimensions)
     if chunks is not None:
@@ -318,6 +323,8 @@ def _sound(storage: Storage, dimensions: list[Dimension], type_name: str) -> boo
     if growing and storage.layout in ("contiguous", "compact"):
         return False
     if storage.endian is not None and type_name in ("char", "string"):
+        return False
+    if storage.element is not None and not suits(storage.element, type_name, types):
         return False
     rounded = storage.quantize
     return rounded is None or rounded.digits <= most_digits(type_name, rounded.algorithm)

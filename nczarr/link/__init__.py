@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nczarr.options import Options
     from nczarr.passes.checked import Checked
     from nczarr.passes.planned import Planned
+    from nczarr.stores.base import Store
 
     Inspect = Callable[[Planned, str], None]
 
@@ -115,15 +116,28 @@ def _planned(checked: Checked, form: Format, report: Report, options: Options) -
 
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
-    from nczarr.link.filling import fill
     from nczarr.stores.memory import MemoryStore
+
+    target = MemoryStore()
+    return target.content if into(checked, target, form, report, options) else None
+
+
+def into(checked: Checked, target: Store, form: Format, report: Report, options: Options) -> bool:
+    """Put a dataset into a store that is open already, whole or not at all; False: an error stands in the report.
+    Raises OSError.
+    """
+    from nczarr.link.filling import fill
 
     planned = _planned(checked, form, report, options)
     if planned is None:
-        return None
-    target = MemoryStore()
-    fill(planned, target, report)
-    return target.content if not report.errors else None
+        return False
+    try:
+        fill(planned, target, report)
+        if not report.errors:
+            target.finish()
+    finally:
+        target.abort()
+    return not report.errors
 
 
 def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:

@@ -9,8 +9,10 @@ import struct
 from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.data.codecs import encode
+from nczarr.data.elements import as_stored, stored_bytes
 from nczarr.data.padding import is_all, padded
 from nczarr.data.source import Index, numpy_dtype
+from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 
 if TYPE_CHECKING:
@@ -25,19 +27,22 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     if values.dtype.hasobject:
         return _texts(array, values)
     order, pad = _order_and_pad(array)
+    try:
+        values = as_stored(values, array.target.layout.dtype)
+    except OverflowError as error:
+        text = f"variable `{array.path}` has a value that cannot be stored there: {error}"
+        raise CompileError([Diagnostic("value-range", Severity.ERROR, text)]) from None
     values = values.astype(values.dtype.newbyteorder(order), copy=False)
     full = padded(values, array.target.layout.chunks, pad)
     if array.target.sparse and is_all(full, pad):
         return None
-    return encode(array.target.layout.codecs, full.tobytes(), full.itemsize)
+    return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
 
 
 def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
-    """The byte order of the target, and its pad in that order; records and texts are little-endian."""
+    """The byte order of the target, and its pad as it lies there; records and texts are little-endian."""
     dtype, pad = array.target.layout.dtype, array.target.pad
-    if isinstance(dtype, str) and dtype[0] == ">":
-        return ">", pad[::-1]
-    return "<", pad
+    return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", stored_bytes(pad, dtype)
 
 
 def fill_chunk(array: Array) -> bytes:

@@ -15,7 +15,7 @@ from nczarr.diagnostics import Report
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 
-ENTRANCES = ("zarr.json", ".zgroup")
+ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")
 """Documents of the root by which readers see that a store is there."""
 
 

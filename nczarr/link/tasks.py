@@ -107,18 +107,15 @@ Task: TypeAlias = Keys | Block
 
 def arrays(planned: Planned) -> Iterator[Array]:
     """Every part that has chunks to be made, in the order of the plan."""
-    from nczarr import names
-
     capabilities = planned.form.capabilities
     assert capabilities.arrays is not None
     separator, lead = capabilities.arrays.separator, capabilities.arrays.lead
     for path, targets in planned.targets.items():
         sources = planned.parts.get(path, {})
-        folder = ""
         for part, target in targets.items():
             source = sources.get(part)
             way = route(source, target, by_reference=capabilities.arrays.by_reference)
             if way == "nothing":
                 continue
-            folder = folder or "/".join(names.split(path)) + "/"
-            yield Array(path, part, folder + (part + "/" if part else ""), target, source, way, separator, lead)
+            prefix = capabilities.arrays.data + planned.prefix(path, part)
+            yield Array(path, part, prefix, target, source, way, separator, lead)

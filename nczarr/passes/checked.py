@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.data.source import Parts
@@ -33,6 +34,7 @@ class Unchecked:
     back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
     `known`: the tables of the tree, kept by `tables_of`. `broken`: names in statements that the front end refused; that
     nothing declares them is no news. `kind`: the kind of netCDF file that was asked for, or that the tree names.
+    `extensions`: by FQN, protocol extensions of Zarr that a node's document has and nobody here knows.
     """
 
     dataset: Dataset
@@ -45,6 +47,7 @@ class Unchecked:
     known: tuple[Dataset, Tables] | None = None
     broken: frozenset[str] = frozenset()
     kind: Kind | None = None
+    extensions: dict[str, tuple[dict[str, Any], ...]] = field(default_factory=dict)
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
@@ -65,7 +68,8 @@ class Checked(NamedTuple):
     Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of
     `dimensions`; `shapes` has the current shape of every variable, `fills` one value of its type that stands
     where nothing was written (`_FillValue`, else the netCDF default; None where an enum has neither).
-    `parts` has the arrays of each variable that has data; a variable without an entry is all fill.
+    `parts` has the arrays of each variable that has data; a variable without an entry is all fill. `extensions` has the
+    protocol extensions of Zarr that nobody here knows, for whoever writes the same format again.
     """
 
     dataset: Dataset
@@ -76,6 +80,7 @@ class Checked(NamedTuple):
     shapes: Mapping[str, tuple[int, ...]]
     fills: Mapping[str, Constant | None]
     parts: Mapping[str, Parts]
+    extensions: Mapping[str, tuple[dict[str, Any], ...]] = MappingProxyType({})
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
@@ -90,6 +95,9 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
         shapes={path: checked.shapes[path] for path in found.variables},
         fills={path: checked.fills[path] for path in found.variables},
         parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
+        extensions={
+            path: each for path, each in checked.extensions.items() if path in found.groups or path in found.variables
+        },
     )
 
 

@@ -29,6 +29,8 @@ def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, atomic
     unmet = list(_unmet(wish, shape, itemsize))
     if wish.endian is not None and not atomic:
         unmet.append("the byte order of a declared type")
+    if wish.element is not None:
+        unmet.append(f"that its values are {wish.element}")
     layout, chunks = wish.layout, wish.chunks
     if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         layout = None

@@ -13,6 +13,8 @@ from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Quantize, UserType, Variable, VlenType
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import G, rebuilt
+from nczarr.data.elements import suits
+from nczarr.data.parts import Types
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Label, Report
 from nczarr.passes.checked import Unchecked, tables_of
@@ -73,6 +75,7 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
             continue
         found[path] = tuple(dimension.size for dimension in present)
         _storage(variable, present, report)
+        _element(variable, known.types, report)
     return found
 
 
@@ -108,6 +111,17 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
         elif storage.codecs:
             message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
             report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
+
+
+def _element(variable: Variable, types: Types, report: Report) -> None:
+    """Check that a store can call a variable's values what it is said to call them."""
+    element = variable.storage.element
+    if element is None or suits(element, variable.type, types):
+        return
+    wanted = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
+    what = wanted.get(element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i")
+    message = f"values of type {variable.type} are no {element}: that takes {what}"
+    report.error("bad-storage", message, variable.span)
 
 
 def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nczarr.ast import Attribute, Constant, EnumType, Storage
 from nczarr.data.codecs import from_configs, to_configs
+from nczarr.data.elements import element_of
 from nczarr.data.parts import Types
 from nczarr.data.source import Layout, itemsize
 
@@ -29,12 +30,13 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
 def told(layout: Layout) -> Storage:
     """The storage that a layout's documents tell a reader who finds nothing else."""
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
-    number = dtype[1] in "iuf"
+    number = dtype[1] in "iufbc"
     return Storage(
         chunks=layout.chunks or None,
         codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),
         endian="big" if number and dtype[0] == ">" else None,
         no_fill=number and layout.fill is None,
+        element=element_of(dtype),
     )
 
 
@@ -63,5 +65,6 @@ def unkept(wanted: Storage, plain: Storage, *, codecs_too: bool = True) -> list[
         "byte order": wanted.endian is not None and wanted.endian != plain.endian,
         "the fill mode": wanted.no_fill != plain.no_fill,
         "quantization": wanted.quantize is not None,
+        f"that its values are {wanted.element}": wanted.element != plain.element,
     }
     return [what for what, lost in checks.items() if lost]

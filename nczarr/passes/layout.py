@@ -14,10 +14,12 @@ from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
+from nczarr.data.blocks import grid_of
 from nczarr.data.codecs import expressible, nearest, portable
+from nczarr.data.elements import STORED, stored_bytes
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
-from nczarr.data.source import ArraySource, Descr, Layout, Parts, fill_of
+from nczarr.data.source import ArraySource, Descr, Layout, Order, Parts, fill_of
 from nczarr.data.source import itemsize as width
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
@@ -115,7 +117,9 @@ def _target(
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
-        elif isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
+        if arrays.elements and storage.element is not None and one.part.path == "":
+            dtype = STORED[storage.element]
+        if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     found: AsStored | str | None = None
@@ -134,13 +138,31 @@ def _target(
     codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
-    fill, sparse = _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards)
+    if arrays.undefined_fill and _is_undefined(one, dtype, itemsize):
+        fill, sparse = None, False
+    else:
+        fill, sparse = (
+            _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
+        )
+    if sparse and one.part.path:
+        sparse = not _all_there(one, chunks, itemsize)
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
     target = Target(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(found, str):
         return target, None
     held = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
     return target._replace(apart=(held, found)), None
+
+
+def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
+    """Whether every chunk of a part of a ragged variable is written, be it nothing but zeros: then a document can say
+    where its values are (hierarchy/beside.py). Content is as long as its lists; counts may be those of cells that
+    nobody ever wrote, so that of many only those are written that hold anything.
+    """
+    if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
+        return True
+    written = 0 if one.source is None else sum(1 for _ in one.source.occupied(chunks))
+    return written == math.prod(grid_of(one.shape, chunks))
 
 
 def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> Target:
@@ -201,12 +223,27 @@ def _declared_length(variable: Variable) -> int | None:
     return None
 
 
+def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
+    """Whether the document may say that the fill value is undefined: the variable has none, and all its cells are
+    written.
+    """
+    small = math.prod(one.shape) * itemsize <= WHOLE
+    number = isinstance(dtype, str) and dtype[1] in "biufc"
+    return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
+
+
+def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
+    """In which order elements lie within chunks: as asked for, else as in the source; texts have no other than C."""
+    if not arrays.orders or dtype == "|O":
+        return "C"
+    return options.order or (one.source.layout.order if one.source is not None else "C")
+
+
 def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
     """The fill value in the dtype's bytes, where every array has one: cells that were never written need no chunk."""
     if dtype == "|O":
         return one.pad, True
-    pad = one.pad.ljust(itemsize, b"\0")
-    return (pad[::-1] if isinstance(dtype, str) and dtype[0] == ">" else pad), True
+    return stored_bytes(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
@@ -224,7 +261,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return one.pad, True
     if dtype == ">S1":  # for the netCDF library alone
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
-    number = isinstance(dtype, str) and dtype[1] in "iuf"
+    number = isinstance(dtype, str) and dtype[1] in "iufbc"
     if zero and not (number and one.part.path == ""):
         # DESIGN §7: all chunks of char arrays are written. So are those of records, because zarr-python cannot make up
         # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
@@ -237,14 +274,15 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     if not one.has_fill and small:
         return None, one.source is None and zero
     if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
-        return one.pad[::-1], not small
+        return stored_bytes(one.pad, dtype), not small
     # of a NaN the documents of Zarr v2 say only that it is one
-    return one.pad, not (small and _is_odd_nan(one.pad, str(dtype)))
+    fill = stored_bytes(one.pad, dtype)
+    return fill, not (small and _is_odd_nan(fill, str(dtype)))
 
 
 def _is_odd_nan(fill: bytes, dtype: str) -> bool:
     """Whether a little-endian number is a NaN with other bits than the usual one."""
-    if dtype[1:] not in ("f4", "f8"):
+    code = {"f2": "<e", "f4": "<f", "f8": "<d"}.get(dtype[1:])
+    if code is None:
         return False
-    code = "<f" if dtype[2] == "4" else "<d"
     return math.isnan(struct.unpack(code, fill)[0]) and fill != struct.pack(code, math.nan)

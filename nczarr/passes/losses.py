@@ -17,6 +17,7 @@ from nczarr.data.parts import Types, is_fixed
 from nczarr.passes.checked import Checked
 from nczarr.passes.fills import default_fill
 from nczarr.passes.planned import Loss
+from nczarr.source import NOWHERE
 
 ANNOTATIONS = {
     "attribute-type": "types of attributes",
@@ -37,6 +38,7 @@ ANNOTATIONS = {
     "kind": "the kind of netCDF file",
     "dataset-name": "the dataset's name",
     "version": "the version of the data model",
+    "extension": "protocol extensions that are not known",
 }
 """What the summary says of each kind of annotation loss."""
 
@@ -44,6 +46,8 @@ ANNOTATIONS = {
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     """Everything the format's capabilities cannot hold, except what depends on layouts."""
     held = form.capabilities
+    if not held.extensions:
+        yield from unknown_extensions(checked)
     if held.user_types and held.typed_attributes and held.kind and held.names and held.anonymous_dimensions:
         return  # such a format holds the whole model: no need to walk the tree
     yield from _dataset(checked, form)
@@ -63,6 +67,15 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
             [variable.name for variable in group.variables]
         ) | _sorted_differently([child.name for child in group.groups]):
             yield Loss("definition-order", "annotation", path, f"group `{path}`: order of definition", group.span)
+
+
+def unknown_extensions(checked: Checked) -> Iterator[Loss]:
+    """The protocol extensions of a source that nobody here knows."""
+    for fqn, given in checked.extensions.items():
+        owner = checked.variables.get(fqn) or checked.groups.get(fqn)
+        for each in given if owner is not None else ():
+            span = owner.span if owner is not None else NOWHERE
+            yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{each.get('extension')}`", span)
 
 
 def _sorted_differently(given: list[str]) -> bool:
@@ -197,7 +210,8 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not held.user_types:
         nested = held.arrays is not None and held.arrays.nested_records
-        problem = _structure(variable.type, checked.types, nested=nested)
+        own = held.arrays is not None and held.arrays.elements and variable.storage.element is not None
+        problem = None if own else _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)

@@ -7,7 +7,7 @@ them, annotation losses one summarising warning (DESIGN §4). For stores of arra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr import names
 from nczarr.ast import Storage
@@ -16,6 +16,7 @@ from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
 from nczarr.data.fills import Repeated
 from nczarr.data.parts import is_fixed, size
+from nczarr.data.segments import LONGEST
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.options import Options
@@ -25,6 +26,7 @@ from nczarr.passes.chunks import fits
 from nczarr.passes.kept import settled, told, unkept
 from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
+from nczarr.passes.places import long_segments, placed
 from nczarr.passes.planned import Loss, Planned, Target
 from nczarr.passes.reduced import without
 from nczarr.passes.shards import Wish, can_shard, problem
@@ -62,7 +64,8 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
-    _check_keys(checked, form.capabilities.arrays, report)
+    places = placed(checked) if form.capabilities.arrays.portable_names else {}
+    _check_keys(checked, form.capabilities.arrays, places, report)
     wishes = wishes_of(checked, form.name, form.capabilities.arrays, options, report)
     if report.errors > before:
         return None
@@ -99,7 +102,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         gone = frozenset(loss.path for loss in unreferred)
         rest = plan(without(checked, gone), form, options, Report())
         return None if rest is None else rest._replace(losses=tuple(found))
-    return Planned(checked, form, options, tuple(found), storage, targets, parts, axis_names)
+    return Planned(checked, form, options, tuple(found), storage, targets, parts, axis_names, places=places)
 
 
 def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options: Options) -> Iterator[Loss]:
@@ -134,14 +137,16 @@ def _tell(found: list[Loss], form: Format, options: Options, report: Report) -> 
     report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
-def _check_keys(checked: Checked, arrays: Arrays, report: Report) -> None:
+def _check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
     """Report names that cannot be a segment of a key, or that two children of one group share."""
+    if arrays.portable_names:
+        _check_places(checked, places, report)
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
         children = [(variable.name, "variable", variable.span) for variable in group.variables]
         children += [(child.name, "group", child.span) for child in group.groups]
         for name, what, span in children:
-            problem = _key_problem(name, arrays)
+            problem = _no_segment(name) if arrays.portable_names else _key_problem(name, arrays)
             if problem is None and name in taken:
                 problem = f"is also the name of a {taken[name]}"
             taken[name] = what
@@ -159,10 +164,26 @@ def _check_keys(checked: Checked, arrays: Arrays, report: Report) -> None:
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
 
 
+def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
+    """Report names that are too long when they are escaped."""
+    for path, part, segment in long_segments(places):
+        owner = checked.variables.get(path) or checked.groups[path]
+        text = f"the name of `{path}` takes" if not part else f"the part `{part}` of `{path}` takes"
+        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
+        text = f"{text} {len(segment)} characters in keys; a name of a node has at most {LONGEST}"
+        report.error("unsafe-name", text, owner.span, helps=helps)
+
+
+def _no_segment(name: str) -> str | None:
+    """Why a name can be no segment of keys, however it is escaped; None if it can."""
+    return "has a character that no key can have" if "/" in name or "\0" in name else None
+
+
 def _key_problem(name: str, arrays: Arrays) -> str | None:
     """Why a name cannot be one segment of a store's keys; None if it can."""
-    if "/" in name or "\0" in name:
-        return "has a character that no key can have"
+    problem = _no_segment(name)
+    if problem is not None:
+        return problem
     if name.startswith("."):
         return "starts with a dot, as the store's own keys do"
     if name in arrays.documents:

@@ -22,6 +22,7 @@ from nczarr.passes.hdf5_limits import check_limits
 from nczarr.passes.hdf5_losses import hdf5_losses
 from nczarr.passes.hdf5_storage import hdf5_storage
 from nczarr.passes.kinds import check_target
+from nczarr.passes.losses import unknown_extensions
 from nczarr.passes.planned import Loss, Planned
 from nczarr.passes.reduced import reduced
 from nczarr.passes.wishes import Wishes, storage_of, wishes_of
@@ -48,7 +49,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if report.errors > before:
         return None
     storage = {path: _wish(path, named, wishes) for path in named.variables}
-    lost: list[Loss] = []
+    lost: list[Loss] = [*unknown_extensions(named)]
     if NETCDF_KINDS[kind].storage:
         for path, wish in storage.items():
             variable = named.variables[path]

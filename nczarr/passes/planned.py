@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from nczarr import names
 from nczarr.ast import Kind, Storage
 from nczarr.capabilities import Format
 from nczarr.data.source import Layout, Parts
@@ -59,6 +60,7 @@ class Planned(NamedTuple):
     every part, `parts` the sources (none for a part that is all `pad`), `axes` the simple names of the dimensions as
     they stand in the variable's group: unique where two dimensions of different length would share one.
     For texts and single files these are empty. `kind` is that of the netCDF file to be made, None for any other target.
+    `places`: paths in keys of the target, by FQN and path of the part, of nodes whose names are not segments of keys.
     """
 
     checked: Checked
@@ -70,3 +72,12 @@ class Planned(NamedTuple):
     parts: Mapping[str, Parts] = MappingProxyType({})
     axes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     kind: Kind | None = None
+    places: Mapping[tuple[str, str], str] = MappingProxyType({})
+
+    def prefix(self, path: str, part: str = "") -> str:
+        """What keys of a node begin with, by FQN and, of a part or a group between, by its path: empty for the root."""
+        known = self.places.get((path, part))
+        if known is not None:
+            return known
+        segments = (*names.split(path), part) if part else names.split(path)
+        return "/".join((*segments, "")) if segments else ""

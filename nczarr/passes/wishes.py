@@ -1,6 +1,6 @@
 """What the options of a run ask of the storage of variables: chunks, shards and codecs.
 
-Reports: unmatched-chunks, unmatched-shards, bad-codec, for wishes that no variable can have.
+Reports: unmatched-chunks, unmatched-shards, unmatched-order, bad-codec, for wishes that no variable can have.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wi
         endian=storage.endian,
         no_fill=storage.no_fill,
         quantize=storage.quantize,
+        element=storage.element,
     )
 
 
@@ -93,6 +94,8 @@ def wishes_of(checked: Checked, target: str, arrays: Arrays | None, options: Opt
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(wish != "none" for wish in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["`zarr3` and `nczarr3` have"])
+    if options.order == "F" and not (arrays and arrays.orders):
+        report.error("unmatched-order", f"{target} has no chunks in F order", helps=["`zarr3-2019` has"])
     _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
     for name, text in options.codecs.items():

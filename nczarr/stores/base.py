@@ -16,7 +16,10 @@ from nczarr.stores.referring import Reference
 JOURNAL = ".nczarr-journal"
 """The key that a store has in its root as long as it is not finished (`journal.py`)."""
 
-ROOT_KEYS = (".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL)
+ROOT_KEYS = (
+    *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),
+    *("root.group.json", "root.array.json"),
+)
 """Keys of which the root of every store has one."""
 
 HELD = 64 << 20

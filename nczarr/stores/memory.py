@@ -79,6 +79,8 @@ class MeasuringStore(MemoryStore):
 
 
 def is_metadata(key: str) -> bool:
-    """Whether a key of a Zarr store holds a JSON document: its last segment is `zarr.json` or begins with `.z`."""
+    """Whether a key of a Zarr store holds a JSON document: its last segment is `zarr.json`, begins with `.z`, or ends
+    as documents of the draft of 2019 do.
+    """
     last = key.rpartition("/")[2]
-    return last.startswith(".z") or last == "zarr.json"
+    return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))

@@ -72,7 +72,21 @@ VALUES: list[Any] = [
     {"python": "gAJLAS4="},
     {"function": ["numpy", "frombuffer"]},
 ]
-NAMES = ["id", "ref", "args", "kwargs", "call", "read", "absolute", "prefix", "json", "content", "counts", "mask", "view"]
+NAMES = [
+    "id",
+    "ref",
+    "args",
+    "kwargs",
+    "call",
+    "read",
+    "absolute",
+    "prefix",
+    "json",
+    "content",
+    "counts",
+    "mask",
+    "view",
+]
 
 
 def vectors() -> list[Storage]:

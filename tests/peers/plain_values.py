@@ -136,6 +136,8 @@ def same(one: Values, other: Values, undefined: Sequence[Box] = ()) -> bool:
         return False
     match one, other:
         case Numbers(first), Numbers(second):
+            if (first.dtype, second.dtype) == (np.dtype("<f2"), np.dtype("<f4")):
+                first = first.astype("<f4")  # netCDF has no halves: it is the same number
             if first.dtype != second.dtype:
                 return False
             if undefined:

@@ -1,13 +1,15 @@
 """Run by an interpreter that has awkward0: reads storages and prints the values of their arrays.
 
 Standard input: one JSON object a line, `{"name": key of the document, "storage": {key: base64}}`, or `{"file": path}`
-of an `.awkd` file, or `{"hdf5": path, "name": …}`. Standard output: one line each, `{"value": …}` as `marked` has it,
-or `{"error": …}`. Python 3.8.
+of an `.awkd` file, or `{"hdf5": path, "name": …}`; with `"contexts": pattern` the array is written again, and what
+lies in these contexts is compressed. Standard output: one line each, `{"value": …}` as `marked` has it, or the storage
+of the array written again, or `{"error": …, "read": whether the array was made}`. Python 3.8.
 """
 
 import base64
 import json
 import sys
+import zlib
 
 import awkward0
 import numpy
@@ -54,9 +56,20 @@ def asked(question):
     return awkward0.deserialize(storage, question["name"])
 
 
+def again(array, contexts):
+    storage = {}
+    rule = {"contexts": contexts, "pair": (zlib.compress, ("zlib", "decompress"))}
+    awkward0.serialize(array, storage, compression=[rule])
+    return {key: base64.b64encode(bytes(data)).decode() for key, data in storage.items()}
+
+
 for line in sys.stdin:
+    read = False
     try:
-        answer = {"value": marked(asked(json.loads(line)))}
+        question = json.loads(line)
+        array = asked(question)
+        read = True
+        answer = {"value": again(array, question["contexts"]) if "contexts" in question else marked(array)}
     except Exception as error:
-        answer = {"error": "{}: {}".format(type(error).__name__, error)}
+        answer = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(answer), flush=True)

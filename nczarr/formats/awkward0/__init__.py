@@ -1,1 +1,21 @@
-"""Awkward 0.x persistence: JSON expressions over named blobs (contract: awkward0-persistence)."""
+"""Awkward 0.x persistence: JSON expressions over named blobs (contract: awkward0-persistence).
+
+As a format of datasets: an archive (`.awkd`), or any other store, of arrays by name. `nczarr.awkward0` is the door to
+single arrays.
+"""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Capabilities, Format
+
+FORMAT = Format(
+    name="awkward0",
+    title="Awkward 0.x archives of ragged arrays",
+    suffixes=(".awkd",),
+    spec="https://github.com/scikit-hep/awkward-0.x/blob/master/docs/serialization.adoc",
+    capabilities=Capabilities(),
+    holds="nczarr.formats.awkward0.frontend:holds",
+    read="nczarr.formats.awkward0.frontend:read",
+    write="nczarr.formats.awkward0.backend:write",
+    binary=True,
+)

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 from nczarr.stores.base import UnsafeKeyError, safe_key
 from nczarr.stores.place import put_in_place, sibling
@@ -108,12 +108,12 @@ def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -
 
 
 @contextmanager
-def _opened(file: IO[bytes], mode: str, name: str) -> Iterator[ZipFile]:
+def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[ZipFile]:
     """The archive in an open file. Raises OSError if it is none."""
     from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
     try:
-        archive = ZipFile(file, mode, ZIP_STORED)  # type: ignore[arg-type]
+        archive = ZipFile(file, mode, ZIP_STORED)
     except (BadZipFile, ValueError) as error:
         raise OSError(errno.EINVAL, f"no zip archive: {error}", name) from None
     try:

@@ -39,7 +39,10 @@ def to_awkward(column: Column) -> ak.Array:
     import awkward as ak
 
     report = Report()
-    layout = layout_of(column, report)
+    try:
+        layout = layout_of(column, report)
+    except RecursionError:
+        report.error("unsuited-array", "the array has more levels than can be followed")
     if report.errors:
         raise CompileError(report.sorted())
     return ak.Array(layout)
@@ -74,16 +77,16 @@ def column_of(given: Any, report: Report) -> Column | None:
     if attributes:
         report.warning("lost-parameters", f"attributes of the array are left out: {', '.join(map(repr, attributes))}")
     layout = ak.to_layout(given)
-    if hasattr(ak, "materialize"):
-        layout = ak.materialize(layout, highlevel=False)
-    if layout.backend.name == "typetracer":
-        report.error("unsuited-array", "the array has a type and no values (typetracer)")
-        return None
-    if layout.backend.name != "cpu":
-        layout = ak.to_backend(layout, "cpu", highlevel=False)
     if isinstance(layout, ak.record.Record):
         report.warning("lost-parameters", "a single record is written as a table of one item")
         layout = layout.array[layout.at : layout.at + 1]
+    if layout.backend.name == "typetracer":
+        report.error("unsuited-array", "the array has a type and no values (typetracer)")
+        return None
+    if not getattr(layout, "is_all_materialized", True):  # buffers that are read when they are asked for: awkward 2.8
+        layout = ak.materialize(layout, highlevel=False)
+    if layout.backend.name != "cpu":
+        layout = ak.to_backend(layout, "cpu", highlevel=False)
     return _Columns(report).column(layout, "/")
 
 
@@ -163,12 +166,15 @@ class _Columns:
         return Texts(lists, encoding[kind]) if kind in encoding else lists
 
     def _regular(self, layout: Any, place: str, inner: str) -> Column:
-        """Rows of numbers as one array of more dimensions; any other lists of one length as lists."""
+        """Rows of numbers as one array of more dimensions, bytes as opaque ones; other lists of one length as lists."""
         import numpy as np
 
         count, size = len(layout), layout.size
         content = self._items(layout, inner)
         text = layout.parameter("__array__") in ("string", "bytestring")
+        if size and layout.parameter("__array__") == "bytestring":
+            raw = np.ascontiguousarray(layout.content.data[: count * size])
+            return Flat(raw.view(f"V{size}"))
         if isinstance(content, Flat) and size and not text:
             return Flat(content.values[: count * size].reshape(count, size, *content.values.shape[1:]))
         self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each, which is not said")

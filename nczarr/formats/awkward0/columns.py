@@ -173,7 +173,7 @@ class Later:
 
 
 Column: TypeAlias = (
-    "Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later"
+    Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
 )
 """One array of anything that can be persisted."""
 

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 LARGEST = (1 << 63) - 1
 
 
+class _UnsuitedError(Exception):
+    """A part that was reported, and without which nothing can be said of the column around it."""
+
+
 class Encoder:
     """Makes the expression of one array; `blobs` are those that it reads: name, elements, and a rule to compress them.
 
@@ -75,7 +79,10 @@ class Encoder:
         number = self._numbers.next()
         self._ids[id(column)] = number, column
         self._ids[id(written)] = number, written
-        return self._node(written, number, place)
+        try:
+            return self._node(written, number, place)
+        except _UnsuitedError:
+            return made.constant(None)
 
     def _node(self, column: Column, number: int, place: str) -> Expression:
         match column:
@@ -309,7 +316,7 @@ class Encoder:
                 wrong = _range(starts)[0] < 0 or _range(stops)[1] > len(column.content)
         if wrong or (stops < starts).any():
             self._unsuited(place, f"has lists that do not lie in their {len(column.content)} items")
-            return np.zeros(0, "<i8"), np.zeros(0, "<i8")
+            raise _UnsuitedError
         return starts, stops
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
@@ -324,7 +331,7 @@ class Encoder:
                 or (found.dtype.kind == "u" and _range(found)[1] > LARGEST)
             ):
                 self._unsuited(place, "has positions that are no integers of 64 bits in one dimension")
-                found = np.zeros(0, "<i8")
+                raise _UnsuitedError
             self._converted[id(values)] = values, found.astype("<i8", copy=False)
         return self._converted[id(values)][1]
 

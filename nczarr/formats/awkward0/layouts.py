@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 from nczarr.diagnostics import Report
 from nczarr.formats.awkward0.columns import (
@@ -21,7 +21,7 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.unions import chosen_of_union, loses, simple
+from nczarr.formats.awkward0.unions import chosen_of_union, loses, union_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,16 @@ MOST_CONTENTS = 127
 
 def layout_of(column: Column, report: Report, place: str = "/") -> Any:
     """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
-    return _Layouts(report).of(column, place)
+    try:
+        return _Layouts(report).of(column, place)
+    except _UnsuitedError:
+        from awkward import contents
+
+        return contents.EmptyArray()
+
+
+class _UnsuitedError(Exception):
+    """A part that was reported; no layout can be made around it."""
 
 
 class _Layouts:
@@ -76,6 +85,7 @@ class _Layouts:
 
     def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
         """Items of the content, some of them missing or in another order."""
+        import numpy as np
         from awkward import contents, index
 
         content = self.of(column.content, place)
@@ -84,12 +94,12 @@ class _Layouts:
         match column:
             case Masked():
                 length = len(column)
-                mask = index.Index8(_bytes_of(column.mask[:length]))
+                mask = index.Index8(_truths(column.mask[:length]))
                 when = not column.masked_when
                 return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
             case BitMasked():
                 return contents.BitMaskedArray.simplified(
-                    index.IndexU8(_bytes_of(column.mask).view("u1")),
+                    index.IndexU8(np.ascontiguousarray(column.mask).view("u1")),
                     content,
                     valid_when=not column.masked_when,
                     length=len(column.content),
@@ -113,7 +123,7 @@ class _Layouts:
         if values.dtype.kind in "SUV":
             return _rows(self._fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
         if values.dtype.kind not in "biufcmM":
-            return self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
+            self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
 
@@ -126,7 +136,7 @@ class _Layouts:
             try:
                 values = np.char.encode(values, "utf-8")
             except UnicodeEncodeError:
-                return self._unsuited(place, "has texts that UTF-8 cannot say")
+                self._unsuited(place, "has texts that UTF-8 cannot say")
             kind, item = "string", "char"
         else:
             kind, item = "bytestring", "byte"
@@ -149,14 +159,11 @@ class _Layouts:
         inner = self.of(column.bytes.content, place)
         raw = inner.project() if inner.is_indexed and not inner.is_option else inner
         if not isinstance(raw, contents.NumpyArray) or raw.data.dtype != np.uint8 or raw.data.ndim != 1:
-            return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+            self._unsuited(place, "has texts whose bytes are no plain array of uint8")
         bytes_ = column.bytes
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
-            recoded = self._recoded(bytes_, raw.data, column.encoding, place)
-            if recoded is None:
-                return contents.EmptyArray()
-            offsets, data = recoded
+            offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
             bytes_, raw = Lists(offsets, Flat(data)), contents.NumpyArray(data)
         content = contents.NumpyArray(raw.data, parameters={"__array__": item})
         parameters = {"__array__": kind}
@@ -166,7 +173,7 @@ class _Layouts:
 
     def _recoded(
         self, lists: Lists | Spans, data: NDArray[Any], encoding: str, place: str
-    ) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
         import numpy as np
 
@@ -181,7 +188,6 @@ class _Layouts:
             ]
         except (LookupError, UnicodeError) as error:
             self._unsuited(place, f"has texts that are not of their encoding: {error}")
-            return None
         offsets = np.zeros(len(texts) + 1, "i8")
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return offsets, np.frombuffer(b"".join(texts), "u1")
@@ -190,7 +196,7 @@ class _Layouts:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
-            return self._unsuited(place, "has two columns of one name")
+            self._unsuited(place, "has two columns of one name")
         parts = [
             self.of(each, f"{place.rstrip('/')}/{name}")
             for name, each in zip(column.names, column.columns, strict=True)
@@ -203,11 +209,14 @@ class _Layouts:
         import numpy as np
         from awkward import contents, index
 
-        values = self.of(column.content, place)[: len(column.index)]
-        if isinstance(values, contents.NumpyArray) and (column.default is None or _fits(column.default, values.data)):
-            dense = np.full(column.length, 0 if column.default is None else column.default, values.data.dtype)
-            dense[column.index] = values.data
-            return contents.NumpyArray(dense)
+        flat = column.content
+        if isinstance(flat, Flat) and (column.default is None or _fits(column.default, flat.values)):
+            dense = np.zeros((column.length, *flat.values.shape[1:]), flat.values.dtype)
+            if column.default is not None:
+                dense[...] = column.default
+            dense[column.index] = flat.values[: len(column.index)]
+            return self._flat(dense, place)
+        values = self.of(flat, place)[: len(column.index)]
         default = ak.from_iter([[] if column.default is None and values.is_list else column.default], highlevel=False)
         if column.default is None and not values.is_list:
             default = contents.IndexedOptionArray.simplified(index.Index64(np.array([-1])), values)
@@ -220,7 +229,7 @@ class _Layouts:
         from awkward import contents, index
 
         if len(column.contents) > MOST_CONTENTS:
-            return self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
+            self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
         if not column.contents:
             return contents.EmptyArray()
         parts = [self.of(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(column.contents)]
@@ -228,9 +237,7 @@ class _Layouts:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
-        cast = "equiv" if loses(parts) else "same_kind"
-        made = contents.UnionArray.simplified(tags, places, parts, mergebool=False, mergecastable=cast)
-        return simple(made, cast)
+        return union_of(tags, places, parts)
 
     def _objects(self, column: Objects, place: str) -> Any:
         layout = self.of(column.content, place)
@@ -241,11 +248,9 @@ class _Layouts:
             said["kwargs"] = dict(column.kwargs)
         return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: said})
 
-    def _unsuited(self, place: str, why: str) -> Any:
-        from awkward import contents
-
+    def _unsuited(self, place: str, why: str) -> NoReturn:
         self._report.error("unsuited-array", f"`{place}` {why}")
-        return contents.EmptyArray()
+        raise _UnsuitedError
 
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
@@ -268,10 +273,11 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
     return _index(starts.astype("i8")), _index(stops[: len(starts)].astype("i8"))
 
 
-def _bytes_of(mask: NDArray[Any]) -> NDArray[Any]:
+def _truths(mask: NDArray[Any]) -> NDArray[Any]:
+    """A mask of the bytes 0 and 1, which are all that awkward knows."""
     import numpy as np
 
-    return np.ascontiguousarray(mask if mask.dtype.itemsize == 1 else mask != 0).view("i1")
+    return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 
 def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
@@ -305,11 +311,13 @@ def _fits(value: Any, values: NDArray[Any]) -> bool:
     """Whether an array can hold a value as it is."""
     import numpy as np
 
-    if isinstance(value, str | list | dict) or (isinstance(value, bool) != (values.dtype.kind == "b")):
+    if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
+        return False
+    if values.dtype.kind not in "biufc":
         return False
     try:
         return bool(np.array(value).astype(values.dtype) == value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
         return False
 
 

@@ -33,6 +33,9 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             yield from _attributes(fqn, variable.attributes, checked)
+            if variable.storage.element is not None:
+                text = f"variable `{fqn}`, that its values are {variable.storage.element}"
+                yield Loss("storage", "annotation", fqn, text, variable.span)
     shown = printed(checked, options)
     for fqn, variable in checked.variables.items():
         if fqn in shown and fqn in checked.parts:

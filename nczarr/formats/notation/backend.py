@@ -156,6 +156,8 @@ def _storage(storage: Storage) -> Iterator[str]:
         yield f"endian {storage.endian}"
     if storage.quantize is not None:
         yield f"quantize {storage.quantize.algorithm} {storage.quantize.digits}"
+    if storage.element is not None:
+        yield f"element {storage.element}"
     if storage.no_fill:
         yield "fill none"
 

@@ -1,4 +1,4 @@
-"""How a variable wishes to be stored: the properties `chunks codec layout endian quantize fill none` → `Storage`."""
+"""How a variable wishes to be stored: the properties `chunks codec layout endian quantize element fill none`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _WORDS = {
     "layout": ("contiguous", "compact", "chunked"),
     "endian": ("little", "big"),
     "quantize": ("bitgroom", "granularbitround", "bitround"),
+    "element": ("bool", "float16", "complex64", "complex128"),
 }
 
 
@@ -49,6 +50,8 @@ class StorageBuilder:
                 self._once("layout", self._word("layout", context), context)
             case P.EndianContext():
                 self._once("endian", self._word("endian", context), context)
+            case P.ElementContext():
+                self._once("element", self._word("element", context), context)
             case P.QuantizeContext():
                 self._quantize(context)
 

@@ -12,9 +12,23 @@ import math
 import struct
 from typing import Any
 
+from nczarr.data.elements import halves
 from nczarr.data.source import Descr
 
-_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}
+_CODES = {
+    "i1": "b",
+    "u1": "B",
+    "i2": "h",
+    "u2": "H",
+    "i4": "i",
+    "u4": "I",
+    "i8": "q",
+    "u8": "Q",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "b1": "?",
+}
 
 
 def itemsize(descr: Descr) -> int:
@@ -61,9 +75,12 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
     return _number(descr, fill)
 
 
-def _number(descr: str, fill: bytes) -> int | float | str:
+def _number(descr: str, fill: bytes) -> int | float | str | list[Any]:
     from nczarr.ast.plain import number
 
+    if descr[1] == "c":
+        half = len(fill) // 2
+        return [_number(part, each) for part, each in zip(halves(descr), (fill[:half], fill[half:]), strict=True)]
     order = ">" if descr[0] == ">" else "<"
     value = struct.unpack(order + _CODES[descr[1:]], fill)[0]
     return number(value, "float" if descr[1:] == "f4" else "double")
@@ -79,6 +96,11 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
         return str(written).encode("utf-8")
     if descr[1] == "S":
         return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
+    if descr[1] == "b" and not (isinstance(written, bool) or written in (0, 1)):
+        raise ValueError(f"no truth value: {written!r}")
+    if descr[1] == "c":
+        written = written if isinstance(written, list) else [written, 0.0]
+        return b"".join(fill_bytes(part, each) or b"" for part, each in zip(halves(descr), written, strict=True))
     order = ">" if descr[0] == ">" else "<"
     value = float(written) if isinstance(written, str) else written
     return struct.pack(order + _CODES[descr[1:]], value)

@@ -16,7 +16,7 @@ from nczarr.formats.zarr2 import dtypes
 from nczarr.hierarchy.described import Described, chain, lengths, sensible
 from nczarr.hierarchy.documents import Documents, Json, pointer
 
-_KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[48])|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
+_KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 _OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
@@ -28,6 +28,8 @@ class Version2:
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
+    portable_names = False
+    fill_stands_for_attribute = True
     names: tuple[str, ...] = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
@@ -39,6 +41,10 @@ class Version2:
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")
             documents.extra = members if isinstance(members, dict) else {}
+
+    def name(self, prefix: str) -> str:
+        """The segment of its keys."""
+        return prefix[:-1].rpartition("/")[2]
 
     def is_array(self, prefix: str) -> bool:
         """Whether there is a `.zarray`."""
@@ -166,7 +172,7 @@ class Version2:
             raise ValueError(f"dtype `{written}`")
         order, number, letter, length, texts, wide = match.groups()
         if number:
-            return ("|" if number[1] == "1" and order != ">" else ">" if order == ">" else "<") + number
+            return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self._netcdf and not field:

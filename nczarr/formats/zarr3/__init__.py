@@ -13,6 +13,7 @@ ARRAYS = Arrays(
     documents=frozenset({"zarr.json"}),
     reserved="__",
     nested_records=True,
+    elements=True,
 )
 """Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
 of HDF5."""

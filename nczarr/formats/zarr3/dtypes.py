@@ -19,14 +19,17 @@ from typing import Any
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, number, plain
+from nczarr.data.elements import halves
 from nczarr.data.source import Descr
 
 Json = dict[str, Any]
 
 _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
-            "u8": "uint64", "f4": "float32", "f8": "float64"}  # fmt: skip
-_NAMES = {name: ("|" if code[1] == "1" else "<") + code for code, name in _NUMBERS.items()}
-_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}
+            "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
+            "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
+_NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d",
+          "f2": "e", "b1": "?"}  # fmt: skip
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -89,6 +92,9 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
         return base64.b64encode(data).decode()
     if descr[1] == "S":
         return base64.b64encode(data.rstrip(b"\0")).decode()
+    if descr[1] == "c":
+        half = len(data) // 2
+        return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
     code = _CODES[descr[1:]]
     little = data[::-1] if descr[0] == ">" else data
     value = number(struct.unpack("<" + code, little)[0], "float" if code == "f" else "double")
@@ -103,6 +109,10 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
         return str(written).encode() if utf8 else base64.b64decode(written, validate=True)
     if not isinstance(descr, str) or descr[1] in "SV":
         return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
+    if descr[1] == "b" and not isinstance(written, bool):
+        raise ValueError(f"no truth value: {written!r}")
+    if descr[1] == "c":
+        return b"".join(fill_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
     order = ">" if descr[0] == ">" else "<"
     if isinstance(written, str) and written.startswith("0x"):
         return bytes.fromhex(written[2:])[:: 1 if order == ">" else -1]

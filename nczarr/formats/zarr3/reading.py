@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
+from nczarr.data.elements import swapped
 from nczarr.data.source import Descr, itemsize
 from nczarr.data.stored import Encoding
 from nczarr.formats.zarr3 import dtypes
@@ -55,6 +56,8 @@ class Version3:
 
     texts_are_strings = False
     axes_member = "dimension_names"
+    portable_names = False
+    fill_stands_for_attribute = True
     names: tuple[str, ...] = (DOCUMENT,)
 
     def __init__(self, documents: Documents) -> None:
@@ -66,6 +69,10 @@ class Version3:
 
     def _node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
+
+    def name(self, prefix: str) -> str:
+        """The segment of its keys."""
+        return prefix[:-1].rpartition("/")[2]
 
     def is_array(self, prefix: str) -> bool:
         """Whether the document is that of an array."""
@@ -173,7 +180,7 @@ class Version3:
         if dtype == little:
             return made
         if isinstance(dtype, str):
-            return made[::-1]
+            return swapped(made, dtype)
         from nczarr.data.source import numpy_dtype
 
         return _cast(made, numpy_dtype(little), numpy_dtype(dtype))

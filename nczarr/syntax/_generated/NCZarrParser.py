@@ -10,99 +10,102 @@ else:
 
 def serializedATN():
     return [
-        4,1,49,264,2,0,7,0,2,1,7,1,2,2,7,2,2,3,7,3,2,4,7,4,2,5,7,5,2,6,7,
+        4,1,50,270,2,0,7,0,2,1,7,1,2,2,7,2,2,3,7,3,2,4,7,4,2,5,7,5,2,6,7,
         6,2,7,7,7,2,8,7,8,2,9,7,9,2,10,7,10,2,11,7,11,2,12,7,12,2,13,7,13,
         2,14,7,14,2,15,7,15,2,16,7,16,2,17,7,17,2,18,7,18,2,19,7,19,2,20,
         7,20,2,21,7,21,2,22,7,22,2,23,7,23,2,24,7,24,2,25,7,25,2,26,7,26,
-        2,27,7,27,2,28,7,28,1,0,1,0,3,0,61,8,0,1,0,1,0,3,0,65,8,0,1,0,1,
-        0,5,0,69,8,0,10,0,12,0,72,9,0,1,0,1,0,1,0,1,1,1,1,1,1,1,1,5,1,81,
-        8,1,10,1,12,1,84,9,1,1,1,1,1,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,3,2,
-        96,8,2,1,3,1,3,1,3,1,3,5,3,102,8,3,10,3,12,3,105,9,3,1,4,1,4,1,4,
-        3,4,110,8,4,1,4,1,4,1,5,1,5,1,5,1,5,5,5,118,8,5,10,5,12,5,121,9,
-        5,1,5,1,5,5,5,125,8,5,10,5,12,5,128,9,5,1,5,3,5,131,8,5,1,6,1,6,
-        1,7,1,7,1,8,1,8,3,8,139,8,8,1,9,1,9,3,9,143,8,9,1,10,1,10,1,11,1,
-        11,3,11,149,8,11,1,12,1,12,1,12,3,12,154,8,12,1,12,1,12,5,12,158,
-        8,12,10,12,12,12,161,9,12,1,12,1,12,1,13,1,13,1,13,5,13,168,8,13,
-        10,13,12,13,171,9,13,1,13,3,13,174,8,13,1,14,1,14,1,14,1,14,1,15,
-        1,15,1,16,1,16,1,16,1,16,1,16,5,16,187,8,16,10,16,12,16,190,9,16,
-        1,16,1,16,1,17,1,17,1,17,1,18,1,18,1,18,1,18,1,19,1,19,1,19,1,20,
-        1,20,1,20,1,20,1,20,1,20,1,20,3,20,211,8,20,1,21,1,21,1,21,3,21,
-        216,8,21,1,22,1,22,5,22,220,8,22,10,22,12,22,223,9,22,1,23,1,23,
-        1,23,5,23,228,8,23,10,23,12,23,231,9,23,1,24,1,24,1,24,1,25,1,25,
-        1,25,1,26,1,26,1,26,1,26,1,27,1,27,1,27,1,27,1,27,1,27,1,27,1,27,
-        1,27,1,27,1,27,5,27,254,8,27,10,27,12,27,257,9,27,1,27,3,27,260,
-        8,27,1,28,1,28,1,28,0,0,29,0,2,4,6,8,10,12,14,16,18,20,22,24,26,
-        28,30,32,34,36,38,40,42,44,46,48,50,52,54,56,0,6,2,0,37,37,44,44,
-        2,0,22,29,31,33,1,0,43,44,1,0,37,38,2,0,37,37,43,43,2,0,1,33,43,
-        43,277,0,58,1,0,0,0,2,76,1,0,0,0,4,95,1,0,0,0,6,97,1,0,0,0,8,106,
-        1,0,0,0,10,113,1,0,0,0,12,132,1,0,0,0,14,134,1,0,0,0,16,138,1,0,
-        0,0,18,142,1,0,0,0,20,144,1,0,0,0,22,148,1,0,0,0,24,150,1,0,0,0,
-        26,164,1,0,0,0,28,175,1,0,0,0,30,179,1,0,0,0,32,181,1,0,0,0,34,193,
-        1,0,0,0,36,196,1,0,0,0,38,200,1,0,0,0,40,210,1,0,0,0,42,212,1,0,
-        0,0,44,217,1,0,0,0,46,224,1,0,0,0,48,232,1,0,0,0,50,235,1,0,0,0,
-        52,238,1,0,0,0,54,259,1,0,0,0,56,261,1,0,0,0,58,60,5,1,0,0,59,61,
-        3,56,28,0,60,59,1,0,0,0,60,61,1,0,0,0,61,62,1,0,0,0,62,64,5,36,0,
-        0,63,65,3,38,19,0,64,63,1,0,0,0,64,65,1,0,0,0,65,66,1,0,0,0,66,70,
-        5,34,0,0,67,69,3,4,2,0,68,67,1,0,0,0,69,72,1,0,0,0,70,68,1,0,0,0,
-        70,71,1,0,0,0,71,73,1,0,0,0,72,70,1,0,0,0,73,74,5,35,0,0,74,75,5,
-        0,0,1,75,1,1,0,0,0,76,77,5,2,0,0,77,78,3,56,28,0,78,82,5,34,0,0,
-        79,81,3,4,2,0,80,79,1,0,0,0,81,84,1,0,0,0,82,80,1,0,0,0,82,83,1,
-        0,0,0,83,85,1,0,0,0,84,82,1,0,0,0,85,86,5,35,0,0,86,3,1,0,0,0,87,
-        96,3,8,4,0,88,96,3,10,5,0,89,96,3,6,3,0,90,96,3,2,1,0,91,96,3,24,
-        12,0,92,96,3,28,14,0,93,96,3,32,16,0,94,96,3,36,18,0,95,87,1,0,0,
-        0,95,88,1,0,0,0,95,89,1,0,0,0,95,90,1,0,0,0,95,91,1,0,0,0,95,92,
-        1,0,0,0,95,93,1,0,0,0,95,94,1,0,0,0,96,5,1,0,0,0,97,98,5,3,0,0,98,
-        99,3,56,28,0,99,103,3,16,8,0,100,102,3,54,27,0,101,100,1,0,0,0,102,
-        105,1,0,0,0,103,101,1,0,0,0,103,104,1,0,0,0,104,7,1,0,0,0,105,103,
-        1,0,0,0,106,107,5,4,0,0,107,109,3,56,28,0,108,110,5,10,0,0,109,108,
-        1,0,0,0,109,110,1,0,0,0,110,111,1,0,0,0,111,112,5,37,0,0,112,9,1,
-        0,0,0,113,114,5,5,0,0,114,115,3,56,28,0,115,119,3,14,7,0,116,118,
-        3,12,6,0,117,116,1,0,0,0,118,121,1,0,0,0,119,117,1,0,0,0,119,120,
-        1,0,0,0,120,130,1,0,0,0,121,119,1,0,0,0,122,126,5,34,0,0,123,125,
-        3,40,20,0,124,123,1,0,0,0,125,128,1,0,0,0,126,124,1,0,0,0,126,127,
-        1,0,0,0,127,129,1,0,0,0,128,126,1,0,0,0,129,131,5,35,0,0,130,122,
-        1,0,0,0,130,131,1,0,0,0,131,11,1,0,0,0,132,133,7,0,0,0,133,13,1,
-        0,0,0,134,135,3,16,8,0,135,15,1,0,0,0,136,139,3,18,9,0,137,139,3,
-        30,15,0,138,136,1,0,0,0,138,137,1,0,0,0,139,17,1,0,0,0,140,143,3,
-        20,10,0,141,143,5,30,0,0,142,140,1,0,0,0,142,141,1,0,0,0,143,19,
-        1,0,0,0,144,145,7,1,0,0,145,21,1,0,0,0,146,149,3,18,9,0,147,149,
-        3,30,15,0,148,146,1,0,0,0,148,147,1,0,0,0,149,23,1,0,0,0,150,151,
-        5,6,0,0,151,153,3,56,28,0,152,154,5,41,0,0,153,152,1,0,0,0,153,154,
-        1,0,0,0,154,155,1,0,0,0,155,159,5,34,0,0,156,158,3,26,13,0,157,156,
-        1,0,0,0,158,161,1,0,0,0,159,157,1,0,0,0,159,160,1,0,0,0,160,162,
-        1,0,0,0,161,159,1,0,0,0,162,163,5,35,0,0,163,25,1,0,0,0,164,165,
-        3,56,28,0,165,169,3,22,11,0,166,168,5,37,0,0,167,166,1,0,0,0,168,
-        171,1,0,0,0,169,167,1,0,0,0,169,170,1,0,0,0,170,173,1,0,0,0,171,
-        169,1,0,0,0,172,174,5,41,0,0,173,172,1,0,0,0,173,174,1,0,0,0,174,
-        27,1,0,0,0,175,176,5,7,0,0,176,177,3,56,28,0,177,178,5,37,0,0,178,
-        29,1,0,0,0,179,180,7,2,0,0,180,31,1,0,0,0,181,182,5,8,0,0,182,183,
-        3,56,28,0,183,184,3,16,8,0,184,188,5,34,0,0,185,187,3,34,17,0,186,
-        185,1,0,0,0,187,190,1,0,0,0,188,186,1,0,0,0,188,189,1,0,0,0,189,
-        191,1,0,0,0,190,188,1,0,0,0,191,192,5,35,0,0,192,33,1,0,0,0,193,
-        194,3,56,28,0,194,195,7,3,0,0,195,35,1,0,0,0,196,197,5,9,0,0,197,
-        198,3,56,28,0,198,199,3,14,7,0,199,37,1,0,0,0,200,201,5,11,0,0,201,
-        202,3,56,28,0,202,39,1,0,0,0,203,211,3,6,3,0,204,211,3,42,21,0,205,
-        211,3,44,22,0,206,211,3,46,23,0,207,211,3,48,24,0,208,211,3,50,25,
-        0,209,211,3,52,26,0,210,203,1,0,0,0,210,204,1,0,0,0,210,205,1,0,
-        0,0,210,206,1,0,0,0,210,207,1,0,0,0,210,208,1,0,0,0,210,209,1,0,
-        0,0,211,41,1,0,0,0,212,215,5,12,0,0,213,216,5,13,0,0,214,216,3,54,
-        27,0,215,213,1,0,0,0,215,214,1,0,0,0,216,43,1,0,0,0,217,221,5,14,
-        0,0,218,220,5,37,0,0,219,218,1,0,0,0,220,223,1,0,0,0,221,219,1,0,
-        0,0,221,222,1,0,0,0,222,45,1,0,0,0,223,221,1,0,0,0,224,225,5,15,
-        0,0,225,229,7,4,0,0,226,228,5,37,0,0,227,226,1,0,0,0,228,231,1,0,
-        0,0,229,227,1,0,0,0,229,230,1,0,0,0,230,47,1,0,0,0,231,229,1,0,0,
-        0,232,233,5,16,0,0,233,234,5,43,0,0,234,49,1,0,0,0,235,236,5,17,
-        0,0,236,237,5,43,0,0,237,51,1,0,0,0,238,239,5,18,0,0,239,240,5,43,
-        0,0,240,241,5,37,0,0,241,53,1,0,0,0,242,260,5,37,0,0,243,260,5,38,
-        0,0,244,260,5,39,0,0,245,260,5,19,0,0,246,260,5,20,0,0,247,260,5,
-        40,0,0,248,260,5,42,0,0,249,260,5,21,0,0,250,260,5,43,0,0,251,255,
-        5,34,0,0,252,254,3,54,27,0,253,252,1,0,0,0,254,257,1,0,0,0,255,253,
-        1,0,0,0,255,256,1,0,0,0,256,258,1,0,0,0,257,255,1,0,0,0,258,260,
-        5,35,0,0,259,242,1,0,0,0,259,243,1,0,0,0,259,244,1,0,0,0,259,245,
-        1,0,0,0,259,246,1,0,0,0,259,247,1,0,0,0,259,248,1,0,0,0,259,249,
-        1,0,0,0,259,250,1,0,0,0,259,251,1,0,0,0,260,55,1,0,0,0,261,262,7,
-        5,0,0,262,57,1,0,0,0,24,60,64,70,82,95,103,109,119,126,130,138,142,
-        148,153,159,169,173,188,210,215,221,229,255,259
+        2,27,7,27,2,28,7,28,2,29,7,29,1,0,1,0,3,0,63,8,0,1,0,1,0,3,0,67,
+        8,0,1,0,1,0,5,0,71,8,0,10,0,12,0,74,9,0,1,0,1,0,1,0,1,1,1,1,1,1,
+        1,1,5,1,83,8,1,10,1,12,1,86,9,1,1,1,1,1,1,2,1,2,1,2,1,2,1,2,1,2,
+        1,2,1,2,3,2,98,8,2,1,3,1,3,1,3,1,3,5,3,104,8,3,10,3,12,3,107,9,3,
+        1,4,1,4,1,4,3,4,112,8,4,1,4,1,4,1,5,1,5,1,5,1,5,5,5,120,8,5,10,5,
+        12,5,123,9,5,1,5,1,5,5,5,127,8,5,10,5,12,5,130,9,5,1,5,3,5,133,8,
+        5,1,6,1,6,1,7,1,7,1,8,1,8,3,8,141,8,8,1,9,1,9,3,9,145,8,9,1,10,1,
+        10,1,11,1,11,3,11,151,8,11,1,12,1,12,1,12,3,12,156,8,12,1,12,1,12,
+        5,12,160,8,12,10,12,12,12,163,9,12,1,12,1,12,1,13,1,13,1,13,5,13,
+        170,8,13,10,13,12,13,173,9,13,1,13,3,13,176,8,13,1,14,1,14,1,14,
+        1,14,1,15,1,15,1,16,1,16,1,16,1,16,1,16,5,16,189,8,16,10,16,12,16,
+        192,9,16,1,16,1,16,1,17,1,17,1,17,1,18,1,18,1,18,1,18,1,19,1,19,
+        1,19,1,20,1,20,1,20,1,20,1,20,1,20,1,20,1,20,3,20,214,8,20,1,21,
+        1,21,1,21,3,21,219,8,21,1,22,1,22,5,22,223,8,22,10,22,12,22,226,
+        9,22,1,23,1,23,1,23,5,23,231,8,23,10,23,12,23,234,9,23,1,24,1,24,
+        1,24,1,25,1,25,1,25,1,26,1,26,1,26,1,26,1,27,1,27,1,27,1,28,1,28,
+        1,28,1,28,1,28,1,28,1,28,1,28,1,28,1,28,1,28,5,28,260,8,28,10,28,
+        12,28,263,9,28,1,28,3,28,266,8,28,1,29,1,29,1,29,0,0,30,0,2,4,6,
+        8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,
+        52,54,56,58,0,6,2,0,38,38,45,45,2,0,23,30,32,34,1,0,44,45,1,0,38,
+        39,2,0,38,38,44,44,2,0,1,34,44,44,283,0,60,1,0,0,0,2,78,1,0,0,0,
+        4,97,1,0,0,0,6,99,1,0,0,0,8,108,1,0,0,0,10,115,1,0,0,0,12,134,1,
+        0,0,0,14,136,1,0,0,0,16,140,1,0,0,0,18,144,1,0,0,0,20,146,1,0,0,
+        0,22,150,1,0,0,0,24,152,1,0,0,0,26,166,1,0,0,0,28,177,1,0,0,0,30,
+        181,1,0,0,0,32,183,1,0,0,0,34,195,1,0,0,0,36,198,1,0,0,0,38,202,
+        1,0,0,0,40,213,1,0,0,0,42,215,1,0,0,0,44,220,1,0,0,0,46,227,1,0,
+        0,0,48,235,1,0,0,0,50,238,1,0,0,0,52,241,1,0,0,0,54,245,1,0,0,0,
+        56,265,1,0,0,0,58,267,1,0,0,0,60,62,5,1,0,0,61,63,3,58,29,0,62,61,
+        1,0,0,0,62,63,1,0,0,0,63,64,1,0,0,0,64,66,5,37,0,0,65,67,3,38,19,
+        0,66,65,1,0,0,0,66,67,1,0,0,0,67,68,1,0,0,0,68,72,5,35,0,0,69,71,
+        3,4,2,0,70,69,1,0,0,0,71,74,1,0,0,0,72,70,1,0,0,0,72,73,1,0,0,0,
+        73,75,1,0,0,0,74,72,1,0,0,0,75,76,5,36,0,0,76,77,5,0,0,1,77,1,1,
+        0,0,0,78,79,5,2,0,0,79,80,3,58,29,0,80,84,5,35,0,0,81,83,3,4,2,0,
+        82,81,1,0,0,0,83,86,1,0,0,0,84,82,1,0,0,0,84,85,1,0,0,0,85,87,1,
+        0,0,0,86,84,1,0,0,0,87,88,5,36,0,0,88,3,1,0,0,0,89,98,3,8,4,0,90,
+        98,3,10,5,0,91,98,3,6,3,0,92,98,3,2,1,0,93,98,3,24,12,0,94,98,3,
+        28,14,0,95,98,3,32,16,0,96,98,3,36,18,0,97,89,1,0,0,0,97,90,1,0,
+        0,0,97,91,1,0,0,0,97,92,1,0,0,0,97,93,1,0,0,0,97,94,1,0,0,0,97,95,
+        1,0,0,0,97,96,1,0,0,0,98,5,1,0,0,0,99,100,5,3,0,0,100,101,3,58,29,
+        0,101,105,3,16,8,0,102,104,3,56,28,0,103,102,1,0,0,0,104,107,1,0,
+        0,0,105,103,1,0,0,0,105,106,1,0,0,0,106,7,1,0,0,0,107,105,1,0,0,
+        0,108,109,5,4,0,0,109,111,3,58,29,0,110,112,5,10,0,0,111,110,1,0,
+        0,0,111,112,1,0,0,0,112,113,1,0,0,0,113,114,5,38,0,0,114,9,1,0,0,
+        0,115,116,5,5,0,0,116,117,3,58,29,0,117,121,3,14,7,0,118,120,3,12,
+        6,0,119,118,1,0,0,0,120,123,1,0,0,0,121,119,1,0,0,0,121,122,1,0,
+        0,0,122,132,1,0,0,0,123,121,1,0,0,0,124,128,5,35,0,0,125,127,3,40,
+        20,0,126,125,1,0,0,0,127,130,1,0,0,0,128,126,1,0,0,0,128,129,1,0,
+        0,0,129,131,1,0,0,0,130,128,1,0,0,0,131,133,5,36,0,0,132,124,1,0,
+        0,0,132,133,1,0,0,0,133,11,1,0,0,0,134,135,7,0,0,0,135,13,1,0,0,
+        0,136,137,3,16,8,0,137,15,1,0,0,0,138,141,3,18,9,0,139,141,3,30,
+        15,0,140,138,1,0,0,0,140,139,1,0,0,0,141,17,1,0,0,0,142,145,3,20,
+        10,0,143,145,5,31,0,0,144,142,1,0,0,0,144,143,1,0,0,0,145,19,1,0,
+        0,0,146,147,7,1,0,0,147,21,1,0,0,0,148,151,3,18,9,0,149,151,3,30,
+        15,0,150,148,1,0,0,0,150,149,1,0,0,0,151,23,1,0,0,0,152,153,5,6,
+        0,0,153,155,3,58,29,0,154,156,5,42,0,0,155,154,1,0,0,0,155,156,1,
+        0,0,0,156,157,1,0,0,0,157,161,5,35,0,0,158,160,3,26,13,0,159,158,
+        1,0,0,0,160,163,1,0,0,0,161,159,1,0,0,0,161,162,1,0,0,0,162,164,
+        1,0,0,0,163,161,1,0,0,0,164,165,5,36,0,0,165,25,1,0,0,0,166,167,
+        3,58,29,0,167,171,3,22,11,0,168,170,5,38,0,0,169,168,1,0,0,0,170,
+        173,1,0,0,0,171,169,1,0,0,0,171,172,1,0,0,0,172,175,1,0,0,0,173,
+        171,1,0,0,0,174,176,5,42,0,0,175,174,1,0,0,0,175,176,1,0,0,0,176,
+        27,1,0,0,0,177,178,5,7,0,0,178,179,3,58,29,0,179,180,5,38,0,0,180,
+        29,1,0,0,0,181,182,7,2,0,0,182,31,1,0,0,0,183,184,5,8,0,0,184,185,
+        3,58,29,0,185,186,3,16,8,0,186,190,5,35,0,0,187,189,3,34,17,0,188,
+        187,1,0,0,0,189,192,1,0,0,0,190,188,1,0,0,0,190,191,1,0,0,0,191,
+        193,1,0,0,0,192,190,1,0,0,0,193,194,5,36,0,0,194,33,1,0,0,0,195,
+        196,3,58,29,0,196,197,7,3,0,0,197,35,1,0,0,0,198,199,5,9,0,0,199,
+        200,3,58,29,0,200,201,3,14,7,0,201,37,1,0,0,0,202,203,5,11,0,0,203,
+        204,3,58,29,0,204,39,1,0,0,0,205,214,3,6,3,0,206,214,3,42,21,0,207,
+        214,3,44,22,0,208,214,3,46,23,0,209,214,3,48,24,0,210,214,3,50,25,
+        0,211,214,3,52,26,0,212,214,3,54,27,0,213,205,1,0,0,0,213,206,1,
+        0,0,0,213,207,1,0,0,0,213,208,1,0,0,0,213,209,1,0,0,0,213,210,1,
+        0,0,0,213,211,1,0,0,0,213,212,1,0,0,0,214,41,1,0,0,0,215,218,5,12,
+        0,0,216,219,5,13,0,0,217,219,3,56,28,0,218,216,1,0,0,0,218,217,1,
+        0,0,0,219,43,1,0,0,0,220,224,5,14,0,0,221,223,5,38,0,0,222,221,1,
+        0,0,0,223,226,1,0,0,0,224,222,1,0,0,0,224,225,1,0,0,0,225,45,1,0,
+        0,0,226,224,1,0,0,0,227,228,5,15,0,0,228,232,7,4,0,0,229,231,5,38,
+        0,0,230,229,1,0,0,0,231,234,1,0,0,0,232,230,1,0,0,0,232,233,1,0,
+        0,0,233,47,1,0,0,0,234,232,1,0,0,0,235,236,5,16,0,0,236,237,5,44,
+        0,0,237,49,1,0,0,0,238,239,5,17,0,0,239,240,5,44,0,0,240,51,1,0,
+        0,0,241,242,5,18,0,0,242,243,5,44,0,0,243,244,5,38,0,0,244,53,1,
+        0,0,0,245,246,5,19,0,0,246,247,5,44,0,0,247,55,1,0,0,0,248,266,5,
+        38,0,0,249,266,5,39,0,0,250,266,5,40,0,0,251,266,5,20,0,0,252,266,
+        5,21,0,0,253,266,5,41,0,0,254,266,5,43,0,0,255,266,5,22,0,0,256,
+        266,5,44,0,0,257,261,5,35,0,0,258,260,3,56,28,0,259,258,1,0,0,0,
+        260,263,1,0,0,0,261,259,1,0,0,0,261,262,1,0,0,0,262,264,1,0,0,0,
+        263,261,1,0,0,0,264,266,5,36,0,0,265,248,1,0,0,0,265,249,1,0,0,0,
+        265,250,1,0,0,0,265,251,1,0,0,0,265,252,1,0,0,0,265,253,1,0,0,0,
+        265,254,1,0,0,0,265,255,1,0,0,0,265,256,1,0,0,0,265,257,1,0,0,0,
+        266,57,1,0,0,0,267,268,7,5,0,0,268,59,1,0,0,0,24,62,66,72,84,97,
+        105,111,121,128,132,140,144,150,155,161,171,175,190,213,218,224,
+        232,261,265
     ]
 
 class NCZarrParser ( Parser ):
@@ -119,21 +122,21 @@ class NCZarrParser ( Parser ):
                      "'dimension'", "'variable'", "'compound'", "'opaque'",
                      "'enum'", "'vlen'", "'unlimited'", "'kind'", "'fill'",
                      "'none'", "'chunks'", "'codec'", "'layout'", "'endian'",
-                     "'quantize'", "'NaN'", "<INVALID>", "'NIL'", "'byte'",
-                     "'ubyte'", "'short'", "'ushort'", "'int'", "'uint'",
-                     "'int64'", "'uint64'", "'string'", "'char'", "'float'",
-                     "'double'", "'{'", "'}'" ]
+                     "'quantize'", "'element'", "'NaN'", "<INVALID>", "'NIL'",
+                     "'byte'", "'ubyte'", "'short'", "'ushort'", "'int'",
+                     "'uint'", "'int64'", "'uint64'", "'string'", "'char'",
+                     "'float'", "'double'", "'{'", "'}'" ]
 
     symbolicNames = [ "<INVALID>", "DATASET", "GROUP", "ATTRIBUTE", "DIMENSION",
                       "VARIABLE", "COMPOUND", "OPAQUE", "ENUM", "VLEN",
                       "UNLIMITED", "KIND", "FILL", "NONE", "CHUNKS", "CODEC",
-                      "LAYOUT", "ENDIAN", "QUANTIZE", "NAN", "INFINITY",
-                      "NIL", "BYTE_T", "UBYTE_T", "SHORT_T", "USHORT_T",
-                      "INT_T", "UINT_T", "INT64_T", "UINT64_T", "STRING_T",
-                      "CHAR_T", "FLOAT_T", "DOUBLE_T", "LBRACE", "RBRACE",
-                      "ZARRVERSION", "SIZE", "INTEGER", "FLOAT", "HEX",
-                      "OFFSET", "STRING", "NAME", "FQN", "BAD_NUMBER", "BAD_STRING",
-                      "COMMENT", "SPACE", "BAD" ]
+                      "LAYOUT", "ENDIAN", "QUANTIZE", "ELEMENT", "NAN",
+                      "INFINITY", "NIL", "BYTE_T", "UBYTE_T", "SHORT_T",
+                      "USHORT_T", "INT_T", "UINT_T", "INT64_T", "UINT64_T",
+                      "STRING_T", "CHAR_T", "FLOAT_T", "DOUBLE_T", "LBRACE",
+                      "RBRACE", "ZARRVERSION", "SIZE", "INTEGER", "FLOAT",
+                      "HEX", "OFFSET", "STRING", "NAME", "FQN", "BAD_NUMBER",
+                      "BAD_STRING", "COMMENT", "SPACE", "BAD" ]
 
     RULE_dataset = 0
     RULE_group = 1
@@ -162,15 +165,16 @@ class NCZarrParser ( Parser ):
     RULE_layout = 24
     RULE_endian = 25
     RULE_quantize = 26
-    RULE_constant = 27
-    RULE_name = 28
+    RULE_element = 27
+    RULE_constant = 28
+    RULE_name = 29
 
     ruleNames =  [ "dataset", "group", "declaration", "attribute", "dimension",
                    "variable", "dimref", "type", "value_type", "atomic_type",
                    "fixed_atomic_type", "fixed_size_type", "compound", "field",
                    "opaque", "typeref", "enum", "enumerator", "vlen", "kind",
                    "property", "fill", "chunks", "codec", "layout", "endian",
-                   "quantize", "constant", "name" ]
+                   "quantize", "element", "constant", "name" ]
 
     EOF = Token.EOF
     DATASET=1
@@ -191,37 +195,38 @@ class NCZarrParser ( Parser ):
     LAYOUT=16
     ENDIAN=17
     QUANTIZE=18
-    NAN=19
-    INFINITY=20
-    NIL=21
-    BYTE_T=22
-    UBYTE_T=23
-    SHORT_T=24
-    USHORT_T=25
-    INT_T=26
-    UINT_T=27
-    INT64_T=28
-    UINT64_T=29
-    STRING_T=30
-    CHAR_T=31
-    FLOAT_T=32
-    DOUBLE_T=33
-    LBRACE=34
-    RBRACE=35
-    ZARRVERSION=36
-    SIZE=37
-    INTEGER=38
-    FLOAT=39
-    HEX=40
-    OFFSET=41
-    STRING=42
-    NAME=43
-    FQN=44
-    BAD_NUMBER=45
-    BAD_STRING=46
-    COMMENT=47
-    SPACE=48
-    BAD=49
+    ELEMENT=19
+    NAN=20
+    INFINITY=21
+    NIL=22
+    BYTE_T=23
+    UBYTE_T=24
+    SHORT_T=25
+    USHORT_T=26
+    INT_T=27
+    UINT_T=28
+    INT64_T=29
+    UINT64_T=30
+    STRING_T=31
+    CHAR_T=32
+    FLOAT_T=33
+    DOUBLE_T=34
+    LBRACE=35
+    RBRACE=36
+    ZARRVERSION=37
+    SIZE=38
+    INTEGER=39
+    FLOAT=40
+    HEX=41
+    OFFSET=42
+    STRING=43
+    NAME=44
+    FQN=45
+    BAD_NUMBER=46
+    BAD_STRING=47
+    COMMENT=48
+    SPACE=49
+    BAD=50
 
     def __init__(self, input:TokenStream, output:TextIO = sys.stdout):
         super().__init__(input, output)
@@ -282,41 +287,41 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 58
-            self.match(NCZarrParser.DATASET)
             self.state = 60
+            self.match(NCZarrParser.DATASET)
+            self.state = 62
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            if (((_la) & ~0x3f) == 0 and ((1 << _la) & 8813272891390) != 0):
-                self.state = 59
+            if (((_la) & ~0x3f) == 0 and ((1 << _la) & 17626545782782) != 0):
+                self.state = 61
                 self.name()
 
 
-            self.state = 62
-            self.match(NCZarrParser.ZARRVERSION)
             self.state = 64
+            self.match(NCZarrParser.ZARRVERSION)
+            self.state = 66
             self._errHandler.sync(self)
             _la = self._input.LA(1)
             if _la==11:
-                self.state = 63
+                self.state = 65
                 self.kind()
 
 
-            self.state = 66
+            self.state = 68
             self.match(NCZarrParser.LBRACE)
-            self.state = 70
+            self.state = 72
             self._errHandler.sync(self)
             _la = self._input.LA(1)
             while (((_la) & ~0x3f) == 0 and ((1 << _la) & 1020) != 0):
-                self.state = 67
+                self.state = 69
                 self.declaration()
-                self.state = 72
+                self.state = 74
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 73
+            self.state = 75
             self.match(NCZarrParser.RBRACE)
-            self.state = 74
+            self.state = 76
             self.match(NCZarrParser.EOF)
         except RecognitionException as re:
             localctx.exception = re
@@ -367,23 +372,23 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 76
-            self.match(NCZarrParser.GROUP)
-            self.state = 77
-            self.name()
             self.state = 78
+            self.match(NCZarrParser.GROUP)
+            self.state = 79
+            self.name()
+            self.state = 80
             self.match(NCZarrParser.LBRACE)
-            self.state = 82
+            self.state = 84
             self._errHandler.sync(self)
             _la = self._input.LA(1)
             while (((_la) & ~0x3f) == 0 and ((1 << _la) & 1020) != 0):
-                self.state = 79
+                self.state = 81
                 self.declaration()
-                self.state = 84
+                self.state = 86
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 85
+            self.state = 87
             self.match(NCZarrParser.RBRACE)
         except RecognitionException as re:
             localctx.exception = re
@@ -444,47 +449,47 @@ class NCZarrParser ( Parser ):
         localctx = NCZarrParser.DeclarationContext(self, self._ctx, self.state)
         self.enterRule(localctx, 4, self.RULE_declaration)
         try:
-            self.state = 95
+            self.state = 97
             self._errHandler.sync(self)
             token = self._input.LA(1)
             if token in [4]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 87
+                self.state = 89
                 self.dimension()
                 pass
             elif token in [5]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 88
+                self.state = 90
                 self.variable()
                 pass
             elif token in [3]:
                 self.enterOuterAlt(localctx, 3)
-                self.state = 89
+                self.state = 91
                 self.attribute()
                 pass
             elif token in [2]:
                 self.enterOuterAlt(localctx, 4)
-                self.state = 90
+                self.state = 92
                 self.group()
                 pass
             elif token in [6]:
                 self.enterOuterAlt(localctx, 5)
-                self.state = 91
+                self.state = 93
                 self.compound()
                 pass
             elif token in [7]:
                 self.enterOuterAlt(localctx, 6)
-                self.state = 92
+                self.state = 94
                 self.opaque()
                 pass
             elif token in [8]:
                 self.enterOuterAlt(localctx, 7)
-                self.state = 93
+                self.state = 95
                 self.enum()
                 pass
             elif token in [9]:
                 self.enterOuterAlt(localctx, 8)
-                self.state = 94
+                self.state = 96
                 self.vlen()
                 pass
             else:
@@ -537,19 +542,19 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 97
-            self.match(NCZarrParser.ATTRIBUTE)
-            self.state = 98
-            self.name()
             self.state = 99
+            self.match(NCZarrParser.ATTRIBUTE)
+            self.state = 100
+            self.name()
+            self.state = 101
             self.value_type()
-            self.state = 103
+            self.state = 105
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 15272907374592) != 0):
-                self.state = 100
+            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 30545814749184) != 0):
+                self.state = 102
                 self.constant()
-                self.state = 105
+                self.state = 107
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
@@ -595,19 +600,19 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 106
+            self.state = 108
             self.match(NCZarrParser.DIMENSION)
-            self.state = 107
-            self.name()
             self.state = 109
+            self.name()
+            self.state = 111
             self._errHandler.sync(self)
             _la = self._input.LA(1)
             if _la==10:
-                self.state = 108
+                self.state = 110
                 self.match(NCZarrParser.UNLIMITED)
 
 
-            self.state = 111
+            self.state = 113
             self.match(NCZarrParser.SIZE)
         except RecognitionException as re:
             localctx.exception = re
@@ -669,39 +674,39 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 113
-            self.match(NCZarrParser.VARIABLE)
-            self.state = 114
-            self.name()
             self.state = 115
+            self.match(NCZarrParser.VARIABLE)
+            self.state = 116
+            self.name()
+            self.state = 117
             self.type_()
-            self.state = 119
+            self.state = 121
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while _la==37 or _la==44:
-                self.state = 116
+            while _la==38 or _la==45:
+                self.state = 118
                 self.dimref()
-                self.state = 121
+                self.state = 123
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 130
+            self.state = 132
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            if _la==34:
-                self.state = 122
+            if _la==35:
+                self.state = 124
                 self.match(NCZarrParser.LBRACE)
-                self.state = 126
+                self.state = 128
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
-                while (((_la) & ~0x3f) == 0 and ((1 << _la) & 512008) != 0):
-                    self.state = 123
+                while (((_la) & ~0x3f) == 0 and ((1 << _la) & 1036296) != 0):
+                    self.state = 125
                     self.property_()
-                    self.state = 128
+                    self.state = 130
                     self._errHandler.sync(self)
                     _la = self._input.LA(1)
 
-                self.state = 129
+                self.state = 131
                 self.match(NCZarrParser.RBRACE)
 
 
@@ -740,9 +745,9 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 132
+            self.state = 134
             _la = self._input.LA(1)
-            if not(_la==37 or _la==44):
+            if not(_la==38 or _la==45):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)
@@ -779,7 +784,7 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 14, self.RULE_type)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 134
+            self.state = 136
             self.value_type()
         except RecognitionException as re:
             localctx.exception = re
@@ -816,17 +821,17 @@ class NCZarrParser ( Parser ):
         localctx = NCZarrParser.Value_typeContext(self, self._ctx, self.state)
         self.enterRule(localctx, 16, self.RULE_value_type)
         try:
-            self.state = 138
+            self.state = 140
             self._errHandler.sync(self)
             token = self._input.LA(1)
-            if token in [22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33]:
+            if token in [23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 136
+                self.state = 138
                 self.atomic_type()
                 pass
-            elif token in [43, 44]:
+            elif token in [44, 45]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 137
+                self.state = 139
                 self.typeref()
                 pass
             else:
@@ -866,17 +871,17 @@ class NCZarrParser ( Parser ):
         localctx = NCZarrParser.Atomic_typeContext(self, self._ctx, self.state)
         self.enterRule(localctx, 18, self.RULE_atomic_type)
         try:
-            self.state = 142
+            self.state = 144
             self._errHandler.sync(self)
             token = self._input.LA(1)
-            if token in [22, 23, 24, 25, 26, 27, 28, 29, 31, 32, 33]:
+            if token in [23, 24, 25, 26, 27, 28, 29, 30, 32, 33, 34]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 140
+                self.state = 142
                 self.fixed_atomic_type()
                 pass
-            elif token in [30]:
+            elif token in [31]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 141
+                self.state = 143
                 self.match(NCZarrParser.STRING_T)
                 pass
             else:
@@ -944,9 +949,9 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 144
+            self.state = 146
             _la = self._input.LA(1)
-            if not((((_la) & ~0x3f) == 0 and ((1 << _la) & 16101933056) != 0)):
+            if not((((_la) & ~0x3f) == 0 and ((1 << _la) & 32203866112) != 0)):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)
@@ -986,17 +991,17 @@ class NCZarrParser ( Parser ):
         localctx = NCZarrParser.Fixed_size_typeContext(self, self._ctx, self.state)
         self.enterRule(localctx, 22, self.RULE_fixed_size_type)
         try:
-            self.state = 148
+            self.state = 150
             self._errHandler.sync(self)
             token = self._input.LA(1)
-            if token in [22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33]:
+            if token in [23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 146
+                self.state = 148
                 self.atomic_type()
                 pass
-            elif token in [43, 44]:
+            elif token in [44, 45]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 147
+                self.state = 149
                 self.typeref()
                 pass
             else:
@@ -1054,31 +1059,31 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 150
+            self.state = 152
             self.match(NCZarrParser.COMPOUND)
-            self.state = 151
-            self.name()
             self.state = 153
+            self.name()
+            self.state = 155
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            if _la==41:
-                self.state = 152
+            if _la==42:
+                self.state = 154
                 self.match(NCZarrParser.OFFSET)
 
 
-            self.state = 155
+            self.state = 157
             self.match(NCZarrParser.LBRACE)
-            self.state = 159
+            self.state = 161
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 8813272891390) != 0):
-                self.state = 156
+            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 17626545782782) != 0):
+                self.state = 158
                 self.field()
-                self.state = 161
+                self.state = 163
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 162
+            self.state = 164
             self.match(NCZarrParser.RBRACE)
         except RecognitionException as re:
             localctx.exception = re
@@ -1126,25 +1131,25 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 164
+            self.state = 166
             self.name()
-            self.state = 165
+            self.state = 167
             self.fixed_size_type()
-            self.state = 169
+            self.state = 171
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while _la==37:
-                self.state = 166
+            while _la==38:
+                self.state = 168
                 self.match(NCZarrParser.SIZE)
-                self.state = 171
+                self.state = 173
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 173
+            self.state = 175
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            if _la==41:
-                self.state = 172
+            if _la==42:
+                self.state = 174
                 self.match(NCZarrParser.OFFSET)
 
 
@@ -1186,11 +1191,11 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 28, self.RULE_opaque)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 175
-            self.match(NCZarrParser.OPAQUE)
-            self.state = 176
-            self.name()
             self.state = 177
+            self.match(NCZarrParser.OPAQUE)
+            self.state = 178
+            self.name()
+            self.state = 179
             self.match(NCZarrParser.SIZE)
         except RecognitionException as re:
             localctx.exception = re
@@ -1227,9 +1232,9 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 179
+            self.state = 181
             _la = self._input.LA(1)
-            if not(_la==43 or _la==44):
+            if not(_la==44 or _la==45):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)
@@ -1287,25 +1292,25 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 181
-            self.match(NCZarrParser.ENUM)
-            self.state = 182
-            self.name()
             self.state = 183
-            self.value_type()
+            self.match(NCZarrParser.ENUM)
             self.state = 184
+            self.name()
+            self.state = 185
+            self.value_type()
+            self.state = 186
             self.match(NCZarrParser.LBRACE)
-            self.state = 188
+            self.state = 190
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 8813272891390) != 0):
-                self.state = 185
+            while (((_la) & ~0x3f) == 0 and ((1 << _la) & 17626545782782) != 0):
+                self.state = 187
                 self.enumerator()
-                self.state = 190
+                self.state = 192
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
-            self.state = 191
+            self.state = 193
             self.match(NCZarrParser.RBRACE)
         except RecognitionException as re:
             localctx.exception = re
@@ -1346,11 +1351,11 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 193
+            self.state = 195
             self.name()
-            self.state = 194
+            self.state = 196
             _la = self._input.LA(1)
-            if not(_la==37 or _la==38):
+            if not(_la==38 or _la==39):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)
@@ -1394,11 +1399,11 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 36, self.RULE_vlen)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 196
-            self.match(NCZarrParser.VLEN)
-            self.state = 197
-            self.name()
             self.state = 198
+            self.match(NCZarrParser.VLEN)
+            self.state = 199
+            self.name()
+            self.state = 200
             self.type_()
         except RecognitionException as re:
             localctx.exception = re
@@ -1435,9 +1440,9 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 38, self.RULE_kind)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 200
+            self.state = 202
             self.match(NCZarrParser.KIND)
-            self.state = 201
+            self.state = 203
             self.name()
         except RecognitionException as re:
             localctx.exception = re
@@ -1483,6 +1488,10 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.QuantizeContext,0)
 
 
+        def element(self):
+            return self.getTypedRuleContext(NCZarrParser.ElementContext,0)
+
+
         def getRuleIndex(self):
             return NCZarrParser.RULE_property
 
@@ -1494,43 +1503,48 @@ class NCZarrParser ( Parser ):
         localctx = NCZarrParser.PropertyContext(self, self._ctx, self.state)
         self.enterRule(localctx, 40, self.RULE_property)
         try:
-            self.state = 210
+            self.state = 213
             self._errHandler.sync(self)
             token = self._input.LA(1)
             if token in [3]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 203
+                self.state = 205
                 self.attribute()
                 pass
             elif token in [12]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 204
+                self.state = 206
                 self.fill()
                 pass
             elif token in [14]:
                 self.enterOuterAlt(localctx, 3)
-                self.state = 205
+                self.state = 207
                 self.chunks()
                 pass
             elif token in [15]:
                 self.enterOuterAlt(localctx, 4)
-                self.state = 206
+                self.state = 208
                 self.codec()
                 pass
             elif token in [16]:
                 self.enterOuterAlt(localctx, 5)
-                self.state = 207
+                self.state = 209
                 self.layout()
                 pass
             elif token in [17]:
                 self.enterOuterAlt(localctx, 6)
-                self.state = 208
+                self.state = 210
                 self.endian()
                 pass
             elif token in [18]:
                 self.enterOuterAlt(localctx, 7)
-                self.state = 209
+                self.state = 211
                 self.quantize()
+                pass
+            elif token in [19]:
+                self.enterOuterAlt(localctx, 8)
+                self.state = 212
+                self.element()
                 pass
             else:
                 raise NoViableAltException(self)
@@ -1573,17 +1587,17 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 42, self.RULE_fill)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 212
-            self.match(NCZarrParser.FILL)
             self.state = 215
+            self.match(NCZarrParser.FILL)
+            self.state = 218
             self._errHandler.sync(self)
             token = self._input.LA(1)
             if token in [13]:
-                self.state = 213
+                self.state = 216
                 self.match(NCZarrParser.NONE)
                 pass
-            elif token in [19, 20, 21, 34, 37, 38, 39, 40, 42, 43]:
-                self.state = 214
+            elif token in [20, 21, 22, 35, 38, 39, 40, 41, 43, 44]:
+                self.state = 217
                 self.constant()
                 pass
             else:
@@ -1627,15 +1641,15 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 217
+            self.state = 220
             self.match(NCZarrParser.CHUNKS)
-            self.state = 221
+            self.state = 224
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while _la==37:
-                self.state = 218
+            while _la==38:
+                self.state = 221
                 self.match(NCZarrParser.SIZE)
-                self.state = 223
+                self.state = 226
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
@@ -1680,22 +1694,22 @@ class NCZarrParser ( Parser ):
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 224
+            self.state = 227
             self.match(NCZarrParser.CODEC)
-            self.state = 225
+            self.state = 228
             _la = self._input.LA(1)
-            if not(_la==37 or _la==43):
+            if not(_la==38 or _la==44):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)
                 self.consume()
-            self.state = 229
+            self.state = 232
             self._errHandler.sync(self)
             _la = self._input.LA(1)
-            while _la==37:
-                self.state = 226
+            while _la==38:
+                self.state = 229
                 self.match(NCZarrParser.SIZE)
-                self.state = 231
+                self.state = 234
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
 
@@ -1733,9 +1747,9 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 48, self.RULE_layout)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 232
+            self.state = 235
             self.match(NCZarrParser.LAYOUT)
-            self.state = 233
+            self.state = 236
             self.match(NCZarrParser.NAME)
         except RecognitionException as re:
             localctx.exception = re
@@ -1771,9 +1785,9 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 50, self.RULE_endian)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 235
+            self.state = 238
             self.match(NCZarrParser.ENDIAN)
-            self.state = 236
+            self.state = 239
             self.match(NCZarrParser.NAME)
         except RecognitionException as re:
             localctx.exception = re
@@ -1812,12 +1826,50 @@ class NCZarrParser ( Parser ):
         self.enterRule(localctx, 52, self.RULE_quantize)
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 238
+            self.state = 241
             self.match(NCZarrParser.QUANTIZE)
-            self.state = 239
+            self.state = 242
             self.match(NCZarrParser.NAME)
-            self.state = 240
+            self.state = 243
             self.match(NCZarrParser.SIZE)
+        except RecognitionException as re:
+            localctx.exception = re
+            self._errHandler.reportError(self, re)
+            self._errHandler.recover(self, re)
+        finally:
+            self.exitRule()
+        return localctx
+
+
+    class ElementContext(ParserRuleContext):
+        __slots__ = 'parser'
+
+        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
+            super().__init__(parent, invokingState)
+            self.parser = parser
+
+        def ELEMENT(self):
+            return self.getToken(NCZarrParser.ELEMENT, 0)
+
+        def NAME(self):
+            return self.getToken(NCZarrParser.NAME, 0)
+
+        def getRuleIndex(self):
+            return NCZarrParser.RULE_element
+
+
+
+
+    def element(self):
+
+        localctx = NCZarrParser.ElementContext(self, self._ctx, self.state)
+        self.enterRule(localctx, 54, self.RULE_element)
+        try:
+            self.enterOuterAlt(localctx, 1)
+            self.state = 245
+            self.match(NCZarrParser.ELEMENT)
+            self.state = 246
+            self.match(NCZarrParser.NAME)
         except RecognitionException as re:
             localctx.exception = re
             self._errHandler.reportError(self, re)
@@ -1883,72 +1935,72 @@ class NCZarrParser ( Parser ):
     def constant(self):
 
         localctx = NCZarrParser.ConstantContext(self, self._ctx, self.state)
-        self.enterRule(localctx, 54, self.RULE_constant)
+        self.enterRule(localctx, 56, self.RULE_constant)
         self._la = 0 # Token type
         try:
-            self.state = 259
+            self.state = 265
             self._errHandler.sync(self)
             token = self._input.LA(1)
-            if token in [37]:
+            if token in [38]:
                 self.enterOuterAlt(localctx, 1)
-                self.state = 242
+                self.state = 248
                 self.match(NCZarrParser.SIZE)
                 pass
-            elif token in [38]:
+            elif token in [39]:
                 self.enterOuterAlt(localctx, 2)
-                self.state = 243
+                self.state = 249
                 self.match(NCZarrParser.INTEGER)
                 pass
-            elif token in [39]:
+            elif token in [40]:
                 self.enterOuterAlt(localctx, 3)
-                self.state = 244
+                self.state = 250
                 self.match(NCZarrParser.FLOAT)
                 pass
-            elif token in [19]:
+            elif token in [20]:
                 self.enterOuterAlt(localctx, 4)
-                self.state = 245
+                self.state = 251
                 self.match(NCZarrParser.NAN)
                 pass
-            elif token in [20]:
+            elif token in [21]:
                 self.enterOuterAlt(localctx, 5)
-                self.state = 246
+                self.state = 252
                 self.match(NCZarrParser.INFINITY)
                 pass
-            elif token in [40]:
+            elif token in [41]:
                 self.enterOuterAlt(localctx, 6)
-                self.state = 247
+                self.state = 253
                 self.match(NCZarrParser.HEX)
                 pass
-            elif token in [42]:
+            elif token in [43]:
                 self.enterOuterAlt(localctx, 7)
-                self.state = 248
+                self.state = 254
                 self.match(NCZarrParser.STRING)
                 pass
-            elif token in [21]:
+            elif token in [22]:
                 self.enterOuterAlt(localctx, 8)
-                self.state = 249
+                self.state = 255
                 self.match(NCZarrParser.NIL)
                 pass
-            elif token in [43]:
+            elif token in [44]:
                 self.enterOuterAlt(localctx, 9)
-                self.state = 250
+                self.state = 256
                 self.match(NCZarrParser.NAME)
                 pass
-            elif token in [34]:
+            elif token in [35]:
                 self.enterOuterAlt(localctx, 10)
-                self.state = 251
+                self.state = 257
                 self.match(NCZarrParser.LBRACE)
-                self.state = 255
+                self.state = 261
                 self._errHandler.sync(self)
                 _la = self._input.LA(1)
-                while (((_la) & ~0x3f) == 0 and ((1 << _la) & 15272907374592) != 0):
-                    self.state = 252
+                while (((_la) & ~0x3f) == 0 and ((1 << _la) & 30545814749184) != 0):
+                    self.state = 258
                     self.constant()
-                    self.state = 257
+                    self.state = 263
                     self._errHandler.sync(self)
                     _la = self._input.LA(1)
 
-                self.state = 258
+                self.state = 264
                 self.match(NCZarrParser.RBRACE)
                 pass
             else:
@@ -2027,6 +2079,9 @@ class NCZarrParser ( Parser ):
         def QUANTIZE(self):
             return self.getToken(NCZarrParser.QUANTIZE, 0)
 
+        def ELEMENT(self):
+            return self.getToken(NCZarrParser.ELEMENT, 0)
+
         def NAN(self):
             return self.getToken(NCZarrParser.NAN, 0)
 
@@ -2081,13 +2136,13 @@ class NCZarrParser ( Parser ):
     def name(self):
 
         localctx = NCZarrParser.NameContext(self, self._ctx, self.state)
-        self.enterRule(localctx, 56, self.RULE_name)
+        self.enterRule(localctx, 58, self.RULE_name)
         self._la = 0 # Token type
         try:
             self.enterOuterAlt(localctx, 1)
-            self.state = 261
+            self.state = 267
             _la = self._input.LA(1)
-            if not((((_la) & ~0x3f) == 0 and ((1 << _la) & 8813272891390) != 0)):
+            if not((((_la) & ~0x3f) == 0 and ((1 << _la) & 17626545782782) != 0)):
                 self._errHandler.recoverInline(self)
             else:
                 self._errHandler.reportMatch(self)

@@ -316,9 +316,9 @@ def test_column_major_chunks_and_codecs_of_numcodecs(shared: Path) -> None:
 
 def test_one_foreign_array_costs_itself_alone(shared: Path) -> None:
     handle = nczarr.open(shared / "data" / "nczarr-stores" / "zp2-dtypes-foreign" / "store")
-    assert list(handle) == ["/O", "/V3", "/st"]
+    assert list(handle) == ["/O", "/V3", "/b1", "/c8", "/f2", "/st"]
     lost = [each.primary.key for each in handle.diagnostics if each.code == "unreadable-array"]
-    assert lost == [f"{name}/.zarray" for name in ("M8", "U4", "b1", "c8", "f2", "m8")]
+    assert lost == [f"{name}/.zarray" for name in ("M8", "U4", "m8")]
     assert handle["/V3"].type == "/opaque_3"
     assert handle["/st"][...].dtype.names == ("a", "b")
 

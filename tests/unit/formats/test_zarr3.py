@@ -47,7 +47,7 @@ def test_array_fields_are_raw_bytes() -> None:
     assert written["configuration"]["fields"] == [["v", {"name": "raw_bytes", "configuration": {"length_bytes": 12}}]]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("written", ["complex64", "r8", {"name": "struct"}, None, 3, ["int32"]])
+@pytest.mark.parametrize("written", ["complex32", "r8", {"name": "struct"}, None, 3, ["int32"]])
 def test_foreign_data_types_are_no_crash(written: Any) -> None:
     with pytest.raises(ValueError, match="no data type"):
         dtypes.descr(written)

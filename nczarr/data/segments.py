@@ -1,0 +1,106 @@
+"""Portable names: names of the model as segments of keys that every storage system keeps apart.
+
+Source: the draft of 2019, "Node names", and zarr-v3-2019-draft §3. A segment has letters and digits of ASCII, `-`, `_`
+and `.` alone, is not only periods, has at most 255 characters, and differs from its siblings by more than the case of
+letters. Every other byte of a name's UTF-8 form is written `_xHH`, and so is the `_` of what would be read as such an
+escape. Beyond the draft: a name that ends as the keys of documents do has an escape there, so that in a folder no file
+of one node is a folder of another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+LONGEST = 255
+"""Characters of a segment."""
+
+_PORTABLE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_LIKE_ESCAPE = re.compile(r"_(?=x[0-9A-F]{2})")
+_ESCAPE = re.compile(rb"_x([0-9A-F]{2})")
+_LIKE_DOCUMENT = re.compile(r"\.(?=json\Z)(?<=\.(?:array|group)\.)", re.IGNORECASE)
+_NUMBERED = re.compile(r"_c[1-9][0-9]*")
+
+
+def escaped(name: str) -> str:
+    """A name as a segment, whatever its siblings are called; no other name gives the same one.
+
+    Raises ValueError for the empty name. A byte that was no UTF-8 is escaped as it was.
+    """
+    if not name:
+        raise ValueError("a name cannot be empty")
+    if not name.strip("."):
+        return "_x2E" * len(name)
+    text = _LIKE_DOCUMENT.sub("_x2E", _LIKE_ESCAPE.sub("_x5F", name))
+    if text.isascii() and _PORTABLE.issuperset(text.encode()):
+        return text
+    return "".join(
+        chr(byte) if byte in _PORTABLE else f"_x{byte:02X}" for byte in text.encode(errors="surrogateescape")
+    )
+
+
+def unescaped(segment: str) -> str:
+    """The name behind a segment; the inverse of `escaped`. Raises ValueError for what no name gives."""
+    data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), segment.encode())
+    name = data.decode(errors="surrogateescape")
+    if not name or escaped(name) != segment:
+        raise ValueError(f"no name is written {segment!r}")
+    return name
+
+
+def segments(siblings: Iterable[str]) -> dict[str, str]:
+    """The segments of siblings by their names: a name that collides with an earlier one gets `_c<n>`, with the first n
+    that makes it differ from all.
+    """
+    plain = {name: escaped(name) for name in siblings}
+    natural = {segment.lower() for segment in plain.values()}
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}
+    found: dict[str, str] = {}
+    for name, segment in plain.items():
+        own = segment
+        while own.lower() in taken or (own != segment and own.lower() in natural):
+            number = numbers[segment.lower()] = numbers.get(segment.lower(), 0) + 1
+            own = f"{segment}_c{number}"
+        taken.add(own.lower())
+        found[name] = own
+    return found
+
+
+def suits(segment: str, name: str) -> bool:
+    """Whether a node of this segment can have this name: as `segments` writes it, among whatever siblings."""
+    own = escaped(name) if name else ""
+    return bool(own) and segment.startswith(own) and (segment == own or bool(_NUMBERED.fullmatch(segment[len(own) :])))
+
+
+def paths(given: Iterable[str]) -> dict[str, str]:
+    """Paths of portable segments for paths of names, by the path: of the arrays of one variable, and of what is between
+    them and the variable. Siblings collide in the order in which they are given.
+    """
+    tree: dict[str, dict[str, None]] = {}
+    for path in given:
+        above = ""
+        for name in path.split("/"):
+            tree.setdefault(above, {}).setdefault(name)
+            above = f"{above}/{name}" if above else name
+    found: dict[str, str] = {}
+    _place("", "", tree, found)
+    return found
+
+
+def _place(above: str, place: str, tree: Mapping[str, dict[str, None]], found: dict[str, str]) -> None:
+    for name, segment in segments(tree.get(above, {})).items():
+        path = f"{above}/{name}" if above else name
+        found[path] = f"{place}/{segment}" if place else segment
+        _place(path, found[path], tree, found)
+
+
+def problem(segment: str) -> str | None:
+    """Why a segment is no name of a node, in words that follow it; None if it is one."""
+    if not segment:
+        return "is empty"
+    if not (segment.isascii() and _PORTABLE.issuperset(segment.encode())):
+        return "has characters other than a-z, A-Z, 0-9, `-`, `_` and `.`"
+    if not segment.strip("."):
+        return "has nothing but periods"
+    return f"has {len(segment)} characters; there may be {LONGEST}" if len(segment) > LONGEST else None

@@ -1,0 +1,154 @@
+"""The netCDF model as one protocol extension of the Zarr v3 draft of 2019 (zarr-v3-2019-draft §6).
+
+::
+
+    {"extension": "urn:nczarr:extension:netcdf:1", "must_understand": false, "name": "g 1",
+     "dimensions": [{"name": "time", "size": 3, "unlimited": true}],
+     "attribute_types": {"units": ">S1"},
+     "nczarr": {"superblock": {…}, "group": {…}, "attributes": {…}}}
+
+One object says what the four hidden attributes of NCZarr say elsewhere: `hidden` makes those of it, `of_group` and
+`of_array` it of those. `nczarr` has the members of nczarr-storage §18 by the hidden attribute that they are of.
+`members` of a group are the names of its children in keys, in the order of definition, so that a store without any
+operation that lists keys can be read; of a variable stored as a group, the paths of its arrays. `fill_bits` of an array
+is its fill value in base64, where that is a NaN of other bits than the usual one. An array that is a part of a variable
+has an object only for such bits.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+
+URI = "urn:nczarr:extension:netcdf:1"
+
+Json = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """The object of one node."""
+
+    document: Json
+
+    @property
+    def name(self) -> str | None:
+        """The true name; None if there is none."""
+        found = self.document.get("name")
+        return found if isinstance(found, str) else None
+
+    def _inner(self, member: str) -> Any:
+        inner = self.document.get("nczarr", {})
+        return inner.get(member, {}) if isinstance(inner, dict) else inner
+
+    @property
+    def members(self) -> list[str] | None:
+        """The names in keys of a group's children; None if there is no such list."""
+        group = self._inner("group")
+        found = group.get("members") if isinstance(group, dict) else None
+        return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+
+    @property
+    def fill(self) -> bytes | None:
+        """The bytes of the fill value, where its plain form does not say them all; None if there are none."""
+        given = self.document.get("fill_bits")
+        try:
+            return base64.b64decode(given, validate=True) if isinstance(given, str) else None
+        except ValueError:
+            return None
+
+    def hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
+        """The `superblock`, `group`, `array` or `attr` of NCZarr; `arrays` and `groups` are the names in keys of what
+        is below. None for a superblock that there is not.
+        """
+        match what:
+            case "superblock":
+                inner = self._inner(what)
+                return {"nczarr": inner} if inner != {} else None
+            case "group":
+                dimensions = self.document.get("dimensions", [])
+                return {
+                    "dimensions": _by_name(dimensions) if isinstance(dimensions, list) else dimensions,
+                    "arrays": arrays,
+                    "groups": groups,
+                    "nczarr": self._inner(what),
+                }
+            case "array":
+                given = self.document.get("dimension_references")
+                if isinstance(given, list) and all(isinstance(each, str) for each in given):
+                    given = list(map(_plainly, given))
+                scalar = {"scalar": 1} if given == [] else {}
+                return {"dimension_references": given, **scalar, "nczarr": self._inner(what)}
+            case _:
+                return {"types": self.document.get("attribute_types", {}), "nczarr": self._inner("attributes")}
+
+
+def _by_name(dimensions: list[Any]) -> Json:
+    """Dimensions as netCDF-C has them; what is none of its kind stays, for whoever looks at it, under its number."""
+    found: Json = {}
+    for number, each in enumerate(dimensions):
+        name = each.get("name") if isinstance(each, dict) else None
+        if not isinstance(name, str) or name in found:
+            found[f"dimension number {number}"] = None
+        elif each.get("unlimited") is True:
+            found[name] = {"size": each.get("size"), "unlimited": 1}
+        else:
+            found[name] = each.get("size")
+    return found
+
+
+def _plainly(fqn: str) -> str:
+    """A reference without escapes; what is no FQN stays as it is, and leads nowhere."""
+    try:
+        return "/" + "/".join(names.split(fqn))
+    except ValueError:
+        return fqn
+
+
+def found(extensions: Any) -> Found | None:
+    """The object of the extension among the `extensions` of a document."""
+    for each in extensions if isinstance(extensions, list) else ():
+        if isinstance(each, dict) and each.get("extension") == URI:
+            return Found(each)
+    return None
+
+
+def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: Json, superblock: Json | None) -> Json:
+    """The object of a group, of its hidden attributes; `members` are the names in keys of its children."""
+    dimensions = [
+        {"name": each, "size": size["size"] if isinstance(size, dict) else size, "unlimited": isinstance(size, dict)}
+        for each, size in group["dimensions"].items()
+    ]
+    inner = {"group": {**group.get("nczarr", {}), "members": list(members)}}
+    if superblock is not None:
+        inner = {"superblock": superblock["nczarr"], **inner}
+    return _object(name, {"dimensions": dimensions}, hidden_attributes, inner)
+
+
+def of_array(name: str, array: Json, hidden_attributes: Json) -> Json:
+    """The object of a variable that is one array."""
+    references = [names.fqn(each.removeprefix("/").split("/")) for each in array["dimension_references"]]
+    return _object(name, {"dimension_references": references}, hidden_attributes, {"array": array.get("nczarr", {})})
+
+
+def with_fill(extensions: list[Json], fill: bytes) -> list[Json]:
+    """Extensions of an array, ours among them with the bytes of a fill value whose plain form does not say them all."""
+    own = found(extensions)
+    known = {"extension": URI, "must_understand": False} if own is None else own.document
+    bits = {**known, "fill_bits": base64.b64encode(fill).decode()}
+    return [bits, *(each for each in extensions if each is not known)]
+
+
+def _object(name: str, own: Json, hidden_attributes: Json, inner: Mapping[str, Any]) -> Json:
+    attributes = hidden_attributes.get("nczarr", {})
+    said = {key: value for key, value in {**inner, "attributes": attributes}.items() if value}
+    return {
+        "extension": URI,
+        "must_understand": False,
+        **({"name": name} if name else {}),
+        **own,
+        "attribute_types": hidden_attributes["types"],
+        **({"nczarr": said} if said else {}),
+    }

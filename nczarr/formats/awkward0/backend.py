@@ -1,0 +1,216 @@
+"""`write`: a dataset as an archive of arrays, front to back, so that it can go to a pipe.
+
+Each variable is one array that awkward0 and Awkward 2 read (awkward0-persistence §10): numbers as they are, lists as
+jagged arrays, texts with a mask where some are NIL, records as structured elements or, where asked, as tables. Cells of
+lists and texts are flattened in C order; `metadata` has the shape. The model is a member of its own, which readers
+of Awkward arrays pass over, so that nothing of the dataset is lost.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nczarr.ast import CompoundType
+from nczarr.ast.node import TypeName
+from nczarr.data.fills import all_fill
+from nczarr.data.parts import Types, descr, is_fixed
+from nczarr.data.source import ArraySource, Descr, Parts, fill_of, itemsize
+from nczarr.diagnostics import Report
+from nczarr.extension import expressions
+from nczarr.extension.expressions import Expression, Numbers
+from nczarr.formats.ast_json.wire import dump
+from nczarr.formats.awkward0 import streaming
+from nczarr.formats.awkward0.compression import SMALLEST
+from nczarr.formats.awkward0.members import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
+from nczarr.formats.awkward0.streaming import Blob
+from nczarr.hierarchy.beside import described, described_rows
+from nczarr.hierarchy.persisted import Schema
+from nczarr.options import Options
+from nczarr.passes.planned import Planned
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
+LARGE = 1 << 30
+"""Bytes from which on a member gets a header that has room for any size."""
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The pieces of the archive."""
+    from zipfile import ZIP_STORED, ZipFile
+
+    sink = _Sink()
+    with ZipFile(sink, "w", ZIP_STORED) as archive:
+        for name, size, pieces in _members(planned, tables=options.tables):
+            with archive.open(_entry(name), "w", force_zip64=size >= LARGE) as member:
+                for piece in pieces:
+                    member.write(piece)
+                    yield sink.taken()
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """What the archive writes to: it cannot go back."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._written.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        data = b"".join(self._written)
+        self._written.clear()
+        return data
+
+
+def _entry(name: str) -> ZipInfo:
+    from zipfile import ZipInfo
+
+    from nczarr.formats.awkward0.archive import FIRST_DATE, REGULAR_FILE, UNIX
+
+    entry = ZipInfo(name, FIRST_DATE)
+    entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
+    return entry
+
+
+def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    """Each member: its name, its size before it is compressed, its bytes. Blobs stand before their document."""
+    checked = planned.checked
+    for path, variable in checked.variables.items():
+        shape, name = checked.shapes[path], array_name(path)
+        sources = checked.parts.get(path, {})
+        made_up = all_fill(checked.fills[path], variable.type, shape, checked.types)
+        arrays = _Arrays({**made_up, **sources}, checked.types, tables=tables)
+        schema = _schema(variable.type, shape, arrays, checked.types)
+        for blob in arrays.blobs:
+            yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
+        metadata: dict[str, Any] = {"shape": list(shape)}
+        fills = _own_fills(sources, made_up)
+        if fills:
+            metadata["fill"] = fills
+        document = expressions.encoded(
+            expressions.document(schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata=metadata)
+        )
+        yield name + SCHEMA_SUFFIX, len(document), iter((document,))
+    model = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
+    yield MODEL, len(model), iter((model,))
+
+
+def _own_fills(sources: Parts, made_up: Parts) -> dict[str, str]:
+    """What fills the arrays of a variable, by part in base64, where its `_FillValue` or its type says otherwise."""
+    found = {part: fill_of(source) for part, source in sources.items()}
+    return {
+        part: base64.b64encode(fill).decode("ascii")
+        for part, fill in found.items()
+        if fill is not None and part in made_up and fill != made_up[part].layout.fill
+    }
+
+
+def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:
+    """The expression of a variable: elements of fixed size keep their dimensions, all else is flat."""
+    schema = Schema(arrays, types)
+    rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
+    if isinstance(types.get(type_name), CompoundType):
+        rows = ()  # records in rows are none of awkward0's tables
+    return schema.column(type_name, math.prod(shape[: 1 if rows else None]), rows=rows)
+
+
+class _Arrays:
+    """The arrays of one variable, each in blobs of its own, in the order of their numbers."""
+
+    def __init__(self, sources: Parts, types: Types, *, tables: bool) -> None:
+        self._sources = sources
+        self._types = types
+        self._tables = tables
+        self.blobs: list[Blob] = []
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+        return self._sources[part].layout.shape[0]
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """The expression of one array."""
+        source = self._sources[part]
+        if type_name == "string":
+            return self._texts(source, count, rows, numbers)
+        if self._tables and not rows and isinstance(self._types.get(type_name), CompoundType):
+            return self._table(source, type_name, (), count, numbers)
+        return self._buffer(source, descr(type_name, self._types), (), count, rows, numbers)
+
+    def _buffer(
+        self,
+        source: ArraySource,
+        element: Descr,
+        members: tuple[str, ...],
+        count: int,
+        rows: tuple[int, ...],
+        numbers: Numbers,
+    ) -> Expression:
+        """Elements in one blob; `members`: where in those of the source they are."""
+        number = numbers.next()
+        size = count * math.prod(rows) * itemsize(element)
+        packed = size >= SMALLEST and isinstance(element, str) and element[1] in "iu"
+        self.blobs.append(Blob(number, lambda: streaming.elements(source, members), size, packed))
+        return self._read(number, described_rows(element, rows), count, packed=packed)
+
+    def _read(self, number: int, element: Any, count: int, *, packed: bool) -> Expression:
+        raw = expressions.read(f"{number}{SUFFIX}")
+        raw = expressions.inflated(raw) if packed else raw
+        return expressions.buffer(raw, element, expressions.constant(count), number)
+
+    def _table(
+        self, source: ArraySource, type_name: TypeName, inside: tuple[str, ...], count: int, numbers: Numbers
+    ) -> Expression:
+        """Records as a table: a column a member; members that are arrays of records stay structured elements."""
+        declared = self._types[type_name]
+        assert isinstance(declared, CompoundType)
+        number = numbers.next()
+        columns: list[tuple[str, Expression]] = []
+        for field in declared.fields:
+            members = (*inside, field.name)
+            if isinstance(self._types.get(field.type), CompoundType) and not field.shape:
+                columns.append((field.name, self._table(source, field.type, members, count, numbers)))
+            else:
+                element = descr(field.type, self._types)
+                columns.append((field.name, self._buffer(source, element, members, count, field.shape, numbers)))
+        return expressions.table(columns, number)
+
+    def _texts(self, source: ArraySource, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """Texts as their bytes and lengths; where some are NIL, behind a mask."""
+        found = streaming.texts(source)
+        masked = None if found.nil is None else numbers.next()
+        mask = None
+        if found.nil is not None:
+            mask = self._known(found.nil.view("u1"), "|b1", rows, numbers)
+        number = numbers.next()
+        counts = self._known(found.counts, "<i8", rows, numbers)
+        content = numbers.next()
+        size = int(found.counts.sum())
+        self.blobs.append(Blob(content, lambda: streaming.characters(source), size, packed=False))
+        bytes_ = self._read(content, described("|u1"), size, packed=False)
+        encoding = expressions.constant("utf-8" if found.utf8 else None)
+        made = expressions.texts_from_counts(counts, bytes_, encoding, number)
+        if mask is None:
+            return made
+        return expressions.call(
+            expressions.awkward("MaskedArray"), mask, made, expressions.constant(True), number=masked
+        )
+
+    def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """Values that are in memory."""
+        number, packed = numbers.next(), values.nbytes >= SMALLEST
+        self.blobs.append(Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed))
+        count = len(values) // math.prod(rows) if math.prod(rows) else 0
+        return self._read(number, described_rows(element, rows), count, packed=packed)

@@ -1,0 +1,366 @@
+"""`read`: an archive of Awkward arrays, or any other store of them, as a dataset.
+
+Where the model is there (`backend.py` wrote it), every array is one variable of it. Any other archive gets a model of
+its own: an array is a variable without names of dimensions, a table a group whose columns are variables along one
+dimension, missing numbers a fill value that no other number has. What netCDF has no form for is a loss with a name:
+unions (`lost-union`), missing items that no value stands for (`lost-mask`).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
+from nczarr.ast.node import TypeName
+from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.data.elements import element_of
+from nczarr.data.memory import ArrayInMemory
+from nczarr.data.parts import Types as Known
+from nczarr.data.parts import descr, parts
+from nczarr.data.source import Layout, Parts
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.formats.ast_json import frontend as ast_json
+from nczarr.formats.awkward0 import reading
+from nczarr.formats.awkward0.canonical import UnsayableError, plain
+from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
+from nczarr.formats.awkward0.free import free_value
+from nczarr.formats.awkward0.members import MODEL, SCHEMA_SUFFIX, array_name
+from nczarr.formats.awkward0.modelled import Types, arrays, units
+from nczarr.hierarchy.lenient import name_problem
+from nczarr.hierarchy.plain import stem
+from nczarr.options import Options
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.tables import tables
+from nczarr.source import Source, Span
+from nczarr.stores.base import Store, UnsafeKeyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HEAD = 1 << 12
+"""Bytes of a document that may stand before its signature."""
+
+
+def holds(store: Store) -> bool:
+    """Whether a store has a document of Awkward 0.x persistence in its root, or the model of a dataset that is one."""
+    found = store.children("")
+    if MODEL in found:
+        return True
+    return any(each.endswith(SCHEMA_SUFFIX) and _is_document(store.get(each)) for each in found)
+
+
+def _is_document(data: bytes | None) -> bool:
+    head = (data or b"")[:HEAD].lstrip()
+    return head.startswith(b"{") and (b'"awkward0"' in head or b'"awkward"' in head) and b'"schema"' in (data or b"")
+
+
+def read(store: Store, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a store. Reports what cannot be read, which is left out; raises OSError."""
+    with building():
+        reader = _Reader(store, report, options)
+        given = store.get(MODEL)
+        return reader.invented() if given is None else reader.told(given)
+
+
+class _Blobs:
+    """A store as the mapping that documents read from."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, key: str) -> bytes:
+        try:
+            data = self._store.get(key)
+        except UnsafeKeyError:
+            data = None
+        if data is None:
+            raise KeyError(key)
+        return data
+
+
+class _Found(NamedTuple):
+    """The members of a group so far."""
+
+    variables: list[Variable]
+    groups: list[Group]
+    dimensions: list[Dimension]
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        self._store = store
+        self._report = report
+        self._options = options
+        self._parts: dict[str, Parts] = {}
+
+    # ---- with a model ----------------------------------------------------------------------------------------------
+    def told(self, given: bytes) -> Unchecked | None:
+        """The dataset whose model is there."""
+        found = ast_json.read(Source(self._store.path, given, key=MODEL), self._report, self._options)
+        if found is None:
+            return None
+        known = tables(found.dataset)
+        lengths = {path: each.size for path, each in known.dimensions.items()}
+        keys = set()
+        for path, variable in known.variables.items():
+            key = array_name(path) + SCHEMA_SUFFIX
+            keys.add(key)
+            shape = tuple(each if isinstance(each, int) else lengths.get(each, 0) for each in variable.dimensions)
+            column = self._column(key)
+            if column is None:
+                continue
+            try:
+                values = arrays(plain(column), variable.type, shape, known.types)
+                self._keep(path, values, variable.type, known.types, self._fills(key))
+            except UnsayableError as fault:
+                self._lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
+        for key in self._store.keys(""):
+            if key.endswith(SCHEMA_SUFFIX) and key not in keys:
+                self._warn("stale-extension", "the array is no variable of the model, and left out", key)
+        found.parts = self._parts
+        return found
+
+    # ---- without ---------------------------------------------------------------------------------------------------
+    def invented(self) -> Unchecked:
+        """The dataset that arrays make up by themselves."""
+        name = stem(self._store.path)
+        top = _Found([], [], [])
+        types = Types("/", set())
+        documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
+        taken: set[str] = set()
+        for key in documents:
+            written = key.removesuffix(SCHEMA_SUFFIX)
+            if not _is_document(self._store.get(key)):
+                self._lost("unreadable-array", "it is no document of an array", key)
+                continue
+            column = self._column(key)
+            if column is None:
+                continue
+            if not written and isinstance(_bare(column), Table):
+                self._columns(_bare(column), "/", top, types, key, taken, 0)  # type: ignore[arg-type]
+                continue
+            own = self._name(written or "data", key, taken)
+            if own is not None:
+                self._array(column, "/", own, top, types, key, taken, 0)
+        return Unchecked(
+            Dataset(
+                name=name,
+                types=tuple(types.made.values()),
+                dimensions=tuple(top.dimensions),
+                variables=tuple(top.variables),
+                groups=tuple(top.groups),
+            ),
+            parts=self._parts,
+        )
+
+    def _array(
+        self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
+    ) -> None:
+        """An array as a variable, or a group if it is a table."""
+        bare = _bare(column)
+        if not isinstance(bare, Table):
+            self._variable(column, path, name, None, into, types, key)
+            return
+        if depth >= MAX_DEPTH:
+            self._lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
+            return
+        inside = names.join(path, name)
+        found, own = _Found([], [], []), Types(inside, set())
+        self._columns(bare, inside, found, own, key, set(), depth)
+        into.groups.append(
+            Group(
+                name=name,
+                types=tuple(own.made.values()),
+                dimensions=tuple(found.dimensions),
+                variables=tuple(found.variables),
+                groups=tuple(found.groups),
+            )
+        )
+
+    def _columns(
+        self, table: Table, path: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
+    ) -> None:
+        """The columns of a table as variables along one dimension, those that are tables as groups."""
+        row = self._name("row", key, taken | set(table.names)) or "row"
+        into.dimensions.append(Dimension(name=row, size=len(table)))
+        along = names.join(path, row)
+        import numpy as np
+
+        for written, inner in zip(table.names, table.columns, strict=True):
+            name = self._name(written, key, taken)
+            if name is None:
+                continue
+            whole = inner if len(inner) == len(table) else None
+            bare = _bare(inner)
+            if isinstance(bare, Table):
+                cut = bare if whole is not None else plain(bare, np.arange(len(table)))
+                self._array(cut, path, name, into, types, key, taken, depth + 1)
+                continue
+            self._variable(inner, path, name, (along, len(table)), into, types, key)
+
+    def _variable(
+        self, column: Column, path: str, name: str, along: tuple[str, int] | None, into: _Found, types: Types, key: str
+    ) -> None:
+        import numpy as np
+
+        fqn = names.join(path, name)
+        before = dict(types.made)
+        try:
+            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]))
+            masks = len(types.masks)
+            type_name, shape, column_of = self._typed(found, name, types)
+            attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
+            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known)
+        except UnsayableError as fault:
+            types.made.clear()
+            types.made.update(before)
+            self._lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
+            return
+        dimensions: tuple[str | int, ...] = shape if along is None else (along[0], *shape[1:])
+        span = self._span(key)
+        into.variables.append(
+            Variable(
+                name=name, type=type_name, dimensions=dimensions, attributes=attributes, storage=storage, span=span
+            )
+        )
+
+    def _typed(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...], Column]:
+        """The type and shape of a variable: elements of fixed size keep their dimensions."""
+        inner = column.content if isinstance(column, Masked) else column
+        if isinstance(inner, Flat):
+            values = inner.values
+            if values.dtype.kind == "S" and inner is column:
+                return "char", (*values.shape, values.dtype.itemsize), column
+            return types.element(values.dtype, name), values.shape, column
+        return types.of(column, name), (len(column),), column
+
+    def _told(
+        self,
+        given: Column,
+        column: Column,
+        values: Column,
+        type_name: TypeName,
+        types: Types,
+        masks: int,
+        fqn: str,
+        key: str,
+    ) -> tuple[tuple[Attribute, ...], Storage, Column]:
+        """What the variable has beside its values: a unit, a fill value, the function of objects, its elements."""
+        attributes: list[Attribute] = []
+        storage = Storage()
+        inner = column.content if isinstance(column, Masked) else column
+        if isinstance(inner, Flat):
+            dtype = inner.values.dtype
+            unit = units(dtype)
+            if unit is not None:
+                attributes.append(Attribute(name="units", value=Constant.text(unit.encode())))
+            big = dtype.kind in "iufc" and dtype.str[0] == ">"
+            storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
+            if isinstance(column, Masked):
+                filled = free_value(inner.values, column.mask)
+                if filled is not None and type_name not in types.known:
+                    fill, values = filled
+                    data = fill.tobytes()
+                    attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
+                else:
+                    types.masks.append(fqn)
+        if isinstance(given, Objects):
+            said = ".".join(given.function)
+            attributes.append(Attribute(name="awkward0_function", value=Constant.text(said.encode())))
+        if len(types.masks) > masks and not self._options.accepts("lost-mask"):
+            raise UnsayableError("lost-mask", "some of its items are missing, and no value stands for that")
+        if len(types.masks) > masks:
+            self._warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+        return tuple(attributes), storage, values
+
+    # ---- both ------------------------------------------------------------------------------------------------------
+    def _column(self, key: str) -> Column | None:
+        """The array of a document; None (reported) if it is none."""
+        data = self._store.get(key)
+        if data is None:
+            self._lost("bad-metadata", "the document of the array is not there", key)
+            return None
+        said = Report()
+        found = reading.read(Source(self._store.path, data, key=key), _Blobs(self._store), said)
+        for each in said.sorted():
+            self._report.add(each)
+        if found is None:
+            return None
+        value = found[0]
+        if isinstance(value, Column):
+            return value
+        self._lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
+        return None
+
+    def _keep(
+        self,
+        fqn: str,
+        values: Iterator[tuple[str, NDArray[Any]]],
+        type_name: TypeName,
+        types: Known,
+        fills: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Hold the arrays of a variable, and what fills them."""
+        kinds = {part.path: part.type for part in parts(type_name, (), types)}
+        self._parts[fqn] = {
+            part: ArrayInMemory(
+                Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part)), array
+            )
+            for part, array in values
+        }
+
+    def _fills(self, key: str) -> dict[str, bytes]:
+        """What a document says of the elements that fill arrays; nothing if that is none."""
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            document = json.loads(self._store.get(key) or b"")
+            said = document["metadata"]["fill"]
+            return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
+        return {}
+
+    def _name(self, written: str, key: str, taken: set[str]) -> str | None:
+        """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have."""
+        name = names.normal(written)
+        problem = name_problem(name)
+        if problem is None and "/" in name:
+            problem = "names have no slash"
+        if problem is not None:
+            self._lost("unreadable-array", f"an array or column: {problem}", key)
+            return None
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    def _span(self, key: str) -> Span:
+        return Span(Source(self._store.path, b"", key=key), 0, 0)
+
+    def _lost(self, code: str, message: str, key: str) -> None:
+        """Report what is left out: an error, unless the run allows it."""
+        allowed = self._options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        self._add(code, Severity.WARNING if allowed else Severity.ERROR, message, key, helps)
+
+    def _warn(self, code: str, message: str, key: str) -> None:
+        self._add(code, Severity.WARNING, message, key, ())
+
+    def _add(self, code: str, severity: Severity, message: str, key: str, helps: tuple[str, ...]) -> None:
+        place = Label(self._span(key), key=key)
+        self._report.add(Diagnostic(code, severity, message, place, helps=helps))
+
+
+def _bare(column: Column) -> Column:
+    """A column without a mask around it, where it is chunks of tables their whole."""
+    if isinstance(column, Chunks | Indexed):
+        try:
+            return plain(column)
+        except UnsayableError:
+            return column
+    return column.content if isinstance(column, Objects) else column

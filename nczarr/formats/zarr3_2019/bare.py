@@ -1,0 +1,76 @@
+"""Whether a dataset says nothing beyond the draft: then it is written without our extension, and reads back the same.
+
+So a hierarchy of other software that is read and written again has the documents that it had. Such a dataset has no
+netCDF kind, no dimensions, no types but those that reading invents, attributes of the types that plain JSON is taken
+for, members in the order of their names, and storage that the documents tell. Its name is that of its folder.
+"""
+
+from __future__ import annotations
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Group, Variable
+from nczarr.ast.plain import HIDDEN, plain
+from nczarr.ast.walk import groups
+from nczarr.data.elements import element_of
+from nczarr.extension.documents import MODEL, PlainNames
+from nczarr.formats.zarr3_2019.dtypes import has_odd_bits
+from nczarr.hierarchy.attributes import untyped
+from nczarr.hierarchy.plain import fill_of
+from nczarr.hierarchy.types import Inventor
+from nczarr.hierarchy.unsaid import array_extension
+from nczarr.passes.kept import own_type
+from nczarr.passes.planned import Planned
+
+
+def is_bare(planned: Planned) -> bool:
+    """Whether the documents of the draft say everything."""
+    dataset = planned.checked.dataset
+    if dataset.kind is not None or dataset.version != MODEL:
+        return False
+    return all(_is_bare_group(planned, path, group) for path, group in groups(dataset))
+
+
+def _is_bare_group(planned: Planned, path: str, group: Group) -> bool:
+    if group.dimensions or not all(map(_is_bare_attribute, group.attributes)):
+        return False
+    for children in ([each.name for each in group.variables], [each.name for each in group.groups]):
+        if children != sorted(children):
+            return False
+    children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
+    if any(planned.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
+        return False
+    inventor = Inventor(path, set(children))
+    return all(_is_bare_variable(planned, path, each, inventor) for each in group.variables) and (
+        tuple(inventor.made.values()) == group.types
+    )
+
+
+def _is_bare_variable(planned: Planned, path: str, variable: Variable, inventor: Inventor) -> bool:
+    fqn = names.join(path, variable.name)
+    whole = planned.targets[fqn].get("")
+    if whole is None or any(isinstance(each, str) for each in variable.dimensions):
+        return False
+    if has_odd_bits(whole.layout.dtype, whole.layout.fill):
+        return False
+    dtype = whole.layout.dtype
+    if element_of(dtype) is not None:
+        said = inventor.type_of(dtype, variable.name) if element_of(dtype) != "float16" else "float"
+    elif isinstance(dtype, str) and dtype[1] in "iuf":
+        said = variable.type if variable.type in ATOMIC else ""
+    else:
+        return False
+    known = array_extension(planned, fqn, variable, PlainNames(), said)
+    if said != variable.type or known._replace(dimensions=None).to_json():
+        return False
+    own = own_type(variable.type, planned.checked.types)
+    return all(_is_bare_attribute(each, own) for each in variable.attributes)
+
+
+def _is_bare_attribute(attribute: Attribute, owner: str = "") -> bool:
+    """Whether an attribute reads back from plain JSON; `_FillValue` is read in the type of its `owner`."""
+    shown = plain(attribute.value).value
+    if shown is None or attribute.name in HIDDEN or names.problem(attribute.name) is not None:
+        return False
+    if attribute.name == "_FillValue" and owner:
+        return fill_of(owner, shown) == attribute.value
+    return untyped(shown) == attribute.value

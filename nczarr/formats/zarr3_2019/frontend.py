@@ -1,0 +1,35 @@
+"""`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with our extension in the root or without."""
+
+from __future__ import annotations
+
+from nczarr.diagnostics import Report
+from nczarr.formats.zarr3_2019 import keys
+from nczarr.formats.zarr3_2019.reading import NodeDocuments, Version2019
+from nczarr.hierarchy import extended, plain
+from nczarr.options import Options
+from nczarr.passes.checked import Unchecked
+from nczarr.stores.base import Store
+
+
+def holds(store: Store) -> bool:
+    """Whether the root has a document, or any node below `meta/`."""
+    if any(store.get(keys.document_key("/", kind)) is not None for kind in keys.KINDS):
+        return True
+    return store.listed and any(keys.node_of(key) is not None for key in store.keys(keys.META))
+
+
+def read(store: Store, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    version = Version2019(NodeDocuments(store, report, options))
+    known = version.extension("")
+    if known is not None and known.hidden("superblock", [], []) is not None:
+        unchecked = extended.read(version)
+    else:
+        unchecked = plain.read(version)
+    if version.documents.refused:
+        return None
+    for path, fqn in version.fqns().items():
+        others = version.unknown(path[1:] + "/" if path != "/" else "")
+        if others:
+            unchecked.extensions[fqn] = others
+    return unchecked

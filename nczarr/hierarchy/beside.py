@@ -1,0 +1,126 @@
+"""The document that a ragged variable has beside its arrays, by which readers of Awkward arrays find its values.
+
+It is one of Awkward 0.x persistence whose blobs are the chunks themselves (awkward0-persistence §10, placement 2): it
+copies nothing, and nothing of ours reads it back. Cells are flattened in C order; `metadata` has their shape.
+
+    v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
+
+A variable has none if its chunks alone are not what `frombuffer` takes: behind other codecs than zlib, in shards, cut
+across rows, missing where they hold nothing but fill, or texts, which lie behind their lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.data.blocks import every_block, grid_of, region_of
+from nczarr.data.source import Descr, Index, Layout
+from nczarr.extension import expressions
+from nczarr.extension.expressions import Expression, Numbers
+from nczarr.hierarchy.persisted import Schema, UnsayableError
+from nczarr.passes.planned import Planned, Target
+
+KEY = ".awkward0/schema.json"
+"""The key of the document, below that of the variable."""
+
+MOST_CHUNKS = 1 << 14
+"""Chunks that one document names, at most."""
+
+KeyOf = Callable[[str, Index], str]
+"""The key of a chunk, from the path of its part within the variable and its place in the grid."""
+
+
+def document(planned: Planned, path: str, key: KeyOf) -> bytes | None:
+    """The document of a variable that lies in parts; None if there is none that says where all of its values are."""
+    checked = planned.checked
+    shape = checked.shapes[path]
+    schema = Schema(_Chunks(planned.targets[path], key), checked.types)
+    try:
+        made = schema.column(checked.variables[path].type, math.prod(shape))
+    except UnsayableError:
+        return None
+    metadata = {"variable": path, "shape": list(shape)}
+    return expressions.encoded(expressions.document(made, doc="a variable of nczarr", metadata=metadata))
+
+
+class _Chunks:
+    """The arrays of a variable, as blobs that are their chunks."""
+
+    def __init__(self, targets: Mapping[str, Target], key: KeyOf) -> None:
+        self._targets = targets
+        self._key = key
+        self._chunks = 0
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+        return self._targets[part].layout.shape[0]
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """The elements of one array: a buffer, or several one behind the other."""
+        target = self._targets[part]
+        layout, width = target.layout, math.prod(rows)
+        filters = [codec.id for codec in layout.codecs]
+        ordered = layout.order == "C" or len(layout.shape) < 2
+        simple = ordered and not layout.shards and layout.dtype != "|O"
+        if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
+            raise UnsayableError("chunks that are not what they hold")
+        described = described_rows(layout.dtype, rows)
+        pieces = list(self._pieces(layout))
+        if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
+            raise UnsayableError("chunks that cut a value")
+        number = numbers.next()
+        if not pieces:
+            return self._empty(described, number)
+        if len(pieces) == 1:
+            return self._buffer(part, pieces[0][0], described, count, filters, number)
+        made = [
+            self._buffer(part, index, described, length // width, filters, numbers.next()) for index, length in pieces
+        ]
+        return expressions.chunks(made, [length // width for _, length in pieces], number)
+
+    def _buffer(
+        self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
+    ) -> Expression:
+        raw = expressions.read(self._key(path, index), absolute=True)
+        return expressions.buffer(
+            expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
+        )
+
+    def _empty(self, described: Any, number: int) -> Expression:
+        """No elements: there is no chunk, so none are taken of one that there is."""
+        for path, target in self._targets.items():
+            if math.prod(target.layout.shape):
+                first: Index = (0,) * len(target.layout.shape)
+                filters = [codec.id for codec in target.layout.codecs]
+                return self._buffer(path, first, described, 0, filters, number)
+        raise UnsayableError("no chunk at all")
+
+    def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
+        """The chunks with the number of elements that each begins with, which follow one another in C order."""
+        if 0 in layout.shape:
+            return
+        self._chunks += math.prod(grid_of(layout.shape, layout.chunks))
+        if self._chunks > MOST_CHUNKS:
+            raise UnsayableError("too many chunks")
+        lengths = list(zip(layout.shape, layout.chunks, strict=True))
+        cut = next((axis for axis, (_, chunk) in enumerate(lengths) if chunk > 1), len(lengths))
+        if any(chunk != length for length, chunk in lengths[cut + 1 :]):
+            raise UnsayableError("chunks across rows")
+        for index in every_block(layout.shape, layout.chunks):
+            region = region_of(index, layout.chunks, layout.shape)
+            yield index, math.prod(part.stop - part.start for part in region)
+
+
+def described(descr: Descr) -> Any:
+    """An element's type as the JSON of a dtype (contract §4)."""
+    if isinstance(descr, str):
+        return descr
+    return [[name, described_rows(field, shape)] for name, field, shape in descr]
+
+
+def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
+    """The same, of so many elements each."""
+    return [described(descr), list(rows)] if rows else described(descr)

@@ -1,0 +1,70 @@
+"""Parts of variables (`data.parts`) as expressions of Awkward 0.x persistence: one recursive rule for every holder.
+
+What holds the arrays says how one of them is spelled (`Arrays.flat`); how they make up lists and records is said here,
+once. Source: awkward0-persistence §10.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from nczarr.ast import CompoundType, VlenType
+from nczarr.data.parts import Types, escape, is_fixed
+from nczarr.extension import expressions
+from nczarr.extension.expressions import Expression, Numbers
+
+
+class UnsayableError(Exception):
+    """An array that no expression leads to."""
+
+
+class Arrays(Protocol):
+    """The arrays of one variable."""
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """`count` items of an array in C order, each of them `rows` of a type that is one array: of fixed size, or
+        texts. Raises UnsayableError.
+        """
+
+
+class Schema:
+    """Makes the expression of a variable; ids are given depth first."""
+
+    def __init__(self, arrays: Arrays, types: Types) -> None:
+        self._arrays = arrays
+        self._types = types
+        self._numbers = Numbers()
+
+    def column(self, type_name: str, count: int, path: str = "", rows: tuple[int, ...] = ()) -> Expression:
+        """`count` items of `rows` values each, as the parts at a path hold them. Raises UnsayableError."""
+        declared = self._types.get(type_name)
+        inside = path + "/" if path else ""
+        if isinstance(declared, VlenType):
+            number = self._numbers.next()
+            counts = self._arrays.flat(inside + "counts", "int64", count, rows, self._numbers)
+            content = inside + "content"
+            length = self._length(declared.base, content)
+            return expressions.from_counts(counts, self.column(declared.base, length, content), number)
+        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
+            if rows:
+                raise UnsayableError("an array of records that lie in parts")
+            number = self._numbers.next()
+            columns = [
+                (field.name, self.column(field.type, count, inside + escape(field.name), field.shape))
+                for field in declared.fields
+            ]
+            return expressions.table(columns, number)
+        return self._arrays.flat(path, type_name, count, rows, self._numbers)
+
+    def _length(self, type_name: str, path: str) -> int:
+        """The length of content: that of its first array."""
+        declared = self._types.get(type_name)
+        if isinstance(declared, VlenType):
+            return self._arrays.length(path + "/counts")
+        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
+            first = declared.fields[0]
+            return self._length(first.type, f"{path}/{escape(first.name)}")
+        return self._arrays.length(path)

@@ -1,0 +1,69 @@
+"""Hierarchies of the Zarr v3 draft of 2019 in stores of a caller's own: the public door to the format `zarr3-2019`.
+
+A store is any object with `get`, `set` and `delete`, and perhaps `list`, `listpre` or `listdir`. `read` and `write` go
+between such a store and datasets; `Hierarchy` is the draft's own operations. Paths and folders need none of this:
+`nczarr.open` and `nczarr.write(…, format="zarr3-2019")` take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nczarr.diagnostics import CompileError, Diagnostic, Report
+from nczarr.formats.zarr3_2019.keys import array_key, data_key, group_key
+from nczarr.formats.zarr3_2019.protocol import Children, ContradictionError, Hierarchy, Nodes
+from nczarr.handle import DatasetHandle, options_from
+from nczarr.options import UNREAD
+from nczarr.stores.keyvalue import FolderKeys, KeyValues, KeyValueStore, MemoryKeys, NotListedError, Operations
+
+__all__ = [
+    "Children",
+    "ContradictionError",
+    "FolderKeys",
+    "Hierarchy",
+    "KeyValues",
+    "MemoryKeys",
+    "Nodes",
+    "NotListedError",
+    "Operations",
+    "array_key",
+    "data_key",
+    "group_key",
+    "read",
+    "write",
+]
+
+
+def read(
+    store: KeyValues | Operations, *, nodes: Iterable[str] = (), allow_loss: Iterable[str] = UNREAD, name: str = ""
+) -> DatasetHandle:
+    """The dataset of a hierarchy; values are read when they are asked for. Raises CompileError, OSError.
+
+    `nodes`: paths of arrays and groups, as `/foo/bar`, which are looked for where the store lists no keys. Hierarchies
+    of ours need none: each group names its children. What cannot be read is left out, as `allow_loss` says, and said in
+    the handle's `diagnostics`. `name`: of the store, for people.
+    """
+    from nczarr import pipeline, registry
+
+    report = Report()
+    options = options_from(allow_loss=allow_loss)._replace(nodes=tuple(nodes))
+    checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
+    if checked is None or report.errors:
+        raise CompileError(report.sorted())
+    return DatasetHandle(checked, report.sorted())
+
+
+def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any) -> tuple[Diagnostic, ...]:
+    """Put a dataset into a store, whole or not at all; returns the warnings. Options: those of `to_keys`.
+
+    Keys of the same names are replaced, all others stay. Raises CompileError, OSError.
+    """
+    from nczarr import link, registry
+
+    report = Report()
+    form = registry.named("zarr3-2019")
+    assert form is not None
+    if not link.into(dataset.checked, KeyValueStore(store), form, report, options_from(**options)):
+        raise CompileError(report.sorted())
+    return tuple(report.sorted())
