@@ -16,9 +16,13 @@ from nczarr.passes.checked import Checked
 from nczarr.passes.classic_layout import lay_out
 from nczarr.source import Source
 from nczarr.stores.blocks import pretty
+from nczarr.stores.memory import is_metadata
 
-STORES = ("zarr2", "nczarr", "zarr3", "nczarr3")
+STORES = ("zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019")
 FORMATS = ("netcdf3", "netcdf4", *STORES)
+OWN = ("v/", "data/v/", "meta/v/", "meta/v.")
+"""How keys of the variable begin."""
+
 HEXED = 64
 """Bytes of a chunk that are shown."""
 
@@ -136,7 +140,7 @@ def lies(sample: Sample, form: str) -> Lies:
     losses = [
         each.code for each in report.sorted() if each.code.startswith("lost-") and each.code != "lost-annotations"
     ]
-    own = {key: data for key, data in sorted(keys.items()) if key.startswith("v/")}
+    own = {key: data for key, data in sorted(keys.items()) if key.startswith(OWN)}
     short = ", ".join(dict.fromkeys(array_types(own)))
     note = f"loss `{losses[0]}`" if losses else ""
     return Lies(f"`{short}`" + (f" ({losses[0]})" if losses else ""), note, "".join(shown(own)))
@@ -145,8 +149,11 @@ def lies(sample: Sample, form: str) -> Lies:
 def array_types(keys: dict[str, bytes]) -> Iterator[str]:
     """The element type of every array, with the name of the part."""
     for key, data in keys.items():
-        document = json.loads(data) if key.endswith((".zarray", "zarr.json")) else {}
-        part = key.rpartition("/")[0].removeprefix("v").lstrip("/")
+        document = json.loads(data) if key.endswith((".zarray", "zarr.json", ".array.json")) else {}
+        part = (
+            key.removeprefix("meta/").removesuffix(".array.json") if key.startswith("meta/") else key.rpartition("/")[0]
+        )
+        part = part.removeprefix("v").lstrip("/")
         kind = document.get("dtype") or document.get("data_type")
         if kind is not None:
             yield (f"{part}: " if part else "") + (kind if isinstance(kind, str) else named(kind))
@@ -154,13 +161,15 @@ def array_types(keys: dict[str, bytes]) -> Iterator[str]:
 
 def named(kind: Any) -> str:
     """A type that is no single word."""
+    if isinstance(kind, dict) and "extension" in kind:
+        return str(kind["type"])
     return str(kind["name"]) if isinstance(kind, dict) else "[" + " ".join(field[1] for field in kind) + "]"
 
 
 def shown(keys: dict[str, bytes]) -> Iterator[str]:
     """The keys as blocks, chunks in hexadecimal digits."""
     for key, data in keys.items():
-        if key.rpartition("/")[2].startswith(".z") or key.endswith("zarr.json"):
+        if is_metadata(key):
             yield f"== {key}\n{pretty(json.loads(data))}\n"
         else:
             yield f"== {key} ({len(data)} bytes)\n{hexed(data)}\n"

@@ -54,4 +54,8 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
         return
+    if options.name is None and not checked.dataset.name:
+        from nczarr.hierarchy.plain import stem
+
+        options = options._replace(name=stem(arguments.source) or None)
     write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())

@@ -159,7 +159,7 @@ class StoredArray:
     def stored(self) -> Stored | None:
         """How chunks are encoded; None if the order of axes or a step of the chain is none that we write."""
         encoding, codecs = self.encoding, self.layout.codecs
-        if encoding.permutation is not None or len(codecs) != len(encoding.steps):
+        if len(encoding.permutation or ()) > 1 or len(codecs) != len(encoding.steps):
             return None
         size = itemsize(encoding.dtype)
         if any(step.get("id") == "shuffle" and step.get("elementsize", 0) not in (0, size) for step in encoding.steps):

@@ -159,6 +159,8 @@ class Version(Protocol):
     """Whether a text of one byte is a string where nothing says that it is a char."""
     portable_names: bool
     """Whether segments of keys are names as `data/segments.py` makes them portable."""
+    named_by_file: bool
+    """Whether a dataset that does not say its name has that of its file."""
     fill_stands_for_attribute: bool
     """Whether a fill value that plain JSON attributes cannot hold stands for a `_FillValue`."""
 

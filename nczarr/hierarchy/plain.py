@@ -47,7 +47,8 @@ def _read(version: Version) -> Unchecked:
     else:
         root = reader.walk("", "/", name or "root", 0)
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
-    return Unchecked(Dataset(name=name, **members), forward=True, parts=reader.parts)
+    own = name if version.named_by_file else ""
+    return Unchecked(Dataset(name=own, **members), forward=True, parts=reader.parts)
 
 
 def stem(path: str) -> str:

@@ -138,7 +138,7 @@ def _target(
     codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
     if dtype == "|O":
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
-    if arrays.undefined_fill and _is_undefined(one, dtype, itemsize):
+    if arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize):
         fill, sparse = None, False
     else:
         fill, sparse = (

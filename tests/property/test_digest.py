@@ -161,7 +161,11 @@ def test_the_order_of_definition_does_not_count(drawn: Drawn, data: st.DataObjec
 
 
 @relaxed
-@given(datasets_with_data(), st.sampled_from(("nczarr", "nczarr3")), st.sampled_from(("zstd:1", "zlib:1", "none")))
+@given(
+    datasets_with_data(),
+    st.sampled_from(("nczarr", "nczarr3", "zarr3-2019")),
+    st.sampled_from(("zstd:1", "zlib:1", "none")),
+)
 def test_a_store_has_the_digest_of_what_it_was_made_of(drawn: Drawn, form: str, codec: str) -> None:
     checked, report = checked_of(*drawn), Report()
     options = Options(codecs={"": codec}, allow_loss=frozenset({"all"}))

@@ -29,6 +29,7 @@ class Version2:
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
     portable_names = False
+    named_by_file = True
     fill_stands_for_attribute = True
     names: tuple[str, ...] = (".zarray", ".zattrs", ".zgroup")
 

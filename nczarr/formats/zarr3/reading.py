@@ -57,6 +57,7 @@ class Version3:
     texts_are_strings = False
     axes_member = "dimension_names"
     portable_names = False
+    named_by_file = True
     fill_stands_for_attribute = True
     names: tuple[str, ...] = (DOCUMENT,)
 

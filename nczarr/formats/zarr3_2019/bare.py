@@ -1,8 +1,8 @@
 """Whether a dataset says nothing beyond the draft: then it is written without our extension, and reads back the same.
 
 So a hierarchy of other software that is read and written again has the documents that it had. Such a dataset has no
-netCDF kind, no dimensions, no types but those that reading invents, attributes of the types that plain JSON is taken
-for, members in the order of their names, and storage that the documents tell. Its name is that of its folder.
+name, no netCDF kind, no dimensions, no types but those that reading invents, attributes of the types that plain JSON
+is taken for, members in the order of their names, and storage that the documents tell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nczarr.passes.planned import Planned
 def is_bare(planned: Planned) -> bool:
     """Whether the documents of the draft say everything."""
     dataset = planned.checked.dataset
-    if dataset.kind is not None or dataset.version != MODEL:
+    if dataset.name or dataset.kind is not None or dataset.version != MODEL:
         return False
     return all(_is_bare_group(planned, path, group) for path, group in groups(dataset))
 

@@ -155,6 +155,7 @@ class NodeDocuments(StrictDocuments):
         if document is None:
             return None
         sound = True
+        ours = extension.found(document.get("extensions")) is not None
         for fault in wire.faults(document, self.kind(path) or "group"):
             match fault.weight:
                 case "refused":
@@ -165,7 +166,7 @@ class NodeDocuments(StrictDocuments):
                     sound = False
                 case "warning":
                     self.warn(fault.code, fault.message, key, fault.where)
-                case "note":
+                case "note" if not ours:  # which writes all chunks then
                     self.note(fault.code, fault.message, key, fault.where)
         return document if sound else None
 
@@ -183,6 +184,7 @@ class Version2019:
     texts_are_strings = False
     axes_member = ""
     portable_names = True
+    named_by_file = False
     fill_stands_for_attribute = False
     names: tuple[str, ...] = ("",)
 
@@ -276,7 +278,7 @@ class Version2019:
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])
-        backwards = document["chunk_memory_layout"] == "F" and len(shape) > 1
+        backwards = document["chunk_memory_layout"] == "F"
         steps = configs(document["chunk_codecs"])
         return Described(
             self.documents.key(path),

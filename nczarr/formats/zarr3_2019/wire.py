@@ -8,12 +8,11 @@
      "extensions": [], "attributes": {"foo": 42}}
 
 Source: the draft, "Metadata"; zarr-v3-2019-draft §4. `faults` is the one place that validates: what it passes, the
-readers take as it is. Documents are bytes: JSON of two blanks a level, raw UTF-8, no final newline.
+readers take as it is. Documents are bytes: JSON for people, raw UTF-8, no final newline.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -24,6 +23,7 @@ from nczarr.formats.zarr3_2019 import dtypes
 from nczarr.formats.zarr3_2019.keys import Kind
 from nczarr.hierarchy.described import lengths, sensible
 from nczarr.hierarchy.documents import pointer
+from nczarr.stores.blocks import pretty
 
 Json = dict[str, Any]
 
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
 
 def encode(document: Json) -> bytes:
     """A document in bytes. A byte of a text that was no UTF-8 in its source comes out as it was."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2).encode("utf-8", "surrogateescape")
+    return pretty(document).encode("utf-8", "surrogateescape")
 
 
 def group_document(attributes: Json, extensions: list[Json]) -> Json:

@@ -153,7 +153,7 @@ def test_other_codecs_are_made_in_threads(
             assert file["v"][...].tolist() == VALUES.tolist()
 
 
-@pytest.mark.parametrize("form", ["zarr2", "nczarr", "zarr3", "nczarr3"])
+@pytest.mark.parametrize("form", ["zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019"])
 @pytest.mark.parametrize("shards", [None, (8, 10)])
 def test_chunks_of_a_store_move(
     h5py: ModuleType, tmp_path: Path, form: str, shards: tuple[int, ...] | None, library_writes: list[str]

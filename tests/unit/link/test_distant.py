@@ -25,7 +25,7 @@ from nczarr.pipeline import read, select
 from nczarr.registry import named
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, cut
-from nczarr.stores.memory import MemoryStore
+from nczarr.stores.memory import MemoryStore, is_metadata
 from tests.making import checked
 
 ZLIB = Codec(id=1, parameters=(5,))
@@ -143,12 +143,15 @@ def test_shards_are_put_side_by_side() -> None:
     assert far.most == 16
 
 
-@pytest.mark.parametrize(("form", "entrance"), [("nczarr", ".zgroup"), ("nczarr3", "zarr.json"), ("zarr2", ".zgroup")])
+@pytest.mark.parametrize(
+    ("form", "entrance"),
+    [("nczarr", ".zgroup"), ("nczarr3", "zarr.json"), ("zarr2", ".zgroup"), ("zarr3-2019", "root.group.json")],
+)
 def test_metadata_come_after_data_and_the_entrance_last(form: str, entrance: str) -> None:
     far = Distant(delay=0.002)
     write(dataset(8, 4), far, form, consolidated=form != "nczarr3", allow_loss=frozenset({"all"}))
     keys = [key for what, key in far.calls if what == "put"]
-    documents = [key for key in keys if key.rpartition("/")[2].startswith((".z", "zarr.json"))]
+    documents = list(filter(is_metadata, keys))
     assert keys[-len(documents) :] == documents
     depths = [key.count("/") for key in documents]
     assert depths == sorted(depths, reverse=True)

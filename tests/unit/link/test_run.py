@@ -94,7 +94,7 @@ def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Pa
     variable = Variable(name="v", type=type_name, dimensions=("/x", "/x"), storage=Storage(no_fill=no_fill))
     dataset = Dataset(name="", dimensions=(Dimension(name="x", size=10**6),), variables=(variable,))
     start = time.perf_counter()
-    for form, files in (("nczarr", 4), ("zarr2", 4), ("nczarr3", 2), ("zarr3", 2)):
+    for form, files in (("nczarr", 4), ("zarr2", 4), ("nczarr3", 2), ("zarr3", 2), ("zarr3-2019", 2)):
         shards = {"": "auto"} if form.endswith("3") else {}
         assert store(checked(dataset), str(tmp_path / form), named(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
         assert len([path for path in (tmp_path / form).rglob("*") if path.is_file()]) == files

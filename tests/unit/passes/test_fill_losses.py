@@ -23,7 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3"])
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3", "zarr3-2019"])
 @pytest.mark.parametrize(("variable", "fill", "losers", "code"), CASES)
 def test_own_fill_values(variable: str, fill: str, losers: set[str], code: str, form: str) -> None:
     text = (

@@ -25,7 +25,7 @@ from nczarr.stores.zip import ZipStore, ZipTarget
 from tests.conftest import run_command
 from tests.making import checked
 
-FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3")
+FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3", "zarr3-2019")
 
 
 def make(path: Path, entries: dict[str, bytes]) -> None:
@@ -143,7 +143,7 @@ def test_folder_and_archive_have_equal_keys_and_bytes(form: str, tmp_path: Path)
     folder = {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
     with zipfile.ZipFile(tmp_path / "t.zip") as archive:
         assert {info.filename: archive.read(info) for info in archive.infolist()} == folder
-        assert archive.namelist()[-1] in ("zarr.json", ".zgroup")  # the root is last here too
+        assert archive.namelist()[-1] in ("zarr.json", ".zgroup", "root.group.json")  # the root is last here too
     assert (tmp_path / "t.zip").read_bytes() == (tmp_path / "u.zip").read_bytes()
 
 
@@ -226,7 +226,7 @@ def test_damaged_archives_are_system_errors(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS[:4])
 def test_readers_open_archives(form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     zarr, xarray, tensorstore = peer("zarr"), peer("xarray"), peer("tensorstore")
     dataset = nczarr.from_cdl(
