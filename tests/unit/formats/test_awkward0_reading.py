@@ -1,4 +1,4 @@
-"""Documents of Awkward 0.x persistence are read: values, references, names, whitelists, places of faults, containers' keys."""
+"""Documents of Awkward 0.x persistence are read: values, references, names, whitelists, places of faults."""
 
 from __future__ import annotations
 
