@@ -38,6 +38,7 @@ def convert(
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
+    separator: Literal[".", "/"] | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -78,6 +79,7 @@ def convert(
         shards=shards,
         codecs=codecs,
         order=order,
+        separator=separator,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,
@@ -167,6 +169,7 @@ def write(
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
+    separator: Literal[".", "/"] | None = None,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -179,9 +182,9 @@ def write(
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `order`: of elements within chunks, where the target has F order. `max_size`: bytes that a netCDF file may declare.
-    `memory`: bytes of chunks under way; `workers`: threads. `writing`: how references are written
-    (`nczarr.refs.Writing`).
+    `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose.
+    `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
+    `writing`: how references are written (`nczarr.refs.Writing`).
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
     be lost that `allow_loss` does not name, OSError if the target is out of reach.
@@ -195,6 +198,7 @@ def write(
         shards=shards,
         codecs=codecs,
         order=order,
+        separator=separator,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,

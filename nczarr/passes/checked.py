@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 class Foreign(NamedTuple):
     """What the document of a group or array says that the model has no place for: protocol `extensions` that nobody
-    here knows, and `attributes` whose JSON the tree has in another form, or not to the last digit.
+    here knows, and `attributes` whose JSON the tree has in another form, or not to the last digit. `separator`:
+    between the indices of a chunk's key, where the document of an array names it.
     """
 
     extensions: tuple[dict[str, Any], ...] = ()
     attributes: Mapping[str, Any] = MappingProxyType({})
+    separator: str | None = None
 
 
 @dataclass(slots=True)

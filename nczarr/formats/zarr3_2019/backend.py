@@ -111,11 +111,12 @@ class _Layout:
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
+        separated = {} if target.separator is None else {"separator": target.separator}
         document = {
             "zarr_format": wire.FORMAT,
             "shape": list(layout.shape),
             "data_type": given.get("data_type", dtypes.data_type(layout.dtype, utf8=target.utf8)),
-            "chunk_grid": {"type": "regular", "chunk_shape": list(layout.chunks)},
+            "chunk_grid": {"type": "regular", "chunk_shape": list(layout.chunks), **separated},
             "chunk_memory_layout": {"extension": protocol.URI, "type": texts} if layout.dtype == "|O" else layout.order,
             "chunk_codecs": codecs.written(layout.codecs, itemsize(layout.dtype)),
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=target.utf8),

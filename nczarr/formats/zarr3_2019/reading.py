@@ -144,7 +144,8 @@ class NodeDocuments(StrictDocuments):
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
         """Documents of these nodes will be read: distant stores fetch many at once. Raises OSError."""
         if self.store.distant:
-            self.store.expect(self.key(path_of(prefix)) for prefix in prefixes)
+            paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
+            self.store.expect(map(self.key, paths))
 
     def valid(self, path: str) -> Json | None:
         """The document of a node, if the protocol allows it; None (reported) if not, or if there is none."""
@@ -238,7 +239,8 @@ class Version2019:
             for name, value in document.get("attributes", {}).items()
             if not _is_shown(plain(untyped(value)).value, value)
         }
-        return Foreign(others, attributes)
+        grid = document.get("chunk_grid", {})
+        return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
 
     def name(self, prefix: str) -> str:
         """The true name, where the extension has one that fits the key; a sibling's it must not be."""

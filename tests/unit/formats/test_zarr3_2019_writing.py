@@ -264,6 +264,21 @@ def test_f_order_is_refused_where_there_is_none(target: str, tmp_path: Path) -> 
     assert (ran.status, "unmatched-order" in ran.err) == ((0, False) if target == "t.cdl" else (1, True))
 
 
+def test_a_separator_is_asked_for_and_kept(tmp_path: Path) -> None:
+    dataset = nczarr.from_cdl(SCHEMA)
+    made = dataset.to_keys("zarr3-2019", separator="/", chunks={"x": 1})
+    assert [key for key in made if key.startswith("data/v/")] == [f"data/v/0/{n}" for n in range(2)]
+    grid = json.loads(made["meta/v.array.json"])["chunk_grid"]
+    assert grid == {"type": "regular", "chunk_shape": [2, 1], "separator": "/"}
+    again = zarr3_2019.read(MemoryKeys(dict(made)))
+    assert nczarr.diff(dataset, again, data=True) == []
+    kept = again.to_keys("zarr3-2019")
+    assert kept.keys() == made.keys()
+    assert "data/v/0.1" in again.to_keys("zarr3-2019", separator=".")
+    with pytest.raises(CompileError, match="unmatched-separator"):
+        again.to_keys("nczarr", separator="/")
+
+
 @pytest.mark.parametrize("bits", [0x7FC00000, 0xFFC00001, 0x7F800001])
 def test_the_bits_of_a_fill_value_come_back(bits: int) -> None:
     fill = Attribute(name="_FillValue", value=Constant(type="float", count=1, data=bits.to_bytes(4, "little")))
