@@ -39,6 +39,7 @@ def convert(
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
     separator: Literal[".", "/"] | None = None,
+    tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -80,6 +81,7 @@ def convert(
         codecs=codecs,
         order=order,
         separator=separator,
+        tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,
@@ -170,6 +172,7 @@ def write(
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
     separator: Literal[".", "/"] | None = None,
+    tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
     allow_loss: Iterable[str] = (),
@@ -182,7 +185,8 @@ def write(
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose.
+    `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose. `tables`:
+    records are tables in Awkward archives.
     `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
     `writing`: how references are written (`nczarr.refs.Writing`).
 
@@ -199,6 +203,7 @@ def write(
         codecs=codecs,
         order=order,
         separator=separator,
+        tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
         allow_loss=allow_loss,

@@ -45,6 +45,7 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
     group.add_argument(
         "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
     )
+    group.add_argument("--tables", action="store_true", help="records are tables in Awkward archives (.awkd)")
     group.add_argument(
         "--max-size",
         type=size,
@@ -92,6 +93,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         separator=arguments.separator,
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
+        tables=arguments.tables,
         overwrite=arguments.overwrite,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,

@@ -90,4 +90,24 @@ CODES = (
         "Members of an archive are not encrypted, have names that lead nowhere else, each once; datasets are "
         "reached by hard links and have their bytes in the file.",
     ),
+    Code(
+        "lost-union",
+        ERROR,
+        "Items of an array are of different types, or the array is within itself: no type of netCDF is that.",
+        '== u.json\n{"awkward0": "1", "schema": {"call": ["awkward0", "UnionArray", "fromtags"], "args": ['
+        '{"json": [0, 1]}, {"list": [{"json": [1]},'
+        ' {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [{"json": [1]}, {"json": [2]}]}]}]}}\n',
+        "Read the rest with `--allow-loss lost-union`; `nczarr.awkward0.load` reads all of it.",
+    ),
+    Code(
+        "lost-mask",
+        ERROR,
+        "Some items of an array are missing, and no value stands for that: lists, records, truth values, and numbers "
+        "of which every value is there. Missing numbers get a fill value, missing texts are NIL.",
+        '== m.json\n{"awkward0": "1", "schema": {"call": ["awkward0", "MaskedArray"], "args": ['
+        '{"json": [true, false]},'
+        ' {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [{"json": [0, 1]}, {"json": [2]}]}]}}\n',
+        "With `--allow-loss lost-mask` missing lists are empty and missing numbers zero; `nczarr.awkward0.load` reads "
+        "them as missing.",
+    ),
 )

@@ -12,6 +12,7 @@ VALUE_LOSSES = frozenset(
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
         *("bad-metadata", "unreadable-array", "ambiguous-node", "unreferable-variable"),
+        *("lost-union", "lost-mask"),
     }
 )
 """The losses that are errors until `--allow-loss` names them."""

@@ -15,6 +15,9 @@ Expression: TypeAlias = dict[str, Any]
 SIGNATURE = "0.15.5"
 """The release of awkward0 whose documents these are."""
 
+DEEPEST = 100
+"""Levels of expressions, and of brackets in a JSON value, that our reader takes if it is not told otherwise."""
+
 SHARED = range(-5, 257)
 """Integers of which awkward0's writer, by the nature of its language, has one object each."""
 
@@ -131,6 +134,27 @@ def table(columns: Iterable[tuple[str, Expression]], number: int | None = None) 
 def chunks(pieces: Iterable[Expression], sizes: Iterable[int], number: int | None = None) -> Expression:
     """Pieces of one array, one behind the other, and how long each is."""
     return call(awkward("ChunkedArray"), listed(pieces), constant(list(sizes)), number=number)
+
+
+def nesting(expression: Expression) -> int:
+    """How many levels of expressions one has; an expression without others has one."""
+    levels, here = 0, [expression]
+    while here:
+        levels += 1
+        here = [inner for each in here for inner in _inner(each)]
+    return levels
+
+
+def _inner(expression: Expression) -> list[Expression]:
+    """The expressions directly in one."""
+    found: list[Expression] = [
+        *expression.get("args", ()),
+        *expression.get("kwargs", {}).values(),
+        *expression.get("list", ()),
+        *expression.get("tuple", ()),
+        *expression.get("dict", {}).values(),
+    ]
+    return found + [inner for _, inner in expression.get("pairs", ())]
 
 
 def document(

@@ -56,8 +56,9 @@ class Faults:
             start = self._known.start(path)
             span = Span(self.source, start, start)
             line, column = self.source.position(start)
-            notes = (f"line {line}, column {column}",)
-        place = Label(span, key=self.source.name, pointer=pointer(path))
+            notes = () if self.source.key is not None else (f"line {line}, column {column}",)
+        name = self.source.name if self.source.key is None else self.source.key
+        place = Label(span, key=name, pointer=pointer(path))
         self.report.add(Diagnostic(code, severity, message, place, notes=notes, helps=tuple(helps)))
 
 

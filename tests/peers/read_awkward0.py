@@ -3,7 +3,7 @@
 Standard input: one JSON object a line, `{"name": key of the document, "storage": {key: base64}}`, or `{"file": path}`
 of an `.awkd` file, or `{"hdf5": path, "name": …}`; with `"contexts": pattern` the array is written again, and what
 lies in these contexts is compressed. Standard output: one line each, `{"value": …}` as `marked` has it, or the storage
-of the array written again, or `{"error": …}`. Python 3.8.
+of the array written again, or `{"error": …, "read": whether the array was made}`. Python 3.8.
 """
 
 import base64
@@ -64,9 +64,11 @@ def again(array, contexts):
 
 
 for line in sys.stdin:
+    read = False
     try:
         question = json.loads(line)
         array = asked(question)
+        read = True
         answer = {"value": again(array, question["contexts"]) if "contexts" in question else marked(array)}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}

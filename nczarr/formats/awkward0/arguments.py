@@ -43,6 +43,9 @@ class Run(Protocol):
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         """A list of numbers or texts as a column (`arrays.array_of_list`)."""
 
+    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of these objects, made and counted when it is first asked for. Raises RefusedError."""
+
     def charge(self, count: int) -> None:
         """Count bytes that are made of nothing. Raises RefusedError."""
 
@@ -115,7 +118,28 @@ class Arguments:
         """Integers of one or more dimensions, none of which is 2^63 or more."""
         column = self.column(name, "<i8")
         with self.about(name):
-            return arrays.integers_of(column)
+            made: NDArray[Any] = self.run.once("integers", (column,), lambda: arrays.integers_of(self.plain(column)))
+            return made
+
+    def elements(self, name: str, dtype: str) -> NDArray[Any]:
+        """The items of an array of elements as one array of numpy; `dtype`: of bytes and empty lists."""
+        column = self.column(name, dtype)
+        with self.about(name):
+            return self.plain(column)
+
+    def plain(self, column: Column) -> NDArray[Any]:
+        """The items of a column of elements as one array of numpy."""
+        if isinstance(column, Flat):
+            return column.values
+        found: NDArray[Any] = self.run.once("elements", (column,), lambda: arrays.plain(column, self.plain))
+        return found
+
+    def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
+        """The least and greatest of integers; (0, -1) of none."""
+        if not len(numbers):
+            return (0, -1)
+        found: tuple[int, int] = self.run.once("bounds", (numbers,), lambda: (int(numbers.min()), int(numbers.max())))
+        return found
 
     def flat_integers(self, name: str) -> NDArray[Any]:
         """Integers of one dimension."""

@@ -6,6 +6,7 @@ their place). What it would make of other things by guessing is refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.awkward0.columns import (
@@ -104,25 +105,33 @@ def children(value: Any) -> tuple[Any, ...]:
             return ()
 
 
-def own_bytes(value: Any) -> int:
-    """Bytes of the arrays that a column has of its own; of one whose items are made, those that they will have."""
+def own(value: Any) -> tuple[NDArray[Any], ...]:
+    """The arrays that a column has of its own."""
     match value:
         case Flat():
-            return max(value.values.nbytes, len(value.values))
+            return (value.values,)
         case Lists():
-            return int(value.offsets.nbytes)
+            return (value.offsets,)
         case Spans():
-            return int(value.starts.nbytes + value.stops.nbytes)
+            return (value.starts, value.stops)
         case Masked() | BitMasked():
-            return int(value.mask.nbytes)
-        case Indexed():
-            return int(value.index.nbytes)
+            return (value.mask,)
+        case Indexed() | Sparse():
+            return (value.index,)
         case Union():
-            return int(value.tags.nbytes + value.index.nbytes)
+            return (value.tags, value.index)
+        case _:
+            return ()
+
+
+def made_bytes(value: Any) -> int:
+    """Bytes of the items that a column has without arrays of its own: as one array, or in memory of numbers."""
+    match value:
+        case Flat():
+            return max(0, len(value.values) - value.values.nbytes)
         case Sparse():
             item = value.content.values if isinstance(value.content, Flat) else None
-            width = 8 if item is None or not len(item) else item.nbytes // len(item)
-            return value.length * max(8, width)
+            return value.length * max(8, 0 if item is None or not len(item) else item.nbytes // len(item))
         case _:
             return 0
 
@@ -169,28 +178,27 @@ def _texts(values: Any) -> Texts:
     return Texts(Lists(offsets, Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
 
-def plain(column: Column) -> NDArray[Any]:
-    """The items of a column of elements as one array. Raises RefusedError where it is none."""
+def plain(column: Column, inside: Callable[[Column], NDArray[Any]]) -> NDArray[Any]:
+    """The items of a column of elements as one array; `inside` does the same for what it holds. Raises RefusedError."""
     import numpy as np
 
     match column:
         case Flat():
             return column.values
         case Chunks() if column.pieces:
-            pieces = [plain(each) for each in column.pieces]
+            pieces = [inside(each) for each in column.pieces]
             if len({(each.dtype, each.shape[1:]) for each in pieces}) == 1:
                 return np.concatenate(pieces)
         case Indexed() if not column.optional:
-            return plain(column.content)[column.index]
+            return inside(column.content)[column.index]
     name = type(column).__name__
     raise RefusedError("bad-awkward-array", f"an array of elements is needed, and this one is of kind {name}")
 
 
-def integers_of(column: Column) -> NDArray[Any]:
-    """The items of a column as integers that fit in 64 bits with sign, in the machine's order. Raises RefusedError."""
+def integers_of(values: NDArray[Any]) -> NDArray[Any]:
+    """Elements as integers that fit in 64 bits with sign, in the machine's order. Raises RefusedError."""
     import numpy as np
 
-    values = plain(column)
     if values.dtype.kind not in "iu":
         raise RefusedError("bad-awkward-array", f"integers are needed, and these items are {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
@@ -198,6 +206,11 @@ def integers_of(column: Column) -> NDArray[Any]:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         return values.astype(np.int64)
     return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def flat(values: NDArray[Any]) -> NDArray[Any]:
+    """All items in one dimension: the same object where they are."""
+    return values if values.ndim == 1 else values.reshape(-1)
 
 
 def folded(column: Column, shape: tuple[int, ...]) -> Column:
@@ -234,7 +247,8 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
-    made = plain(array_of_list([value], "<f8")) if not isinstance(value, np.ndarray) else value[np.newaxis]
+    listed = Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
+    made = listed.values if isinstance(listed, Flat) else np.empty(0, "S1")
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
     return made[0]

@@ -39,7 +39,10 @@ def to_awkward(column: Column) -> ak.Array:
     import awkward as ak
 
     report = Report()
-    layout = layout_of(column, report)
+    try:
+        layout = layout_of(column, report)
+    except RecursionError:
+        report.error("unsuited-array", "the array has more levels than can be followed")
     if report.errors:
         raise CompileError(report.sorted())
     return ak.Array(layout)

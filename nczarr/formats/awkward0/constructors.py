@@ -5,6 +5,7 @@ Lengths and indices are checked as numpy arrays, at once; where an array enclose
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from nczarr.formats.awkward0 import arrays, lists
@@ -109,7 +110,7 @@ def _is_pair(value: Any) -> bool:
 def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> Table:
     names = tuple(each for each, _ in pairs)
     if len(set(names)) < len(names):
-        twice = next(each for number, each in enumerate(names) if each in names[:number])
+        twice, _ = Counter(names).most_common(1)[0]
         raise given.refused(name, f"two columns have the name {shown(twice)}")
     columns = tuple(given.column_of(name, each) for _, each in pairs)
     return Table(names, columns, min(map(len, columns), default=0))
@@ -154,7 +155,9 @@ def masked(given: Arguments) -> Masked:
     content = given.column("content")
     if len(mask) > len(content):
         raise given.refused("mask", f"the mask has {len(mask)} items, more than the content, {len(content)}")
-    return Masked(mask if mask.dtype == np.bool_ else mask != 0, content, given.flag("maskedwhen", True))
+    if mask.dtype != np.bool_:
+        mask = given.run.once("not zero", (mask,), lambda: mask != 0)
+    return Masked(mask, content, given.flag("maskedwhen", True))
 
 
 def bit_masked(given: Arguments) -> BitMasked:
@@ -170,9 +173,7 @@ def bit_masked(given: Arguments) -> BitMasked:
 
 def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
     """Truth values or integers of one dimension."""
-    column = given.column(name, dtype)
-    with given.about(name):
-        found = arrays.plain(column)
+    found = given.elements(name, dtype)
     if found.ndim != 1 or found.dtype.kind not in "biu":
         raise given.refused(name, f"`{name}` must be truth values or integers of one dimension")
     return found
@@ -182,7 +183,7 @@ def indexed(given: Arguments) -> Column:
     """`IndexedArray`: items of the content by number."""
     index = given.integers("index")
     content = given.column("content", later=True)
-    flat = index.reshape(-1)
+    flat = arrays.flat(index)
     given.run.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
     return arrays.folded(Indexed(flat, content), index.shape)
 
@@ -195,16 +196,23 @@ def indexed_masked(given: Arguments) -> Indexed:
     content = given.column("content", later=True)
     missing = given.integer("maskedwhen", -1)
     if missing != -1 and len(index):
-        index = np.where(index == missing, np.int64(-1), np.where(index < 0, np.int64(-2), index)).astype(np.int64)
-    if len(index) and int(index.min()) < -1:
+        given_index = index
+
+        def renumbered() -> NDArray[Any]:
+            others = np.where(given_index < 0, np.int64(-2), given_index)
+            return np.where(given_index == missing, np.int64(-1), others).astype(np.int64)
+
+        index = given.run.once(f"masked by {missing}", (index,), renumbered)
+    if given.bounds(index)[0] < -1:
         raise given.refused("mask", f"a negative index is not {missing}, which masks")
     given.run.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
     return Indexed(index, content, optional=True)
 
 
 def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, lowest: int = 0) -> None:
-    if len(index) and (int(index.min()) < lowest or int(index.max()) >= length):
-        wrong = int(index.min()) if int(index.min()) < lowest else int(index.max())
+    least, most = given.bounds(index)
+    if least < lowest or most >= length:
+        wrong = least if least < lowest else most
         raise given.refused(name, f"the index {wrong} leads nowhere: the content has {length} items")
 
 
@@ -221,7 +229,7 @@ def sparse(given: Arguments) -> Sparse:
     default = given.value("default")
     if isinstance(default, arrays.COLUMNS):
         with given.about("default"):
-            default = arrays.plain(default)
+            default = given.plain(default)
     if isinstance(default, Blob | Packed | Named):
         raise given.wrong("default", "a value of an item")
     if isinstance(content, Flat):
@@ -240,7 +248,7 @@ def union(given: Arguments) -> Column:
     contents = given.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
         raise given.refused("index", f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices")
-    return _union(given, tags, index[: len(tags)].reshape(-1), contents)
+    return _union(given, tags, arrays.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
 
 
 def union_of_tags(given: Arguments) -> Column:
@@ -248,32 +256,41 @@ def union_of_tags(given: Arguments) -> Column:
     import numpy as np
 
     tags, contents = given.integers("tags"), given.columns("contents", later=True)
-    flat = tags.reshape(-1)
+    flat = arrays.flat(tags)
     _check_tags(given, flat, len(contents))
-    index = np.empty(len(flat), np.int64)
-    order = np.argsort(flat, kind="stable")
-    counts = np.bincount(flat, minlength=len(contents)) if len(flat) else np.zeros(len(contents), np.int64)
-    index[order] = np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return _union(given, tags, index, contents)
+
+    def numbered() -> NDArray[Any]:
+        index = np.empty(len(flat), np.int64)
+        order = np.argsort(flat, kind="stable")
+        counts = np.bincount(flat) if len(flat) else np.zeros(0, np.int64)
+        index[order] = np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return index
+
+    return _union(given, tags, given.run.once("index of tags", (flat,), numbered), contents)
 
 
 def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
-    if len(tags) and (int(tags.min()) < 0 or int(tags.max()) >= count):
-        wrong = int(tags.min()) if int(tags.min()) < 0 else int(tags.max())
+    least, most = given.bounds(tags)
+    if least < 0 or most >= count:
+        wrong = least if least < 0 else most
         raise given.refused("tags", f"the tag {wrong} leads nowhere: there are {count} contents")
 
 
 def _union(given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
     import numpy as np
 
-    flat = tags.reshape(-1)
+    flat = arrays.flat(tags)
     _check_tags(given, flat, len(contents))
-    if len(index) and int(index.min()) < 0:
-        raise given.refused("index", f"the index {int(index.min())} is negative")
-    highest = np.full(len(contents), -1, np.int64)
-    np.maximum.at(highest, flat, index)
-    for tag, content in enumerate(contents):
-        most = int(highest[tag])
+    if given.bounds(index)[0] < 0:
+        raise given.refused("index", f"the index {given.bounds(index)[0]} is negative")
+
+    def highest() -> NDArray[Any]:
+        found = np.full(given.bounds(flat)[1] + 1, -1, np.int64)
+        np.maximum.at(found, flat, index)
+        return found
+
+    greatest = given.run.once("highest by tag", (flat, index), highest).tolist()
+    for tag, (content, most) in enumerate(zip(contents, greatest, strict=False)):
 
         def check(length: int, tag: int = tag, most: int = most) -> None:
             if most >= length:
@@ -310,7 +327,7 @@ def appendable(given: Arguments) -> Chunks:
     pieces = given.columns("chunks") if "chunks" in given else ()
     for each in pieces:
         with given.about("chunks"):
-            values = arrays.plain(each)
+            values = given.plain(each)
         if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
             raise given.refused("chunks", f"a piece is no array of {dtype} of the shape {tuple(shape[1:])}")
     with given.about("dtype"):

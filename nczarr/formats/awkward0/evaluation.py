@@ -57,6 +57,8 @@ class Evaluation:
         self._checks: list[tuple[Later, Callable[[int], None]]] = []
         self._charged = 0
         self._made_bytes = 0
+        self._counted: dict[int, Any] = {}
+        self._once: dict[tuple[Any, ...], tuple[Any, Any]] = {}
         self._lists: dict[int, tuple[Any, Column]] = {}
         self._depth = 0
 
@@ -200,6 +202,26 @@ class Evaluation:
         else:
             check(len(column))
 
+    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of these objects, made and counted when it is first asked for."""
+        key = (what, *map(id, of))
+        if key not in self._once:
+            made = make()
+            self._once[key] = (of, made)
+            self._count(*(made if isinstance(made, tuple) else (made,)))
+        return self._once[key][1]
+
+    def _count(self, *made: Any) -> None:
+        """Count the bytes of arrays, each once. Refuses what is far more than what is given."""
+        for each in made:
+            if hasattr(each, "nbytes") and id(each) not in self._counted:
+                self._counted[id(each)] = each
+                self._made_bytes += each.nbytes
+        given = self._blobs.given
+        if self._made_bytes > MOST_OF_GIVEN * given + self._limits.expanded:
+            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than what is given, {given}"
+            raise RefusedError("oversized-awkward", text)
+
     def charge(self, count: int) -> None:
         """Count bytes that are made of nothing."""
         self._charged += count
@@ -229,15 +251,15 @@ class Evaluation:
         if known is not None:
             return known[1]
         below = [self._measured(each, at) for each in arrays.children(value)]
-        own = arrays.own_bytes(value)
+        own = arrays.own(value)
         found = Measure(
-            own + sum(each.bytes for each in below),
+            arrays.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
             1 + sum(each.arrays for each in below),
             1 + max((each.depth for each in below), default=0),
         )
         if isinstance(value, (*arrays.COLUMNS, list, tuple, dict)):
             self._measures[id(value)] = (value, found)
-        self._made_bytes += own
+        self._count(*own)
         limits, given = self._limits, self._blobs.given
         text = None
         if found.depth > 2 * limits.nesting:
@@ -248,8 +270,6 @@ class Evaluation:
             )
         elif isinstance(value, Chunks | Sparse) and found.bytes > given + limits.expanded:
             text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than what is given"
-        elif self._made_bytes > MOST_OF_GIVEN * given + limits.expanded:
-            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than what is given, {given}"
         if text is not None:
             raise RefusedError("oversized-awkward", text, at)
         return found

@@ -236,7 +236,10 @@ class _Reader:
         """The type and shape of a variable: elements of fixed size keep their dimensions."""
         inner = column.content if isinstance(column, Masked) else column
         if isinstance(inner, Flat):
-            return types.element(inner.values.dtype, name), inner.values.shape, column
+            values = inner.values
+            if values.dtype.kind == "S" and inner is column:
+                return "char", (*values.shape, values.dtype.itemsize), column
+            return types.element(values.dtype, name), values.shape, column
         return types.of(column, name), (len(column),), column
 
     def _told(

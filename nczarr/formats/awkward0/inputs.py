@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from nczarr.diagnostics import Report
+from nczarr.extension.expressions import DEEPEST
 from nczarr.formats.awkward0.columns import (
     BitMasked,
     Chunks,
@@ -30,9 +31,6 @@ from nczarr.formats.awkward0.columns import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-DEEPEST = 90
-"""JSON values in one another; readers stop at 100 in a whole document."""
 
 
 class Json(NamedTuple):

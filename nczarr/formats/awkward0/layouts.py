@@ -21,7 +21,7 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.unions import chosen_of_union, loses, simple
+from nczarr.formats.awkward0.unions import chosen_of_union, loses, union_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -209,11 +209,14 @@ class _Layouts:
         import numpy as np
         from awkward import contents, index
 
-        values = self.of(column.content, place)[: len(column.index)]
-        if isinstance(values, contents.NumpyArray) and (column.default is None or _fits(column.default, values.data)):
-            dense = np.full(column.length, 0 if column.default is None else column.default, values.data.dtype)
-            dense[column.index] = values.data
-            return contents.NumpyArray(dense)
+        flat = column.content
+        if isinstance(flat, Flat) and (column.default is None or _fits(column.default, flat.values)):
+            dense = np.zeros((column.length, *flat.values.shape[1:]), flat.values.dtype)
+            if column.default is not None:
+                dense[...] = column.default
+            dense[column.index] = flat.values[: len(column.index)]
+            return self._flat(dense, place)
+        values = self.of(flat, place)[: len(column.index)]
         default = ak.from_iter([[] if column.default is None and values.is_list else column.default], highlevel=False)
         if column.default is None and not values.is_list:
             default = contents.IndexedOptionArray.simplified(index.Index64(np.array([-1])), values)
@@ -234,9 +237,7 @@ class _Layouts:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
-        cast = "equiv" if loses(parts) else "same_kind"
-        made = contents.UnionArray.simplified(tags, places, parts, mergebool=False, mergecastable=cast)
-        return simple(made, cast)
+        return union_of(tags, places, parts)
 
     def _objects(self, column: Objects, place: str) -> Any:
         layout = self.of(column.content, place)
@@ -310,11 +311,13 @@ def _fits(value: Any, values: NDArray[Any]) -> bool:
     """Whether an array can hold a value as it is."""
     import numpy as np
 
-    if isinstance(value, str | list | dict) or (isinstance(value, bool) != (values.dtype.kind == "b")):
+    if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
+        return False
+    if values.dtype.kind not in "biufc":
         return False
     try:
         return bool(np.array(value).astype(values.dtype) == value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
         return False
 
 

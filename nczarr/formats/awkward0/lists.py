@@ -22,7 +22,7 @@ ENCODINGS = {
 def jagged_of_counts(given: Arguments) -> Column:
     """`JaggedArray.fromcounts`: lists one behind the other; counts may have several dimensions."""
     counts = given.integers("counts")
-    return arrays.folded(_of_counts(given, counts.reshape(-1), given.column("content", later=True)), counts.shape)
+    return arrays.folded(_of_counts(given, arrays.flat(counts), given.column("content", later=True)), counts.shape)
 
 
 def jagged_of_offsets(given: Arguments) -> Lists:
@@ -39,7 +39,7 @@ def jagged(given: Arguments) -> Column:
 def texts_of_counts(given: Arguments) -> Column:
     """`StringArray.fromcounts`: as `JaggedArray.fromcounts`, of bytes."""
     counts, content = given.integers("counts"), _bytes(given)
-    return arrays.folded(Texts(_of_counts(given, counts.reshape(-1), content), _encoding(given)), counts.shape)
+    return arrays.folded(Texts(_of_counts(given, arrays.flat(counts), content), _encoding(given)), counts.shape)
 
 
 def texts_of_offsets(given: Arguments) -> Texts:
@@ -56,9 +56,7 @@ def texts(given: Arguments) -> Column:
 def _bytes(given: Arguments) -> Flat:
     import numpy as np
 
-    column = given.column("content", "|u1")
-    with given.about("content"):
-        values = arrays.plain(column)
+    values = given.elements("content", "|u1")
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
             return Flat(np.empty(0, np.uint8))
@@ -81,16 +79,21 @@ def _encoding(given: Arguments) -> str | None:
 def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists:
     import numpy as np
 
-    if len(counts) and int(counts.min()) < 0:
-        raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {int(counts.min())}")
-    most = int(counts.max()) if len(counts) else 0
+    least, most = given.bounds(counts)
+    if least < 0:
+        raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
     if most * len(counts) >= LARGEST:
         total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
         if total >= LARGEST:
             raise given.refused("counts", "the counts add up to 2^63 or more")
-    offsets = np.empty(len(counts) + 1, np.int64)
-    offsets[0] = 0
-    np.cumsum(counts, dtype=np.int64, out=offsets[1:])
+
+    def summed() -> NDArray[Any]:
+        offsets = np.empty(len(counts) + 1, np.int64)
+        offsets[0] = 0
+        np.cumsum(counts, dtype=np.int64, out=offsets[1:])
+        return offsets
+
+    offsets: NDArray[Any] = given.run.once("offsets", (counts,), summed)
     total = int(offsets[-1])
 
     def check(length: int) -> None:
@@ -103,7 +106,8 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
 
 def _of_offsets(given: Arguments, content: Column) -> Lists:
     offsets = given.flat_integers("offsets")
-    if not len(offsets) or int(offsets[0]) < 0 or bool((offsets[1:] < offsets[:-1]).any()):
+    ascend = given.run.once("ascend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
+    if not len(offsets) or int(offsets[0]) < 0 or not ascend:
         raise given.refused("offsets", "there are no offsets, or they are negative, or they do not ascend")
     last = int(offsets[-1])
 
@@ -121,13 +125,20 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
         raise given.refused("stops", text)
-    flat, ends = starts.reshape(-1), stops[: len(starts)].reshape(-1)
-    if len(flat) and int(flat.min()) < 0:
-        raise given.refused("starts", f"the start {int(flat.min())} is negative")
-    if bool((ends < flat).any()):
+    flat = arrays.flat(starts)
+    ends = arrays.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
+    if given.bounds(flat)[0] < 0:
+        raise given.refused("starts", f"the start {given.bounds(flat)[0]} is negative")
+
+    def furthest() -> int | None:
+        if bool((ends < flat).any()):
+            return None
+        filled = ends[ends > flat]
+        return int(filled.max()) if len(filled) else 0
+
+    last = given.run.once("furthest", (flat, ends), furthest)
+    if last is None:
         raise given.refused("stops", "a list stops before it starts")
-    filled = ends[ends > flat]
-    last = int(filled.max()) if len(filled) else 0
 
     def check(length: int) -> None:
         if last > length:

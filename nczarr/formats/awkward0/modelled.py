@@ -69,7 +69,7 @@ class Types:
                 return self.of(column.content, name)
             case Flat() if column.values.ndim > 1:
                 return self._declared(
-                    VlenType(name=self._free(f"{name}_t"), base=self.of(rows(column), f"{name}_item"))
+                    VlenType(name=self._free(f"{name}_t"), base=self.of(rows(column).content, f"{name}_item"))
                 )
             case Flat():
                 return self.element(column.values.dtype, name)

@@ -113,7 +113,8 @@ def stand_in(column: Column) -> Column:
     """What is written for a column that awkward0 could not read back; mostly the column itself. Values are the same.
 
     Pieces without an item are their first piece, because the pieces alone have the type; rows without elements are
-    lists without items, because no buffer can be cut into them; a union without items is none of one that has an item.
+    lists without items, because no buffer can be cut into them; a union without items is none of one that has an item;
+    a sparse array of defaults alone has one of them as a value.
     """
     import numpy as np
 
@@ -131,6 +132,12 @@ def stand_in(column: Column) -> Column:
                 contents[filled] = one_item(contents[filled])
             union = Union(np.array([filled], "|u1"), np.zeros(1, "<i8"), tuple(contents))
             return Indexed(np.zeros(0, "<i8"), union)
+        case Sparse(content=Flat(values=values)) if column.length and not len(column.index) and values.ndim == 1:
+            value = np.array([0 if column.default is None else column.default])
+            same = value.astype(values.dtype) if value.dtype.kind in "biuf" and values.dtype.kind in "biufc" else value
+            if same.dtype == values.dtype and (same == value).all():
+                return Sparse(column.length, np.zeros(1, "<i8"), Flat(same), column.default)
+            return column
         case _:
             return column
 

@@ -23,7 +23,7 @@ from nczarr.extension import expressions
 from nczarr.formats.awkward0.archive import Member, checked_key, extend_file, extend_object
 from nczarr.formats.awkward0.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.writing import Encoded, encode, naming, say
-from nczarr.stores.base import safe_key
+from nczarr.stores.base import is_safe, safe_key
 
 SUFFIX = ".awkd"
 MODES = ("a", "w", "x")
@@ -39,7 +39,7 @@ class NameTakenError(KeyError, ValueError):
 
 
 def save(
-    file: str | os.PathLike[str] | IO[bytes],
+    file: str | bytes | os.PathLike[Any] | IO[bytes],
     array: Any,
     name: str | None = None,
     mode: str = "a",
@@ -69,11 +69,12 @@ def save(
     policy, found = rules(compression), report if report is not None else Report()
     made: list[Encoded] = []
     for each, value in arrays.items():
-        names = naming(each, delimiter, suffix, schemasuffix)
-        encoded = encode(value, names, policy, found, doc=doc, metadata=metadata)
-        say(found, encoded, given=found)
-        assert encoded is not None
-        made.append(encoded)
+        its = Report(strict=found.strict)
+        encoded = encode(value, naming(each, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
+        for one in its.sorted():
+            found.add(one._replace(message=f"{each!r}: {one.message}") if each else one)
+        made += [encoded] if encoded is not None else []
+    say(found, made if len(made) == len(arrays) else None, given=found)
     members = [member for encoded in made for member in _members(encoded)]
     for key, _ in members:
         checked_key(key)
@@ -81,7 +82,7 @@ def save(
     def check(there: list[str]) -> None:
         _apart(arrays, there, schemasuffix or "")
 
-    if isinstance(file, str | os.PathLike):
+    if isinstance(file, str | bytes | os.PathLike):
         path = os.fsdecode(os.fspath(file))
         extend_file(path if path.endswith(SUFFIX) else path + SUFFIX, mode, members, check)
     else:
@@ -132,17 +133,22 @@ def remove(group: Any, name: str) -> None:
 
     Raises KeyError if there is no array of the name.
     """
-    import h5py
-
-    held = group.get(name, getclass=True) if isinstance(name, str) and name else None
-    if held is not h5py.Group or SCHEMA not in group[name]:
+    found = isinstance(name, str) and is_safe(name) and all(each in group for each in _ancestors(name))
+    if not found or not all(_is_group(group, each) for each in _ancestors(name)) or SCHEMA not in group[name]:
         raise KeyError(name)
     array = group[name]
-    blobs = [key for key in array if array.get(key, getclass=True) is not h5py.Group]
-    for key in blobs:
+    for key in [key for key in array if not _is_group(array, key)]:
         del array[key]
     if not len(array):
         del group[name]
+
+
+def _is_group(group: Any, name: str) -> bool:
+    """Whether this is a group of HDF5 itself, not a link to one, which may lie anywhere."""
+    import h5py
+
+    linked = group.get(name, getlink=True)
+    return isinstance(linked, h5py.HardLink) and group.get(name, getclass=True) is h5py.Group
 
 
 def _members(made: Encoded) -> list[Member]:
@@ -184,10 +190,12 @@ def _ancestors(name: str) -> list[str]:
 
 
 def _free(group: Any, name: str) -> None:
-    """Raises NameTakenError if a group has something of this name, or an array on the way to it; UnsafeKeyError."""
+    """Raises NameTakenError if a group has the name, or anything but groups on the way to it; UnsafeKeyError."""
     safe_key(name)
     for each in _ancestors(name):
-        if each in group and (each == name or not hasattr(group[each], "keys") or SCHEMA in group[each]):
+        if each not in group and group.get(each, getlink=True) is None:
+            return
+        if each == name or not _is_group(group, each) or SCHEMA in group[each]:
             raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")
 
 

@@ -18,16 +18,28 @@ EXACT = 1 << 53
 """Integers up to this one are floats as well."""
 
 
-def simple(layout: Any, cast: str) -> Any:
-    """A union whose contents cannot be made fewer: one pass compares each with the first that is like it alone."""
-    while layout.is_union:
-        again = type(layout).simplified(
-            layout.tags, layout.index, layout.contents, parameters=layout._parameters, mergecastable=cast
-        )
-        if again.is_union and len(again.contents) == len(layout.contents):
-            break
-        layout = again
+def union_of(tags: Any, index: Any, contents: list[Any]) -> Any:
+    """The union of these layouts as simple as it can be, by indexes of awkward.
+
+    One pass of awkward's compares each content with the first that is like it alone, so there are several.
+    """
+    layout = _simplified(tags, index, contents)
+    while layout.is_union and len(layout.contents) < len(contents):
+        contents = list(layout.contents)
+        layout = _simplified(layout.tags, layout.index, contents)
     return layout
+
+
+def _simplified(tags: Any, index: Any, contents: list[Any]) -> Any:
+    from inspect import signature
+
+    from awkward.contents import UnionArray
+
+    if not loses(contents):
+        return UnionArray.simplified(tags, index, contents)
+    if "mergecastable" in signature(UnionArray.simplified).parameters:
+        return UnionArray.simplified(tags, index, contents, mergecastable="equiv")
+    return UnionArray(tags, index, contents)  # awkward 2.6 merges all numbers or nothing
 
 
 def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
@@ -51,7 +63,7 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
         parts[0] = contents.IndexedOptionArray.simplified(index.Index64(behind), parts[0])
         parts[1:] = [contents.UnmaskedArray.simplified(each) for each in parts[1:]]
     chosen = index.Index8(tags.astype("i1")), index.Index64(inner.astype("i8"))
-    return contents.UnionArray.simplified(*chosen, parts, mergecastable="equiv")
+    return _simplified(*chosen, parts)
 
 
 def loses(layouts: list[Any]) -> bool:
@@ -77,4 +89,4 @@ def loses(layouts: list[Any]) -> bool:
     return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
 
 
-__all__ = ["chosen_of_union", "loses", "simple"]
+__all__ = ["chosen_of_union", "loses", "union_of"]

@@ -13,6 +13,7 @@ called or read here, but every `ref` leads to an `id`, and no `id` stands twice.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -141,6 +142,12 @@ MODELS: dict[str, type[Expression]] = {
 }
 """Kinds of expressions by identifying key."""
 
+_MEMBERS = {
+    each.key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
+    for each in MODELS.values()
+}
+"""What a kind of expression may have, by identifying key."""
+
 _SEVERAL = {"args", "list", "tuple"}
 _NAMED = {"kwargs", "dict"}
 _WORDS = {
@@ -226,8 +233,7 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise _TwiceError(f"an object has two members {shown(twice)}")
     return found
 
@@ -262,10 +268,9 @@ class _Reader:
     def _made(self, model: type[Expression], value: dict[str, Any], at: At, depth: int) -> Any:
         members: dict[str, Any] = {"at": at}
         before = self._faults.report.errors
-        for name, field in model.model_fields.items():
-            spelled = field.alias or name
-            if spelled in value and spelled not in ("at", "kind"):
-                members[spelled] = self._member(spelled, value[spelled], At(at, spelled), depth + 1)
+        for name in _MEMBERS[model.key]:
+            if name in value:
+                members[name] = self._member(name, value[name], At(at, name), depth + 1)
         if self._faults.report.errors > before:
             return None
         try:

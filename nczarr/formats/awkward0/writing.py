@@ -110,9 +110,10 @@ def serialize(
     made = encode(obj, names, rules(compression), found, doc=doc, metadata=metadata)
     say(found, made, given=report)
     assert made is not None
+    document = expressions.encoded(made.document)
     for blob in made.blobs:
         storage[blob.key] = blob.bytes()
-    storage[made.key] = expressions.encoded(made.document)
+    storage[made.key] = document
     return made.document
 
 
@@ -127,15 +128,18 @@ def encode(
 ) -> Encoded | None:
     """The document and the blobs of an array; None and errors where the protocol cannot say it."""
     before = report.errors
-    column = taken(obj, report)
-    if column is None:
-        return None
     encoder = Encoder(names.suffix, policy, report)
     try:
+        column = taken(obj, report)
+        if column is None:
+            return None
         schema = encoder.constant(column.value) if isinstance(column, Json) else encoder.column(column)
     except RecursionError:
-        report.error("unsuited-array", "the array has too many levels, or holds itself where it may not")
+        report.error("unsuited-array", "the array has more levels than can be followed, or encloses itself")
         return None
+    levels = expressions.nesting(schema)
+    if levels > expressions.DEEPEST:
+        report.error("unsuited-array", f"the array has {levels} levels; readers take {expressions.DEEPEST}")
     if report.errors > before:
         return None
     said = f"nczarr {nczarr.__version__}" if doc is None else doc

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,19 @@ from nczarr.formats.awkward0.columns import (
 )
 from nczarr.formats.awkward0.writing import LostPartsWarning, serialize
 
-ak: Any = pytest.importorskip("awkward", reason="the extra nczarr[ragged] is not installed")
+try:
+    import awkward as ak
+except ImportError:  # the extra nczarr[ragged]
+    ak = None
 I8 = np.array
 FLAT = Flat(np.array([1.5, 2.5, 3.5]))
 BYTES = Flat(np.frombuffer(b"abc\xc3\xa5", "u1"))
 LETTER = Texts(Lists(I8([0, 1]), BYTES))
+
+
+@pytest.fixture(autouse=True)
+def _awkward(peer: Callable[[str], ModuleType]) -> None:
+    peer("awkward")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +73,8 @@ LETTER = Texts(Lists(I8([0, 1]), BYTES))
         (Sparse(4, I8([0, 1, 3]), FLAT), "4 * float64", [1.5, 2.5, 0.0, 3.5]),
         (Sparse(3, I8([1]), FLAT, 7), "3 * float64", [7.0, 1.5, 7.0]),
         (Sparse(3, I8([1]), Flat(I8([1])), 0.5), "3 * float64", [0.5, 1.0, 0.5]),
+        (Sparse(2, I8([1]), Flat(np.ones((1, 2)))), "2 * 2 * float64", [[0.0, 0.0], [1.0, 1.0]]),
+        (Sparse(2, I8([0]), Flat(np.array([(1,)], [("x", "i1")]))), "2 * {x: int8}", [{"x": 1}, {"x": 0}]),
         (Sparse(2, I8([1]), Lists(I8([0, 2]), FLAT)), "2 * var * float64", [[], [1.5, 2.5]]),
         (
             Union(I8([0, 1]), I8([0, 0]), (FLAT, Texts(Lists(I8([0, 1]), BYTES)))),
@@ -149,45 +161,50 @@ def test_functions_of_objects_are_a_parameter_and_come_back() -> None:
     assert (back.function, back.args, back.kwargs) == (objects.function, (1,), (("k", "v"),))
 
 
-def layouts() -> dict[str, Any]:
-    contents, index = ak.contents, ak.index
-    numbers = contents.NumpyArray(np.arange(10))
-    return {
-        "records": ak.Array([{"x": 1, "y": [1.5]}, {"x": 2, "y": []}]),
-        "no fields": ak.Array([{}, {}]),
-        "sliced records": ak.Array([{"x": [1, 2], "s": "ab"}, {"x": [], "s": "d"}, {"x": [3], "s": ""}])[1:],
-        "reordered": ak.Array([{"x": [1, 2], "s": "ab"}, {"x": [], "s": "d"}])[[1, 0, 1]],
-        "options": ak.Array([1, None, 3]),
-        "options of lists": ak.Array([[1], None, [], [None, 2]]),
-        "byte mask": ak.mask(ak.Array([1, 2, 3]), [True, False, True]),
-        "bit mask": ak.Array(ak.Array([1, None] * 7).layout.to_BitMaskedArray(False, False)),
-        "bit mask, sliced": ak.Array(ak.Array([1, None] * 7).layout.to_BitMaskedArray(True, True))[3:12],
-        "short bit mask": ak.Array(contents.BitMaskedArray(index.IndexU8(np.array([5], "u1")), numbers, True, 3, True)),
-        "unmasked": ak.Array(contents.UnmaskedArray(numbers)),
-        "index of 32 bits": ak.Array(contents.IndexedArray(index.Index32(np.array([3, 1], "i4")), numbers)),
-        "offsets of 32 bits": ak.Array(contents.ListOffsetArray(index.IndexU32(np.array([1, 3], "u4")), numbers)),
-        "longer stops": ak.Array(
-            contents.ListArray(index.Index64(np.array([4])), index.Index64(np.array([6, 7])), numbers)
-        ),
-        "far empty lists": ak.Array(
-            contents.ListArray(index.Index64(np.array([99, 1])), index.Index64(np.array([99, 3])), numbers)
-        ),
-        "union": ak.Array([1, "a", [2.5], None, True, {"x": 1}]),
-        "union of records": ak.Array([{"x": 1}, {"y": "b"}]),
-        "texts": ak.Array(["å", "", "日本"]),
-        "bytes": ak.Array([b"\xff\x00", b""]),
-        "nested texts": ak.Array([["a", None], [], ["b"]]),
-        "regular": ak.to_regular(ak.Array([[[1], [2]], [[3], [4]]]), axis=None),
-        "n-d": ak.Array(np.arange(12, dtype="u2").reshape(2, 3, 2)),
-        "strided": ak.Array(np.arange(12)[::3]),
-        "dates": ak.Array(np.array(["2020-01-01", "NaT"], "M8[D]")),
-        "complex": ak.Array(np.array([1 + 2j])),
-    }
+def numbers() -> Any:
+    return ak.contents.NumpyArray(np.arange(10))
 
 
-@pytest.mark.parametrize("name", layouts())
+def positions(kind: str, values: list[int]) -> Any:
+    return getattr(ak.index, kind)(np.array(values, {"Index32": "i4", "IndexU32": "u4", "IndexU8": "u1"}.get(kind)))
+
+
+LAYOUTS: dict[str, Callable[[], Any]] = {
+    "records": lambda: ak.Array([{"x": 1, "y": [1.5]}, {"x": 2, "y": []}]),
+    "no fields": lambda: ak.Array([{}, {}]),
+    "sliced records": lambda: ak.Array([{"x": [1, 2], "s": "ab"}, {"x": [], "s": "d"}, {"x": [3], "s": ""}])[1:],
+    "reordered": lambda: ak.Array([{"x": [1, 2], "s": "ab"}, {"x": [], "s": "d"}])[[1, 0, 1]],
+    "options": lambda: ak.Array([1, None, 3]),
+    "options of lists": lambda: ak.Array([[1], None, [], [None, 2]]),
+    "byte mask": lambda: ak.mask(ak.Array([1, 2, 3]), [True, False, True]),
+    "bit mask": lambda: ak.Array(ak.Array([1, None] * 7).layout.to_BitMaskedArray(False, False)),
+    "bit mask, sliced": lambda: ak.Array(ak.Array([1, None] * 7).layout.to_BitMaskedArray(True, True))[3:12],
+    "short bit mask": lambda: ak.Array(ak.contents.BitMaskedArray(positions("IndexU8", [5]), numbers(), True, 3, True)),
+    "unmasked": lambda: ak.Array(ak.contents.UnmaskedArray(numbers())),
+    "index of 32 bits": lambda: ak.Array(ak.contents.IndexedArray(positions("Index32", [3, 1]), numbers())),
+    "offsets of 32 bits": lambda: ak.Array(ak.contents.ListOffsetArray(positions("IndexU32", [1, 3]), numbers())),
+    "longer stops": lambda: ak.Array(
+        ak.contents.ListArray(positions("Index64", [4]), positions("Index64", [6, 7]), numbers())
+    ),
+    "far empty lists": lambda: ak.Array(
+        ak.contents.ListArray(positions("Index64", [99, 1]), positions("Index64", [99, 3]), numbers())
+    ),
+    "union": lambda: ak.Array([1, "a", [2.5], None, True, {"x": 1}]),
+    "union of records": lambda: ak.Array([{"x": 1}, {"y": "b"}]),
+    "texts": lambda: ak.Array(["å", "", "日本"]),
+    "bytes": lambda: ak.Array([b"\xff\x00", b""]),
+    "nested texts": lambda: ak.Array([["a", None], [], ["b"]]),
+    "regular": lambda: ak.to_regular(ak.Array([[[1], [2]], [[3], [4]]]), axis=None),
+    "n-d": lambda: ak.Array(np.arange(12, dtype="u2").reshape(2, 3, 2)),
+    "strided": lambda: ak.Array(np.arange(12)[::3]),
+    "dates": lambda: ak.Array(np.array(["2020-01-01", "NaT"], "M8[D]")),
+    "complex": lambda: ak.Array(np.array([1 + 2j])),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_arrays_of_awkward_come_back_with_their_type(name: str) -> None:
-    array = layouts()[name]
+    array = LAYOUTS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("error", LostPartsWarning)
         column = of_awkward(array)
@@ -244,3 +261,15 @@ def test_the_same_layout_is_written_once() -> None:
     storage: dict[str, bytes] = {}
     serialize(ak.contents.RecordArray([numbers.layout, numbers.layout], ["x", "y"]), storage)
     assert len(storage) == 3
+
+
+def test_more_levels_than_can_be_followed_are_refused() -> None:
+    layout, column = ak.contents.NumpyArray(np.zeros(1)), Flat(np.zeros(1))
+    for _ in range(400):
+        layout = ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 1])), layout)
+    for _ in range(2000):
+        column = Lists(I8([0, 1]), column)  # type: ignore[assignment]
+    with pytest.raises(CompileError, match="levels"):
+        serialize(layout, {})
+    with pytest.raises(CompileError, match="levels"):
+        to_awkward(column)

@@ -93,8 +93,9 @@ def test_names_that_no_member_may_have(tmp_path: Path, name: str) -> None:
 
 
 def test_what_cannot_be_said_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(CompileError):
-        save(tmp_path / "a", {"x": ONE, "y": np.array([None])})
+    with pytest.raises(CompileError) as caught:
+        save(tmp_path / "a", {"x": ONE, "y": np.array([None]), "z": {1}})
+    assert [each.message.partition(":")[0] for each in caught.value.diagnostics] == ["'y'", "'z'"]
     assert not list(tmp_path.iterdir())
 
 
@@ -259,3 +260,25 @@ def test_removing_what_is_no_array(group: Any, name: str) -> None:
     with pytest.raises(KeyError):
         remove(group, name)
     assert "1" in group["x"]
+
+
+def test_links_are_not_followed(group: Any) -> None:
+    import h5py
+
+    put(group, "there/x", LISTS)
+    group["soft"] = h5py.SoftLink("/there")
+    group["dangling"] = h5py.SoftLink("/nowhere")
+    group["there/x/9"] = h5py.ExternalLink("none.h5", "/x")
+    for name in ("soft", "soft/y", "dangling", "dangling/y"):
+        with pytest.raises(NameTakenError):
+            put(group, name, ONE)
+    with pytest.raises(KeyError):
+        remove(group, "soft/x")
+    assert len(group["there/x"]) == 4
+    remove(group, "there/x")
+    assert list(group["there"]) == []
+
+
+def test_arrays_without_items_in_a_group(group: Any) -> None:
+    put(group, "x", Lists(np.array([0]), Flat(np.zeros(0))))
+    assert {each.shape for name, each in group["x"].items() if name != "schema.json"} == {(0,)}

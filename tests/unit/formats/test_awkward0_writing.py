@@ -387,6 +387,18 @@ def test_a_union_without_items_is_none_of_one_that_has_an_item() -> None:
     assert heads(made)[2][0] == "UnionArray.fromtags"
 
 
+def test_a_sparse_array_of_defaults_alone_has_one_as_a_value() -> None:
+    made, stored = schema(Sparse(3, I8([], "i8"), Flat(I8([], "f4")), 2.5))
+    assert heads(made) == [
+        "SparseArray",
+        3,
+        ["numpy.frombuffer", "1", "<i8", 1],
+        ["numpy.frombuffer", "3", "<f4", 1],
+        2.5,
+    ]
+    assert (stored["1"], stored["3"]) == (bytes(8), np.float32(2.5).tobytes())
+
+
 def test_arrays_with_masks_keep_them() -> None:
     values = np.ma.MaskedArray(np.arange(4).reshape(2, 2), [[0, 1], [0, 0]])
     assert heads(schema(values)[0])[0] == "JaggedArray.fromcounts"
@@ -401,3 +413,19 @@ def test_the_same_array_gives_the_same_bytes() -> None:
     serialize(column, one, compression=True)
     serialize(column, other, compression=True)
     assert one == other
+
+
+def test_levels_are_no_more_than_readers_take() -> None:
+    column: Column = FLAT
+    for _ in range(98):
+        column = Lists(I8([0, len(column)]), column)
+    schema(column)
+    schema(Lists(I8([0, 1]), column.content))  # type: ignore[attr-defined]
+    assert "101 levels" in refused(Lists(I8([0, 1]), column))
+
+
+def test_what_a_document_cannot_hold_beside_the_array_is_found_before() -> None:
+    storage: dict[str, bytes] = {}
+    with pytest.raises(TypeError):
+        serialize(FLAT, storage, metadata={"when": object()})
+    assert storage == {}
