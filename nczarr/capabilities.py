@@ -25,16 +25,16 @@ class Arrays(NamedTuple):
     """How a chunked store lays down the arrays that `data.parts` makes of a variable.
 
     `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where that
-    holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key; `lead`:
-    what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not take it for
-    missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own keys, which no
-    variable or group can have; `reserved`: how names begin that the specification keeps for itself; `netcdf_char`:
-    chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be a record itself,
-    instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays are laid out as their
-    sources are; `elements`: booleans, halves and complex numbers are types there; `data`: what keys of chunks begin
-    with, before the path of their array; `portable_names`: segments of keys are names as `data/segments.py` makes them
-    portable; `orders`: chunks may lie in F order; `undefined_fill`: an array may say that its fill value is undefined,
-    even if it needs one.
+    holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
+    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
+    take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own
+    keys, which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
+    `netcdf_char`: chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be
+    a record itself, instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays
+    are laid out as their sources are; `elements`: booleans, halves and complex numbers are types there; `data`:
+    what keys of chunks begin with, before the path of their array; `portable_names`: segments of keys are names as
+    `data/segments.py` makes them portable; `orders`: chunks may lie in F order; `separators`: each array says its
+    own; `undefined_fill`: an array may say that its fill value is undefined, even if it needs one.
     """
 
     codecs: frozenset[int] = frozenset()
@@ -52,6 +52,7 @@ class Arrays(NamedTuple):
     data: str = ""
     portable_names: bool = False
     orders: bool = False
+    separators: bool = False
     undefined_fill: bool = False
 
 

@@ -38,6 +38,7 @@ def convert(
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
+    separator: Literal[".", "/"] | None = None,
     tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
@@ -79,6 +80,7 @@ def convert(
         shards=shards,
         codecs=codecs,
         order=order,
+        separator=separator,
         tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,
@@ -169,6 +171,7 @@ def write(
     shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
     codecs: Mapping[str, str] | str | None = None,
     order: Literal["C", "F"] | None = None,
+    separator: Literal[".", "/"] | None = None,
     tables: bool = False,
     consolidated: bool = False,
     overwrite: bool = False,
@@ -182,7 +185,8 @@ def write(
     """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
 
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `order`: of elements within chunks, where the target has F order. `tables`: records are tables in Awkward archives.
+    `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose. `tables`:
+    records are tables in Awkward archives.
     `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
     `writing`: how references are written (`nczarr.refs.Writing`).
 
@@ -198,6 +202,7 @@ def write(
         shards=shards,
         codecs=codecs,
         order=order,
+        separator=separator,
         tables=tables,
         consolidated=consolidated,
         overwrite=overwrite,

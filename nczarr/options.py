@@ -63,13 +63,13 @@ UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node"})
 class Options(NamedTuple):
     """How to read, plan and write.
 
-    `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of
-    a dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`).
-    `codecs`: a codec specification (`zlib:5`) by FQN, `""` for every variable. `order`: in which chunks hold their
-    elements; None: as in the source, where the target can say so. `allow_loss`: kinds of
-    value loss that are warnings instead of errors; `all` names every one. `tables`: records become tables in Awkward
-    archives. `char_netcdf`: char arrays as only the netCDF library reads them; `xarray`: dimensions are named for other
-    readers too, where a format says them twice.
+    `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of a
+    dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`). `codecs`:
+    a codec specification (`zlib:5`) by FQN, `""` for every variable. `order`: in which chunks hold their elements;
+    `separator`: between indices in keys; None: as in the source, where the target can say so. `allow_loss`: kinds
+    of value loss that are warnings instead of errors; `all` names every one. `tables`: records become tables in
+    Awkward archives. `char_netcdf`: char arrays as only the netCDF library reads them; `xarray`: dimensions are
+    named for other readers too, where a format says them twice.
 
     `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor. `verify`:
     read the target again, and let it appear only if it holds every value. `resume`: go on with a target that the
@@ -89,6 +89,7 @@ class Options(NamedTuple):
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
     codecs: Mapping[str, str] = MappingProxyType({})
     order: Literal["C", "F"] | None = None
+    separator: Literal[".", "/"] | None = None
     consolidated: bool = False
     char_netcdf: bool = False
     tables: bool = False

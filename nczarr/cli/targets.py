@@ -35,6 +35,9 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
     group.add_argument(
         "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
     )
+    group.add_argument(
+        "--separator", choices=(".", "/"), help="between indices in keys of chunks (default: as in the source, or .)"
+    )
     group.add_argument("--order", choices=("C", "F"), help="of elements within chunks (default: as in the source)")
     group.add_argument(
         "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
@@ -87,6 +90,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
         codecs=dict(map(codec_pair, arguments.codec)),
         order=arguments.order,
+        separator=arguments.separator,
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
         tables=arguments.tables,

@@ -163,6 +163,13 @@ CODES = (
         "Leave it out, or write `zarr3-2019`.",
     ),
     Code(
+        "unmatched-separator",
+        ERROR,
+        "`--separator` is given for a target whose keys of chunks have no other than one.",
+        "$ nczarr compile - --to nczarr --separator /\nnetcdf t {\n}\n",
+        "Leave it out, or write `zarr3-2019`.",
+    ),
+    Code(
         "bad-codec",
         ERROR,
         "A codec specification is none, is meant for a variable that is not there, or names a codec that the target "

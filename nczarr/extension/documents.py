@@ -107,16 +107,20 @@ def unsaid(
     )
 
 
-def attributes(given: Iterable[Attribute], form: Callable[[Attribute], Plain] | None = None) -> tuple[Json, Json]:
+def attributes(
+    given: Iterable[Attribute],
+    form: Callable[[Attribute], Plain] | None = None,
+    hidden: frozenset[str] = HIDDEN,
+) -> tuple[Json, Json]:
     """The attributes in their plain `form`, and `_nczarr_attr`: their types, and in the extension those whose plain
-    form does not carry them."""
+    form does not carry them, or whose names are `hidden`."""
     shown: Json = {}
     types: dict[str, str] = {}
     others: Json = {}
     for place, attribute in enumerate(given):
         name, constant = attribute.name, attribute.value
         made = plain(constant) if form is None else form(attribute)
-        visible = made.value is not None and name not in HIDDEN and names.problem(name) is None
+        visible = made.value is not None and name not in hidden and names.problem(name) is None
         if visible:
             shown[name] = made.value
             types[name] = dtype(constant)

@@ -139,8 +139,9 @@ class Attributes:
         found: list[Attribute] = []
         span, head = self.documents.span(key), "/attributes" if key.endswith(".json") else ""
         taken: set[str] = set()
+        own = SKIPPED if self.documents.hides_attributes else frozenset()
         for written, value in given.items():
-            if written in SKIPPED:
+            if written in own:
                 continue
             where = head + pointer(written)
             name = self.documents.name(written, key, where, "an attribute")

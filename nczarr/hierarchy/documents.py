@@ -23,6 +23,9 @@ Json = dict[str, Any]
 class Documents:
     """Reads and reports. `extra` are documents from consolidated metadata."""
 
+    hides_attributes = True
+    """Whether some names of attributes are a store's own."""
+
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         self.store = store
         self.extra: dict[str, Any] = {}

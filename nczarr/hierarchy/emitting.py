@@ -87,9 +87,8 @@ class Walk(NamedTuple):
         """The key of a chunk."""
         arrays = self.planned.form.capabilities.arrays
         assert arrays is not None
-        return self._data(path, part) + arrays.separator.join(
-            (*filter(None, [arrays.lead]), *map(str, index)) or ("0",)
-        )
+        separator = self.planned.targets[path][part].separator or arrays.separator
+        return self._data(path, part) + separator.join((*filter(None, [arrays.lead]), *map(str, index)) or ("0",))
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""

@@ -157,8 +157,7 @@ class _Reader:
             gone = [each for each in added if each not in known and not self._stands(prefix, each)]
             for each in gone:
                 self._stale(f"`{each}` was removed by a program that left its name", key)
-            order = [each for each in dict.fromkeys(added) if each not in gone]
-            order += [each for each in listed if each not in set(order)]
+            order = list(dict.fromkeys([*(each for each in added if each not in gone), *listed]))
         elif added is not None:
             self._stale("the members of the extension are no list of names", key)
         return self._sorted(prefix, order, groups, key)

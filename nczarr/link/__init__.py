@@ -61,8 +61,10 @@ def _store(
 ) -> Planned | None:
     """Write what was planned; as `store`."""
     from nczarr.link.filling import fill
-    from nczarr.link.target import begun
+    from nczarr.link.target import begun, has_room
 
+    if not has_room(path, planned, report):
+        return None
     try:
         target = begun(path, planned)
     except FileExistsError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.diagnostics import Report
 from nczarr.link.fingerprint import RESUMABLE, data_size, journal
+from nczarr.passes.places import LONGEST_IN_FILES, long_segments
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 from nczarr.stores.url import is_remote
@@ -24,6 +26,21 @@ def begun(path: str, planned: Planned) -> Begun:
 
         return Begun(*load(planned.form.begins)(path, planned, lambda: _folder(path, planned).store))
     return _archive(path, planned) if path.lower().endswith(".zip") else _folder(path, planned)
+
+
+def has_room(path: str, planned: Planned, report: Report) -> bool:
+    """Whether the documents of all nodes can be files, where they are to be files of this machine. Reports
+    unsafe-name.
+    """
+    if planned.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
+        return True
+    before = report.errors
+    for fqn, part, segment in long_segments(planned.places, LONGEST_IN_FILES):
+        owner = planned.checked.variables.get(fqn) or planned.checked.groups[fqn]
+        what = f"the part `{part}` of `{fqn}`" if part else f"the name of `{fqn}`"
+        text = f"{what} takes {len(segment)} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
+        report.error("unsafe-name", text, owner.span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
+    return report.errors == before
 
 
 def _folder(path: str, planned: Planned) -> Begun:

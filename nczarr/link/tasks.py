@@ -118,4 +118,4 @@ def arrays(planned: Planned) -> Iterator[Array]:
             if way == "nothing":
                 continue
             prefix = capabilities.arrays.data + planned.prefix(path, part)
-            yield Array(path, part, prefix, target, source, way, separator, lead)
+            yield Array(path, part, prefix, target, source, way, target.separator or separator, lead)

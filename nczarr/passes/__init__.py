@@ -81,7 +81,7 @@ def _check(
         shapes=shapes,
         fills=fills,
         parts=parts,
-        extensions=work.extensions,
+        foreign=work.foreign,
     )
     if wanted is not None and accepted:
         from nczarr.passes.reduced import reduced

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from nczarr.source import Span
 
 
+class Foreign(NamedTuple):
+    """What the document of a group or array says that the model has no place for: protocol `extensions` that nobody
+    here knows, and `attributes` whose JSON the tree has in another form, or not to the last digit. `separator`:
+    between the indices of a chunk's key, where the document of an array names it.
+    """
+
+    extensions: tuple[dict[str, Any], ...] = ()
+    attributes: Mapping[str, Any] = MappingProxyType({})
+    separator: str | None = None
+
+
 @dataclass(slots=True)
 class Unchecked:
     """What a front end read: the tree with names as they were written, and what lies beside it.
@@ -34,7 +45,7 @@ class Unchecked:
     back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
     `known`: the tables of the tree, kept by `tables_of`. `broken`: names in statements that the front end refused; that
     nothing declares them is no news. `kind`: the kind of netCDF file that was asked for, or that the tree names.
-    `extensions`: by FQN, protocol extensions of Zarr that a node's document has and nobody here knows.
+    `foreign`: by FQN, what a document of Zarr says beyond the model.
     """
 
     dataset: Dataset
@@ -47,7 +58,7 @@ class Unchecked:
     known: tuple[Dataset, Tables] | None = None
     broken: frozenset[str] = frozenset()
     kind: Kind | None = None
-    extensions: dict[str, tuple[dict[str, Any], ...]] = field(default_factory=dict)
+    foreign: dict[str, Foreign] = field(default_factory=dict)
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
@@ -68,8 +79,8 @@ class Checked(NamedTuple):
     Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of
     `dimensions`; `shapes` has the current shape of every variable, `fills` one value of its type that stands
     where nothing was written (`_FillValue`, else the netCDF default; None where an enum has neither).
-    `parts` has the arrays of each variable that has data; a variable without an entry is all fill. `extensions` has the
-    protocol extensions of Zarr that nobody here knows, for whoever writes the same format again.
+    `parts` has the arrays of each variable that has data; a variable without an entry is all fill. `foreign` has
+    what documents of Zarr say beyond the model, for whoever writes the same format again.
     """
 
     dataset: Dataset
@@ -80,7 +91,7 @@ class Checked(NamedTuple):
     shapes: Mapping[str, tuple[int, ...]]
     fills: Mapping[str, Constant | None]
     parts: Mapping[str, Parts]
-    extensions: Mapping[str, tuple[dict[str, Any], ...]] = MappingProxyType({})
+    foreign: Mapping[str, Foreign] = MappingProxyType({})
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
@@ -95,8 +106,8 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
         shapes={path: checked.shapes[path] for path in found.variables},
         fills={path: checked.fills[path] for path in found.variables},
         parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
-        extensions={
-            path: each for path, each in checked.extensions.items() if path in found.groups or path in found.variables
+        foreign={
+            path: each for path, each in checked.foreign.items() if path in found.groups or path in found.variables
         },
     )
 

@@ -68,7 +68,8 @@ def lay(
         known_fill = fill is not None or part.path != "" or (arrays.by_reference and own is not None)
         has_fill = known_fill and not (no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
-        targets[part.path], lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        targets[part.path] = made._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
@@ -230,6 +231,16 @@ def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
     small = math.prod(one.shape) * itemsize <= WHOLE
     number = isinstance(dtype, str) and dtype[1] in "biufc"
     return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
+
+
+def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) -> str | None:
+    """What stands between the indices of a chunk's key, if not what the format has for all: as asked for, else as in
+    the source.
+    """
+    if not arrays.separators:
+        return None
+    foreign = checked.foreign.get(path)
+    return options.separator or (None if foreign is None else foreign.separator)
 
 
 def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:

@@ -71,9 +71,9 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
 
 def unknown_extensions(checked: Checked) -> Iterator[Loss]:
     """The protocol extensions of a source that nobody here knows."""
-    for fqn, given in checked.extensions.items():
+    for fqn, given in checked.foreign.items():
         owner = checked.variables.get(fqn) or checked.groups.get(fqn)
-        for each in given if owner is not None else ():
+        for each in given.extensions if owner is not None else ():
             span = owner.span if owner is not None else NOWHERE
             yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{each.get('extension')}`", span)
 

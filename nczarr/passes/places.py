@@ -13,6 +13,9 @@ from nczarr.data.parts import is_fixed, parts
 from nczarr.data.segments import LONGEST, paths, segments
 from nczarr.passes.checked import Checked
 
+LONGEST_IN_FILES = 255 - len(".array.json")
+"""Characters of a segment whose document is a file: names of files have at most 255 bytes."""
+
 Places = dict[tuple[str, str], str]
 """What keys of a node begin with, by FQN of the variable or group, and path of the part or of a group between."""
 
@@ -35,9 +38,9 @@ def placed(checked: Checked) -> Places:
     return found
 
 
-def long_segments(places: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str, str]]:
+def long_segments(places: Mapping[tuple[str, str], str], longest: int = LONGEST) -> Iterator[tuple[str, str, str]]:
     """FQN, part and segment of nodes whose segment is too long, in order."""
     for (path, part), place in places.items():
         segment = place[:-1].rpartition("/")[2]
-        if len(segment) > LONGEST:
+        if len(segment) > longest:
             yield path, part, segment

@@ -42,7 +42,8 @@ class Target(NamedTuple):
     `pad` is one element in the source's bytes (for strings the text), which stands in every cell that was never
     written, the rest of edge chunks included. `sparse`: chunks that hold nothing but `pad` need not exist.
     `nil`: which strings are NIL. `utf8`: whether all strings are UTF-8. `apart`: for targets that hold references, how
-    many bytes of values they have to hold themselves, about, and why; None: chunks can be referred to.
+    many bytes of values they have to hold themselves, about, and why; None: chunks can be referred to. `separator`:
+    between the indices of a chunk's key; None: the format's own.
     """
 
     layout: Layout
@@ -51,6 +52,7 @@ class Target(NamedTuple):
     nil: Runs = ()
     utf8: bool = True
     apart: tuple[int, str] | None = None
+    separator: str | None = None
 
 
 class Planned(NamedTuple):

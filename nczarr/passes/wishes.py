@@ -1,6 +1,7 @@
 """What the options of a run ask of the storage of variables: chunks, shards and codecs.
 
-Reports: unmatched-chunks, unmatched-shards, unmatched-order, bad-codec, for wishes that no variable can have.
+Reports: unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec, for wishes that no
+variable can have.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ def wishes_of(checked: Checked, target: str, arrays: Arrays | None, options: Opt
         report.error("unmatched-shards", f"{target} has no shards", helps=["`zarr3` and `nczarr3` have"])
     if options.order == "F" and not (arrays and arrays.orders):
         report.error("unmatched-order", f"{target} has no chunks in F order", helps=["`zarr3-2019` has"])
+    if options.separator is not None and not (arrays and arrays.separators):
+        report.error("unmatched-separator", f"keys of {target} have one separator", helps=["`zarr3-2019` has two"])
     _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
     for name, text in options.codecs.items():

@@ -15,6 +15,7 @@ ARRAYS = Arrays(
     data="data/",
     portable_names=True,
     orders=True,
+    separators=True,
     undefined_fill=True,
 )
 """Filters that have a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Dataset, EnumType, Group, Variable
+from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Layout, itemsize
 from nczarr.diagnostics import Report
 from nczarr.extension import documents, protocol
 from nczarr.formats.zarr3_2019 import codecs, dtypes, keys, wire
-from nczarr.formats.zarr3_2019.bare import is_bare
+from nczarr.formats.zarr3_2019.bare import as_it_was, is_bare
 from nczarr.hierarchy.emitting import Entry, Walk
 from nczarr.hierarchy.unsaid import array_extension, parts_extension
+from nczarr.passes.checked import Foreign
 from nczarr.passes.planned import Planned, Target
 
 Json = dict[str, Any]
@@ -44,11 +45,22 @@ class _Dialect:
         return self.planned.prefix(path)[:-1].rpartition("/")[2]
 
     def _members(self, path: str, attributes: Json, own: Json | None) -> Json:
-        foreign = self.planned.checked.extensions.get(path, ())
-        return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign]}
+        foreign = self.planned.checked.foreign.get(path, Foreign())
+        return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
+
+    def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
+        """Attributes in plain JSON, and what that does not say. Those of a hierarchy that was read are as they were."""
+        shown, hidden = documents.attributes(given, hidden=frozenset())
+        foreign = self.planned.checked.foreign.get(path, Foreign())
+        for each in given:
+            if each.name in shown and as_it_was(each, foreign):
+                shown[each.name] = foreign.attributes[each.name]
+                hidden["types"].pop(each.name, None)
+                hidden.get("nczarr", {}).pop(each.name, None)
+        return shown, hidden
 
     def group_attributes(self, path: str, group: Group) -> Json:
-        shown, hidden = documents.attributes(group.attributes)
+        shown, hidden = self._attributes(path, group.attributes)
         if self.bare:
             return self._members(path, shown, None)
         children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
@@ -62,7 +74,7 @@ class _Dialect:
         return self._members(path, shown, own)
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
-        shown, hidden = documents.attributes(variable.attributes)
+        shown, hidden = self._attributes(path, variable.attributes)
         whole = self.planned.targets[path].get("")
         if self.bare:
             return self._members(path, shown, None)
@@ -99,11 +111,12 @@ class _Layout:
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
+        separated = {} if target.separator is None else {"separator": target.separator}
         document = {
             "zarr_format": wire.FORMAT,
             "shape": list(layout.shape),
             "data_type": given.get("data_type", dtypes.data_type(layout.dtype, utf8=target.utf8)),
-            "chunk_grid": {"type": "regular", "chunk_shape": list(layout.chunks)},
+            "chunk_grid": {"type": "regular", "chunk_shape": list(layout.chunks), **separated},
             "chunk_memory_layout": {"extension": protocol.URI, "type": texts} if layout.dtype == "|O" else layout.order,
             "chunk_codecs": codecs.written(layout.codecs, itemsize(layout.dtype)),
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=target.utf8),

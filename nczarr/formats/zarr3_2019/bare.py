@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Group, Variable
-from nczarr.ast.plain import HIDDEN, plain
+from nczarr.ast.plain import plain
 from nczarr.ast.walk import groups
 from nczarr.data.elements import element_of
 from nczarr.extension.documents import MODEL, PlainNames
@@ -18,6 +18,7 @@ from nczarr.hierarchy.attributes import untyped
 from nczarr.hierarchy.plain import fill_of
 from nczarr.hierarchy.types import Inventor
 from nczarr.hierarchy.unsaid import array_extension
+from nczarr.passes.checked import Foreign
 from nczarr.passes.kept import own_type
 from nczarr.passes.planned import Planned
 
@@ -30,8 +31,15 @@ def is_bare(planned: Planned) -> bool:
     return all(_is_bare_group(planned, path, group) for path, group in groups(dataset))
 
 
+def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
+    """Whether an attribute is still what was made of JSON that the tree has in another form."""
+    known = foreign.attributes
+    return attribute.name in known and untyped(known[attribute.name]) == attribute.value
+
+
 def _is_bare_group(planned: Planned, path: str, group: Group) -> bool:
-    if group.dimensions or not all(map(_is_bare_attribute, group.attributes)):
+    foreign = planned.checked.foreign.get(path, Foreign())
+    if group.dimensions or not all(_is_bare_attribute(each, foreign) for each in group.attributes):
         return False
     for children in ([each.name for each in group.variables], [each.name for each in group.groups]):
         if children != sorted(children):
@@ -63,14 +71,15 @@ def _is_bare_variable(planned: Planned, path: str, variable: Variable, inventor:
     if said != variable.type or known._replace(dimensions=None).to_json():
         return False
     own = own_type(variable.type, planned.checked.types)
-    return all(_is_bare_attribute(each, own) for each in variable.attributes)
+    foreign = planned.checked.foreign.get(fqn, Foreign())
+    return all(_is_bare_attribute(each, foreign, own) for each in variable.attributes)
 
 
-def _is_bare_attribute(attribute: Attribute, owner: str = "") -> bool:
+def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:
     """Whether an attribute reads back from plain JSON; `_FillValue` is read in the type of its `owner`."""
     shown = plain(attribute.value).value
-    if shown is None or attribute.name in HIDDEN or names.problem(attribute.name) is not None:
+    if shown is None or names.problem(attribute.name) is not None:
         return False
     if attribute.name == "_FillValue" and owner:
         return fill_of(owner, shown) == attribute.value
-    return untyped(shown) == attribute.value
+    return untyped(shown) == attribute.value or as_it_was(attribute, foreign)

@@ -7,7 +7,7 @@ from nczarr.formats.zarr3_2019 import keys
 from nczarr.formats.zarr3_2019.reading import NodeDocuments, Version2019
 from nczarr.hierarchy import extended, plain
 from nczarr.options import Options
-from nczarr.passes.checked import Unchecked
+from nczarr.passes.checked import Foreign, Unchecked
 from nczarr.stores.base import Store
 
 
@@ -29,7 +29,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     if version.documents.refused:
         return None
     for path, fqn in version.fqns().items():
-        others = version.unknown(path[1:] + "/" if path != "/" else "")
-        if others:
-            unchecked.extensions[fqn] = others
+        foreign = version.foreign(path[1:] + "/" if path != "/" else "")
+        if foreign != Foreign():
+            unchecked.foreign[fqn] = foreign
     return unchecked

@@ -11,6 +11,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, plain
+from nczarr.ast.walk import MAX_DEPTH
 from nczarr.data.segments import problem, suits
 from nczarr.data.source import Descr
 from nczarr.data.stored import Encoding
@@ -21,10 +22,12 @@ from nczarr.formats.zarr3_2019 import dtypes, keys, wire
 from nczarr.formats.zarr3_2019.codecs import configs
 from nczarr.formats.zarr3_2019.keys import Kind
 from nczarr.formats.zarr3_2019.protocol import Hierarchy, Nodes, nodes_of
+from nczarr.hierarchy.attributes import untyped
 from nczarr.hierarchy.described import Described, chain
 from nczarr.hierarchy.documents import Json
 from nczarr.hierarchy.strict import StrictDocuments
 from nczarr.options import Options
+from nczarr.passes.checked import Foreign
 from nczarr.stores.base import Store
 from nczarr.stores.keyvalue import operations
 
@@ -36,6 +39,8 @@ def path_of(prefix: str) -> str:
 
 class NodeDocuments(StrictDocuments):
     """The documents of a hierarchy, by node. Contradictions between them are reported when they are discovered."""
+
+    hides_attributes = False
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         super().__init__(store, report, options)
@@ -62,7 +67,7 @@ class NodeDocuments(StrictDocuments):
         waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()
-            members = self._members(path)
+            members = self._members(path) if path.count("/") <= MAX_DEPTH else []
             self.store.expect(key for each in members for key in self._keys_of(keys.join(path, each)))
             for member in members:
                 below = [key for key in self._keys_of(keys.join(path, member)) if key not in found]
@@ -139,7 +144,8 @@ class NodeDocuments(StrictDocuments):
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
         """Documents of these nodes will be read: distant stores fetch many at once. Raises OSError."""
         if self.store.distant:
-            self.store.expect(self.key(path_of(prefix)) for prefix in prefixes)
+            paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
+            self.store.expect(map(self.key, paths))
 
     def valid(self, path: str) -> Json | None:
         """The document of a node, if the protocol allows it; None (reported) if not, or if there is none."""
@@ -176,6 +182,14 @@ def _standing(hierarchy: Hierarchy, path: str) -> list[str]:
     wanted = [each for each in (path, *keys.ancestors(path)) if keys.path_problem(each) is None]
     found = (keys.document_key(each, kind) for each in wanted for kind in keys.KINDS)
     return [key for key in found if hierarchy.store.get(key) is not None]
+
+
+def _is_shown(shown: Any, value: Any) -> bool:
+    """Whether the JSON of an attribute of the tree is the same as the one that it was read from."""
+    if isinstance(shown, list) and isinstance(value, list):
+        return len(shown) == len(value) and all(map(_is_shown, shown, value))
+    alike = isinstance(value, float) if isinstance(shown, float) else type(shown) is type(value)
+    return alike and isinstance(value, str | int | float) and bool(shown == value)
 
 
 class Version2019:
@@ -216,10 +230,17 @@ class Version2019:
         """The object of our extension; None if the node has none."""
         return extension.found(self._document(prefix).get("extensions"))
 
-    def unknown(self, prefix: str) -> tuple[Json, ...]:
-        """The extensions that are not ours, in order."""
-        given = self._document(prefix).get("extensions", [])
-        return tuple(each for each in given if each.get("extension") != extension.URI)
+    def foreign(self, prefix: str) -> Foreign:
+        """The extensions that are not ours, in order, and the attributes that plain JSON of the tree does not show."""
+        document = self._document(prefix)
+        others = tuple(each for each in document.get("extensions", []) if each.get("extension") != extension.URI)
+        attributes = {
+            name: value
+            for name, value in document.get("attributes", {}).items()
+            if not _is_shown(plain(untyped(value)).value, value)
+        }
+        grid = document.get("chunk_grid", {})
+        return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
 
     def name(self, prefix: str) -> str:
         """The true name, where the extension has one that fits the key; a sibling's it must not be."""
@@ -234,6 +255,7 @@ class Version2019:
         """The names of a group's children by their names in keys."""
         found: dict[str, str] = {}
         below = self.documents.children_of(parent)
+        taken = set(below)
         for segment in below:
             path = keys.join(parent, segment)
             known = self.extension(path[1:] + "/")
@@ -242,10 +264,11 @@ class Version2019:
                 continue
             if not suits(segment, name):
                 text = f"the name `{name}` does not fit the key; the node is called `{segment}`"
-            elif name in found.values() or name in below:
+            elif name in taken:
                 text = f"the name `{name}` is that of another node; this one is called `{segment}`"
             else:
                 found[segment] = name
+                taken.add(name)
                 continue
             self.documents.warn("stale-extension", text, self.documents.key(path))
         return found
