@@ -42,6 +42,7 @@ OTHERWISE = {
     "texts by starts": "awkward0 hands an argument to decoders that not all have",
     "indexed, masked": "awkward0 looks at indices that mask",
     "sparse lists": "awkward0 gives a list of no lists as the default",
+    "sparse structures": "awkward0 makes a default without fields",
     "objects": "functions outside of the whitelist are refused by awkward0, and kept by name here",
 }
 """Small documents that awkward0 does not read as they are meant, and why."""

@@ -292,6 +292,7 @@ CONTENTS = {
     "other dtype of chunks": """call("AppendableArray", chunkshape={"json": 1}, dtype={"dtype": "<i4"},
                                     chunks={"list": [numbers(1.5)]})""",
     "places that repeat": """call("SparseArray", length={"json": 3}, index=numbers(1, 1), content=numbers(1.5, 2.5))""",
+    "texts without a default": """call("SparseArray", length={"json": 3}, index=numbers(1), content=numbers("a"))""",
     "places beyond": """call("SparseArray", length={"json": 1}, index=numbers(1), content=numbers(1.5))""",
     "more places than items": """call("SparseArray", length={"json": 3}, index=numbers(1, 2), content=numbers(1.5))""",
     "default of a sparse array": """call("SparseArray", length={"json": 3}, index=numbers(), content=numbers(),
