@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nczarr.diagnostics import Report
 from nczarr.formats.zarr3_2019 import keys
-from nczarr.formats.zarr3_2019.reading import NodeDocuments, Version2019
+from nczarr.formats.zarr3_2019.nodes import NodeDocuments
+from nczarr.formats.zarr3_2019.reading import Version2019
 from nczarr.hierarchy import extended, plain
 from nczarr.options import Options
 from nczarr.passes.checked import Foreign, Unchecked
