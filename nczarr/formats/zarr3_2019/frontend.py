@@ -22,11 +22,7 @@ def holds(store: Store) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
     version = Version2019(NodeDocuments(store, report, options))
-    known = version.extension("")
-    if known is not None and known.hidden("superblock", [], []) is not None:
-        unchecked = extended.read(version)
-    else:
-        unchecked = plain.read(version)
+    unchecked = extended.read(version) if version.is_extended() else plain.read(version)
     if version.documents.refused:
         return None
     for path, fqn in version.fqns().items():

@@ -58,7 +58,7 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
     documents: dict[str, frozenset[Kind]] = {}
     implied: set[str] = set()
     nameless = []
-    for key in listed:
+    for key in sorted(listed):
         node = keys.node_of(key)
         if node is None:
             continue
@@ -70,7 +70,7 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
             if above in implied:
                 break
             implied.add(above)
-    return Nodes(documents, frozenset(implied), tuple(sorted(nameless)))
+    return Nodes(documents, frozenset(implied), tuple(nameless))
 
 
 class Hierarchy:
@@ -119,7 +119,7 @@ class Hierarchy:
         while path != "/":
             parent, name = keys.parent_of(path), keys.name_of(path)
             siblings = self.children(parent)
-            for sibling in {*siblings.arrays, *siblings.groups, *siblings.implied} - {name}:
+            for sibling in sorted({*siblings.arrays, *siblings.groups, *siblings.implied} - {name}):
                 if sibling.lower() == name.lower():
                     raise ContradictionError(
                         f"`{path}` differs from `{sibling}` beside it by the case of letters alone"

@@ -70,6 +70,13 @@ class Version2019:
         """The object of our extension; None if the node has none."""
         return extension.found(self._document(prefix).get("extensions"))
 
+    def is_extended(self) -> bool:
+        """Whether the root, or any other node, has an object of our extension."""
+        if self.extension("") is not None:
+            return True
+        self.documents.expect((path[1:] + "/" for path in self.documents.nodes.documents if path != "/"), self.names)
+        return any(self.extension(path[1:] + "/") is not None for path in self.fqns() if path != "/")
+
     def foreign(self, prefix: str) -> Foreign:
         """The extensions that are not ours, in order, and the attributes that plain JSON of the tree does not show."""
         document = self._document(prefix)
@@ -99,9 +106,9 @@ class Version2019:
         for segment in below:
             path = keys.join(parent, segment)
             known = self.extension(path[1:] + "/")
-            name = None if known is None else known.name
-            if name is None or name == segment:
+            if known is None or "name" not in known.document or known.name == segment:
                 continue
+            name = known.name or ""
             if not suits(segment, name):
                 text = f"the name `{name}` does not fit the key; the node is called `{segment}`"
             elif name in taken:

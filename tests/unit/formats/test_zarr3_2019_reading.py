@@ -301,6 +301,21 @@ def test_a_node_that_another_program_added_is_shown_and_one_that_it_deleted_is_g
     assert list(opened(stored)) == ["/r"]
 
 
+def test_a_hierarchy_of_ours_without_the_document_of_its_root_keeps_what_it_can() -> None:
+    stored = edited(lambda stored: stored.pop("root.group.json"))
+    found = opened(stored)
+    assert (found["/v"].type, found["/v"].dimensions) == ("short", (2,))
+    assert found["/v"].attributes["level"].value.type == "short"
+    assert {each.code for each in found.diagnostics} == {"unnamed-dimension", "unreadable-array"}  # `r` has no type
+
+
+def test_an_object_of_our_extension_that_stands_twice_is_said() -> None:
+    ours = {"extension": URI, "must_understand": False}
+    assert [(code, where) for _, code, _, where in said(content(_=group(extensions=[ours, ours])))] == [
+        ("stale-extension", "/extensions/1")
+    ]
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 def test_convert_leaves_out_what_cannot_be_read_only_where_that_is_allowed(allowed: bool, tmp_path: Path) -> None:
     for key, data in content(v=array(), w=array(data_type="nothing")).items():
