@@ -261,7 +261,10 @@ def test_true_names_come_from_the_extension_where_they_fit() -> None:
 
     stored = content(a_x20b=named("a b"), c=named("other"), D_c1=named("D"), e=named(5), f=array())
     assert list(opened(stored)) == ["/D", "/a\\ b", "/c", "/e", "/f"]
-    assert [(code, key) for _, code, key, _ in said(stored)] == [("stale-extension", "meta/c.array.json")]
+    assert [(code, key) for _, code, key, _ in said(stored)] == [
+        ("stale-extension", "meta/c.array.json"),
+        ("stale-extension", "meta/e.array.json"),
+    ]
     twice = content(a=array(), a_c1=named("a"))
     assert list(opened(twice)) == ["/a", "/a_c1"]
     assert [code for _, code, _, _ in said(twice)] == ["stale-extension"]
