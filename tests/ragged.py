@@ -1,4 +1,4 @@
-"""Small documents of Awkward 0.x persistence, each with its blobs and its values, one a function of the table and more."""
+"""Small documents of Awkward 0.x persistence, each with its blobs and values: one a function, and more."""
 
 from __future__ import annotations
 

@@ -170,10 +170,7 @@ def judge(storage: Storage) -> bool:
         try:
             found = nczarr.awkward0.columns(storage)
         except CompileError as error:
-            assert error.diagnostics
-            assert any(each.severity == "error" for each in error.diagnostics)
-            assert all(each.code != "internal-error" for each in error.diagnostics)
-            "".join(render.human(error.diagnostics))
+            said(error)
             return False
         for column in _columns(found):
             try:
@@ -184,8 +181,15 @@ def judge(storage: Storage) -> bool:
         try:
             nczarr.awkward0.deserialize(storage)
         except CompileError as error:
-            assert error.diagnostics
+            said(error)
     return True
+
+
+def said(error: CompileError) -> None:
+    assert any(each.severity == "error" for each in error.diagnostics)
+    assert all(each.code != "internal-error" for each in error.diagnostics)
+    text = "".join(render.human(error.diagnostics))
+    assert all(character.isprintable() or character == "\n" for character in text if ord(character) < 0x300)
 
 
 def _columns(value: Any) -> list[Any]:

@@ -149,6 +149,13 @@ def test_documents_and_compressed_contexts_are_those_of_awkward0(awkward0: str, 
         assert inflated(ours, documents[0]) == inflated(theirs, documents[1]), pattern
 
 
+def test_an_array_that_encloses_itself(awkward0: str) -> None:
+    around: list[Column] = []
+    inside = kinds.Union(np.array([0, 1]), np.array([1, 0]), (kinds.Later(0, lambda: around[0]), FLAT))
+    around.append(Lists(np.array([0, 2, 2]), inside))
+    assert asked(awkward0, [written(around[0])]) == [{"value": [[[], mark(0.0)], []]}]
+
+
 def test_archives(awkward0: str, tmp_path: Path) -> None:
     save(tmp_path / "one", ONE_OF_EACH["Lists"])
     columns = {f"{n:02}": column for n, column in enumerate(ONE_OF_EACH.values())}

@@ -13,6 +13,7 @@ place in one rename. A file-like object is extended in place; if that fails it g
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import pairwise
@@ -173,14 +174,15 @@ def _distinct(names: Iterable[str]) -> None:
 
 def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
     """Raises NameTakenError if members of an archive begin with a new name, or a new name with that of an array."""
-    arrays = [each.removesuffix(schemasuffix) for each in there if each.endswith(schemasuffix)]
+    ordered = sorted(there)
+    arrays = {each.removesuffix(schemasuffix) for each in there if each.endswith(schemasuffix)}
     for name in names:
-        taken = [each for each in there if each.startswith(name)]
-        if taken:
-            raise NameTakenError(f"{name!r} cannot be added: the archive has the member {taken[0]!r}")
-        inside = [each for each in arrays if name.startswith(each)]
-        if inside:
-            raise NameTakenError(f"{name!r} cannot be added: it begins with {inside[0]!r}, which the archive has")
+        at = bisect_left(ordered, name)
+        if at < len(ordered) and ordered[at].startswith(name):
+            raise NameTakenError(f"{name!r} cannot be added: the archive has the member {ordered[at]!r}")
+        inside = next((name[:end] for end in range(len(name)) if name[:end] in arrays), None)
+        if inside is not None:
+            raise NameTakenError(f"{name!r} cannot be added: it begins with {inside!r}, which the archive has")
 
 
 def _ancestors(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Documents and containers that ask for more than they are, or for code: each refused, in a measured process of its own."""
+"""Documents that ask for more than they are, or for code: each refused, in a measured process of its own."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ CODE_THAT_RUNS = {
     "module": """read({"call": ["os", "system"], "args": [{"json": "true"}]}, whitelist=[["os", "system"]])""",
     "short name": """read({"call": ["os"]}, whitelist=[["os", "get*"]])""",
     "no name": """read({"call": []})""",
-    "attributes": """read({"call": ["awkward0", "JaggedArray", "fromcounts", "__func__", "__globals__"]}, whitelist="*")""",
+    "attributes": """read({"call": ["awkward0", "JaggedArray", "fromcounts", "__func__", "__globals__"]},
+          whitelist="*")""",
     "numpy": """read({"call": ["numpy", "load"], "args": [{"json": "/etc/passwd"}]}, whitelist="*")""",
     "numpy below awkward0": """read({"call": ["awkward0", "numpy", "fromfile"], "args": [{"json": "/etc/passwd"}]})""",
     "builtins": """read({"call": ["builtins", "eval"], "args": [{"json": "1"}]}, whitelist="*")""",
@@ -110,10 +111,12 @@ BOMBS = {
                                {"1": zeros(10**9)}, limits=door.Limits(inflated=10**7))""",
     "lzma": """read({"call": ["numpy", "frombuffer"], "args": [inflated("1", "lzma"), {"dtype": "<i8"}, {"json": 3}]},
                     {"1": zeros(3 * 10**8, lzma.LZMACompressor())})""",
-    "lzma with a large dictionary": """read(inflated("1", "backports.lzma"), {"1": b"\\x5d" + struct.pack("<Iq", 2**32 - 1, -1)
+    "lzma with a large dictionary": """read(inflated("1", "backports.lzma"), {"1": b"\\x5d"
+          + struct.pack("<Iq", 2**32 - 1, -1)
                                             + bytes(20)})""",
     "lzma of many streams": """read(inflated("1", "lzma"), {"1": lzma.compress(b"") * 100_000})""",
-    "twice": """read({"call": ["numpy", "frombuffer"], "args": [{"call": ["zlib", "decompress"], "args": [inflated("1")]},
+    "twice": """read({"call": ["numpy", "frombuffer"], "args": [{"call": ["zlib", "decompress"],
+          "args": [inflated("1")]},
                      {"dtype": "<i8"}, {"json": 1}]}, {"1": zlib.compress(zeros(10**9))})""",
     "many times": """read({"list": [inflated("1")] * 1000}, {"1": zlib.compress(b"0" * 10**6)},
                           limits=door.Limits(inflated=10**7))""",
@@ -132,8 +135,10 @@ def test_bombs(name: str) -> None:
 DOCUMENTS = {
     "brackets": """read(None, raw=b"[" * 10**6)""",
     "objects": """read(None, raw=b'{"a":' * 10**6)""",
-    "deep expressions": """read(None, raw=b'{"awkward0":1,"schema":' + b'{"list":[' * 101 + b'{"json":1}' + b"]}" * 101 + b"}")""",
-    "very deep expressions": """read(None, raw=b'{"awkward0":1,"schema":' + b'{"list":[' * 400 + b'{"json":1}' + b"]}" * 400 + b"}")""",
+    "deep expressions": """read(None, raw=b'{"awkward0":1,"schema":' + b'{"list":[' * 101 + b'{"json":1}'
+          + b"]}" * 101 + b"}")""",
+    "very deep expressions": """read(None, raw=b'{"awkward0":1,"schema":' + b'{"list":[' * 400
+          + b'{"json":1}' + b"]}" * 400 + b"}")""",
     "deep JSON": """read(None, raw=b'{"awkward0":1,"schema":{"json":' + b"[" * 101 + b"]" * 101 + b"}}")""",
     "deep dtype": """read(None, raw=b'{"awkward0":1,"schema":{"dtype":' + b"[" * 101 + b"]" * 101 + b"}}")""",
     "digits": """read(None, raw=b'{"awkward0":1,"schema":{"json":' + b"9" * 10**7 + b"}}")""",
@@ -152,10 +157,13 @@ DOCUMENTS = {
     "itself": """read({"ref": 1, "id": 1})""",
     "each other": """read({"list": [{"ref": 2, "id": 1}, {"ref": 1, "id": 2}]})""",
     "a list in itself": """read({"list": [{"ref": 1}], "id": 1})""",
-    "chunks in themselves": """read({"call": ["awkward0", "ChunkedArray"], "args": [{"list": [{"ref": 1}]}], "id": 1})""",
-    "a column of itself": """read({"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["x", {"ref": 1}]]}], "id": 1})""",
+    "chunks in themselves": """read({"call": ["awkward0", "ChunkedArray"], "args": [{"list": [{"ref": 1}]}],
+          "id": 1})""",
+    "a column of itself": """read({"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["x",
+          {"ref": 1}]]}], "id": 1})""",
     "masked by itself": """read({**call("MaskedArray", mask={"json": [True]}, content={"ref": 1}), "id": 1})""",
-    "references in a row": """read({"list": [{"ref": n + 1, "id": n} for n in range(1000)] + [{"json": 1, "id": 1000}]})""",
+    "references in a row": """read({"list": [{"ref": n + 1, "id": n} for n in range(1000)] + [{"json": 1,
+          "id": 1000}]})""",
     "two keys": """read({"json": 1, "python": ""})""",
     "no key": """read({"id": 1})""",
 }
@@ -225,10 +233,11 @@ SIZES = {
                          base=call("Table", "frompairs", pairs={"pairs": [["x", numbers(1)]]})))""",
     "view of no columns": """read(call("Table", "fromview", view={"tuple": [{"json": 0}, {"json": 1}, {"json": 2**62}]},
                                        base=call("Table", "frompairs", pairs={"pairs": []})))""",
-    "element of chunks": """read(call("AppendableArray", chunkshape={"tuple": [{"json": 10**9}] * 5}, dtype={"dtype": "<i8"}))""",
+    "element of chunks": """read(call("AppendableArray", chunkshape={"tuple": [{"json": 10**9}] * 5},
+          dtype={"dtype": "<i8"}))""",
     "one blob as many arrays": """read({"list": [
-        {**buffer("1", "|i1"), "id": 0},
-        *(call("JaggedArray", "fromcounts", counts={"ref": 0}, content={"ref": 0}) for _ in range(10_000))]},
+        call("JaggedArray", "fromcounts", counts=buffer("1", "|i1"), content=buffer("1",
+              "|i1")) for _ in range(10_000)]},
         {"1": bytes(10**6)}, limits=door.Limits(expanded=10**6))""",
 }
 
@@ -242,7 +251,8 @@ CONTENTS = {
     "negative counts": """call("JaggedArray", "fromcounts", counts=numbers(1, -1), content=numbers(1.5))""",
     "counts beyond": """call("JaggedArray", "fromcounts", counts=numbers(1, 1), content=numbers(1.5))""",
     "counts that overflow": """call("JaggedArray", "fromcounts", counts=numbers(2**62, 2**62), content=numbers(1.5))""",
-    "counts that wrap to 0": """call("JaggedArray", "fromcounts", counts=numbers(*[2**62] * 4), content=numbers(1.5))""",
+    "counts that wrap to 0": """call("JaggedArray", "fromcounts", counts=numbers(*[2**62] * 4),
+          content=numbers(1.5))""",
     "unsigned counts": """call("JaggedArray", "fromcounts", counts=numbers(2**64 - 1), content=numbers(1.5))""",
     "real counts": """call("JaggedArray", "fromcounts", counts=numbers(1.0), content=numbers(1.5))""",
     "true counts": """call("JaggedArray", "fromcounts", counts=numbers(True), content=numbers(1.5))""",
@@ -264,7 +274,8 @@ CONTENTS = {
     "negative index": """call("IndexedArray", index=numbers(-1), content=numbers(1.5))""",
     "masked index beyond": """call("IndexedMaskedArray", mask=numbers(-1, 1), content=numbers(1.5))""",
     "another negative index": """call("IndexedMaskedArray", mask=numbers(-2), content=numbers(1.5))""",
-    "masked otherwise": """call("IndexedMaskedArray", mask=numbers(-1, 9), content=numbers(1.5), maskedwhen={"json": 9})""",
+    "masked otherwise": """call("IndexedMaskedArray", mask=numbers(-1, 9), content=numbers(1.5),
+          maskedwhen={"json": 9})""",
     "long mask": """call("MaskedArray", mask=numbers(True, True), content=numbers(1.5))""",
     "short mask of bits": """call("BitMaskedArray", mask=buffer("1", "|u1", 1), content=numbers(*range(9)))""",
     "mask of reals": """call("MaskedArray", mask=numbers(1.5), content=numbers(1.5))""",
@@ -273,7 +284,8 @@ CONTENTS = {
     "negative tags": """call("UnionArray", "fromtags", tags=numbers(-1), contents={"list": [numbers(1.5)]})""",
     "too many of a tag": """call("UnionArray", "fromtags", tags=numbers(0, 0), contents={"list": [numbers(1.5)]})""",
     "index of a union": """call("UnionArray", tags=numbers(0), index=numbers(1), contents={"list": [numbers(1.5)]})""",
-    "short index of a union": """call("UnionArray", tags=numbers(0, 0), index=numbers(0), contents={"list": [numbers(1.5)]})""",
+    "short index of a union": """call("UnionArray", tags=numbers(0, 0), index=numbers(0),
+          contents={"list": [numbers(1.5)]})""",
     "contents that are none": """call("UnionArray", tags=numbers(), index=numbers(), contents={"json": 5})""",
     "sizes of chunks": """call("ChunkedArray", chunks={"list": [numbers(1.5)]}, chunksizes=numbers(2))""",
     "too many sizes": """call("ChunkedArray", chunks={"list": [numbers(1.5)]}, chunksizes=numbers(1, 0))""",
@@ -284,7 +296,8 @@ CONTENTS = {
     "more places than items": """call("SparseArray", length={"json": 3}, index=numbers(1, 2), content=numbers(1.5))""",
     "default of a sparse array": """call("SparseArray", length={"json": 3}, index=numbers(), content=numbers(),
                                         default={"json": "x"})""",
-    "two columns of one name": """call("Table", "frompairs", pairs={"pairs": [["x", numbers(1)], ["x", numbers(1)]]})""",
+    "two columns of one name": """call("Table", "frompairs", pairs={"pairs": [["x", numbers(1)], ["x",
+          numbers(1)]]})""",
     "view of no table": """call("Table", "fromview", view={"json": None}, base=numbers(1))""",
     "function of objects": """call("ObjectArray", content=numbers(1), generator={"json": "os.system"})""",
     "missing argument": """call("JaggedArray", starts=numbers(0))""",

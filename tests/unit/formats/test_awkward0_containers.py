@@ -1,4 +1,4 @@
-"""Arrays in ZIP archives and HDF5 groups: what is found there, and what is refused because it leads out or is too much."""
+"""Arrays in ZIP archives and HDF5 groups: what is found there, and what is refused because it leads out."""
 
 from __future__ import annotations
 

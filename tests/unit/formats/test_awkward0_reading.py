@@ -1,4 +1,4 @@
-"""Documents of Awkward 0.x persistence are read: values, references, names, whitelists, places of faults, containers' keys."""
+"""Documents of Awkward 0.x persistence are read: values, references, names, whitelists, places of faults."""
 
 from __future__ import annotations
 
@@ -105,6 +105,13 @@ def test_arrays_of_a_storage_are_read_by_their_type_where_no_dtype_is_said() -> 
     storage |= {"1": np.array([1, 1], ">i4"), "2": np.array([1.5, 2.5])}  # type: ignore[dict-item]
     assert nczarr.awkward0.items(nczarr.awkward0.columns(storage)) == [[1.5], [2.5]]
     assert nczarr.awkward0.items(nczarr.awkward0.columns(storage | {"1": ints(1, 1)})) == [[1.5], [2.5]]
+
+
+def test_arrays_that_share_counts_share_offsets() -> None:
+    shared = {**buffer("1", "|i1"), "id": 0}
+    lists = [call("JaggedArray", "fromcounts", counts={"ref": 0}, content={"ref": 0}) for _ in range(50)]
+    _, *found = nczarr.awkward0.columns(stored({"list": [shared, *lists]}, _1=bytes(1000)))
+    assert len({id(each.offsets) for each in found}) == 1
 
 
 def test_values_are_not_copied() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +124,21 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, count: int) -> None:
             save(path, LISTS, "new", mode=mode, compression=policy)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["a.awkd"]
+
+
+def test_a_process_that_dies_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.awkd"
+    save(path, ONE, "old")
+    before = path.read_bytes()
+    code = (
+        "import os, sys, numpy; from nczarr.formats.awkward0.saving import save; left = [1]\n"
+        "def die(data):\n    left[0] -= 1\n    return data if left[0] >= 0 else os._exit(9)\n"
+        "policy = {'pair': (die, ('m', 'f')), 'foreign': True}\n"
+        "save(sys.argv[1], dict.fromkeys('xy', numpy.zeros(10)), compression=policy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (9, "")
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("mode", ["a", "w"])
