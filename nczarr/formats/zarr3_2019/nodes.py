@@ -51,7 +51,12 @@ class NodeDocuments(StrictDocuments):
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
-        found = {key for path in self._given for key in _standing(hierarchy, path)}
+        found: set[str] = set()
+        for path in self._given:
+            standing = _standing(hierarchy, path)
+            if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
+                self.lost("unreadable-array", f"`{path}` was given, and has no document", keys.children_prefix(path))
+            found.update(standing)
         found.update(_standing(hierarchy, "/"))
         waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:

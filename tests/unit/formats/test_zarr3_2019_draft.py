@@ -138,6 +138,15 @@ def test_without_lists_nodes_have_to_be_given() -> None:
     assert [each.name for each in found.checked.groups["/foo"].attributes] == ["b"]
 
 
+def test_a_node_that_is_given_and_not_there_is_said() -> None:
+    found = zarr3_2019.read(Required(content(foo=array())), nodes=["/foo", "/bar"])
+    assert [(each.code, each.message) for each in found.diagnostics] == [
+        ("unreadable-array", "`/bar` was given, and has no document")
+    ]
+    with pytest.raises(ValueError, match="slash"):
+        zarr3_2019.read(Required({}), nodes=["foo"])
+
+
 def test_without_lists_and_nodes_nothing_is_found_and_said() -> None:
     found = zarr3_2019.read(Required(content(foo=array())))
     assert list(found) == []
