@@ -216,6 +216,13 @@ def test_without_lists_an_array_is_deleted_by_its_grid_and_a_group_not_at_all() 
     assert sorted(stored) == ["data/b/0.0", "meta/g.group.json"]
 
 
+def test_without_lists_an_array_of_endless_chunks_is_not_deleted() -> None:
+    stored = content(a=array(shape=[2**40, 2**20]))
+    with pytest.raises(NotListedError, match="may have"):
+        Hierarchy(Required(stored)).delete("/a")
+    assert list(stored) == ["meta/a.array.json"]
+
+
 @pytest.mark.parametrize(
     ("path", "kind", "words"),
     [
