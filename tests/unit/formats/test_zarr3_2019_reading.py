@@ -255,6 +255,17 @@ def test_the_command_line_shows_key_pointer_line_and_column(tmp_path: Path) -> N
     )
 
 
+def test_sarif_names_the_file_of_the_document(tmp_path: Path) -> None:
+    (tmp_path / "s" / "meta").mkdir(parents=True)
+    (tmp_path / "s" / "meta" / "v.array.json").write_text(json.dumps(array(fill_value="x")))
+    ran = run_command("check", str(tmp_path / "s"), "--message-format", "sarif")
+    (found,) = json.loads(ran.out or ran.err)["runs"][0]["results"]
+    (place,) = found["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"].endswith("/s/meta/v.array.json")
+    assert place["physicalLocation"]["region"]["startLine"] == 1
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "meta/v.array.json#/fill_value"
+
+
 def test_true_names_come_from_the_extension_where_they_fit() -> None:
     def named(name: Any) -> dict[str, Any]:
         return array(extensions=[{"extension": URI, "must_understand": False, "name": name}])
