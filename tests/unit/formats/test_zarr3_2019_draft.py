@@ -138,6 +138,15 @@ def test_without_lists_nodes_have_to_be_given() -> None:
     assert [each.name for each in found.checked.groups["/foo"].attributes] == ["b"]
 
 
+def test_a_node_that_is_given_and_not_there_is_said() -> None:
+    found = zarr3_2019.read(Required(content(foo=array())), nodes=["/foo", "/bar"])
+    assert [(each.code, each.message) for each in found.diagnostics] == [
+        ("unreadable-array", "`/bar` was given, and has no document")
+    ]
+    with pytest.raises(ValueError, match="slash"):
+        zarr3_2019.read(Required({}), nodes=["foo"])
+
+
 def test_without_lists_and_nodes_nothing_is_found_and_said() -> None:
     found = zarr3_2019.read(Required(content(foo=array())))
     assert list(found) == []
@@ -205,6 +214,13 @@ def test_without_lists_an_array_is_deleted_by_its_grid_and_a_group_not_at_all() 
         hierarchy.delete("/g")
     hierarchy.delete("/a")
     assert sorted(stored) == ["data/b/0.0", "meta/g.group.json"]
+
+
+def test_without_lists_an_array_of_endless_chunks_is_not_deleted() -> None:
+    stored = content(a=array(shape=[2**40, 2**20]))
+    with pytest.raises(NotListedError, match="may have"):
+        Hierarchy(Required(stored)).delete("/a")
+    assert list(stored) == ["meta/a.array.json"]
 
 
 @pytest.mark.parametrize(
