@@ -144,6 +144,8 @@ DOCUMENTS = {
     "digits": """read(None, raw=b'{"awkward0":1,"schema":{"json":' + b"9" * 10**7 + b"}}")""",
     "large": """read(None, raw=b" " * 10**8)""",
     "wide": """read(None, raw=b'{"awkward0":1,"schema":{"json":[' + b"1," * 5 * 10**6 + b"1]}}")""",
+    "many expressions": """read(None, raw=b'{"awkward0":1,"schema":{"list":[' + b'{"json":1},' * 400_000 + b'{"json":1}]}}',
+                           limits=door.Limits(arrays=50_000))""",
     "not UTF-8": """read(None, raw=b"\\xff\\xfe")""",
     "null": """read(None, raw=b"null")""",
     "nothing": """read(None, raw=b"")""",
