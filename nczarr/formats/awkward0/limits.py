@@ -13,9 +13,10 @@ class Limits(NamedTuple):
 
     `document`: bytes of the JSON text; `values`: commas and brackets in it. `nesting`: levels of expressions, and of
     brackets in a JSON value; arrays lie at most twice as deep in each other. `blobs`: how many are read. `inflated`:
-    bytes that compressed blobs have in all, behind the decompressors. `expanded`: bytes that arrays may have beyond
-    what is given, where pieces stand several times, items have no bytes or are a default. `arrays`: expressions,
-    and arrays and values, of which each counts as often as something leads to it.
+    bytes that compressed blobs have in all, behind the decompressors; `unsized`: those of one without a count
+    of elements. `expanded`: bytes that arrays may have beyond what is given, where pieces stand several times, items
+    have no bytes or are a default. `arrays`: expressions, and arrays and values, of which each counts as often as
+    something leads to it.
     """
 
     document: int = 64 << 20
@@ -23,6 +24,7 @@ class Limits(NamedTuple):
     nesting: int = 100
     blobs: int = 1_000_000
     inflated: int = 1 << 30
+    unsized: int = 16 << 20
     expanded: int = 256 << 20
     arrays: int = 500_000
 
