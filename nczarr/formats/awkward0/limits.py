@@ -33,6 +33,32 @@ DEFAULT = Limits()
 """Limits where nobody sets others."""
 
 
+MOST_PACKED = 200
+"""A member or dataset that is larger than `Limits.unsized` has at most so many bytes for each that is stored."""
+
+
+class Budget:
+    """What the members of one container may still inflate to."""
+
+    def __init__(self, limits: Limits, document: str) -> None:
+        self._limits = limits
+        self._document = document
+        self._left = limits.inflated
+
+    def spend(self, name: str, size: int, stored: int) -> None:
+        """Count the bytes of something of which so many are stored, before it is read. Raises RefusedError."""
+        limits, text = self._limits, None
+        if name == self._document and size > limits.document:
+            text = f"the document has {size} bytes, more than the limit, {limits.document}"
+        elif size - stored > self._left:
+            text = f"{shown(name)} inflates to {size} bytes, more than the limit leaves"
+        elif size > limits.unsized and size > stored * MOST_PACKED:
+            text = f"{shown(name)} inflates from {stored} bytes to {size}: data are seldom so small"
+        if text is not None:
+            raise RefusedError("oversized-awkward", text)
+        self._left -= max(0, size - stored)
+
+
 class At(NamedTuple):
     """A place in a document: a step from the place above."""
 
