@@ -98,9 +98,10 @@ class Operations:
         """The keys that begin with a prefix, folder by folder."""
         folders = [prefix[: prefix.rfind("/") + 1]]
         while folders:
-            keys, below = self.listdir(folders.pop())
+            folder = folders.pop()
+            keys, below = self.listdir(folder)
             yield from (key for key in keys if key.startswith(prefix))
-            folders += [each for each in below if each.startswith(prefix) or prefix.startswith(each)]
+            folders += [each for each in below if each.startswith(prefix) and len(each) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
         """The keys that have no slash behind a prefix, and the prefixes of all others up to that slash. Raises
