@@ -346,7 +346,8 @@ def objects(given: Arguments) -> Objects:
         raise given.wrong("args", "a list")
     if not isinstance(kwargs, dict):
         raise given.wrong("kwargs", "an object")
-    return Objects(given.column("content"), generator.parts, tuple(args), tuple(kwargs.items()))
+    args, kwargs = given.run.finished(tuple(args)), given.run.finished(kwargs)
+    return Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 
 def virtual(given: Arguments) -> Column:

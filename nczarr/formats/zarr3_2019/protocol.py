@@ -19,7 +19,6 @@ from nczarr.formats.zarr3_2019.keys import Kind
 from nczarr.hierarchy.strict import StrictError, parse
 from nczarr.stores.keyvalue import KeyValues, NotListedError, Operations, operations
 
-
 MOST_CHUNKS = 1 << 20
 """Chunks that are deleted one by one where nothing tells which of them there are."""
 
