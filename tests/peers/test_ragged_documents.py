@@ -23,7 +23,7 @@ from nczarr.diagnostics import CompileError
 from tests.conftest import ROOT
 
 from . import corpus
-from .test_awkward0 import asked, awkward0  # noqa: F401
+from .test_awkward0 import asked
 
 pytestmark = pytest.mark.peer
 
