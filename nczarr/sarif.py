@@ -103,7 +103,8 @@ def _location(label: Label) -> dict[str, Any]:
     location: dict[str, Any] = {}
     source = label.span.source
     if source is not None:
-        place: dict[str, Any] = {"artifactLocation": {"uri": uri(source.name)}}
+        name = f"{source.name}/{label.key}" if label.key is not None and label.has_lines else source.name
+        place: dict[str, Any] = {"artifactLocation": {"uri": uri(name)}}
         if label.offset is not None:
             place["region"] = {"byteOffset": label.offset}
         elif label.has_lines:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nczarr.diagnostics import CompileError, Diagnostic, Report
-from nczarr.formats.zarr3_2019.keys import array_key, data_key, group_key
+from nczarr.formats.zarr3_2019.keys import array_key, data_key, group_key, path_problem
 from nczarr.formats.zarr3_2019.protocol import Children, ContradictionError, Hierarchy, Nodes
 from nczarr.handle import DatasetHandle, options_from
 from nczarr.options import UNREAD
@@ -38,7 +38,8 @@ __all__ = [
 def read(
     store: KeyValues | Operations, *, nodes: Iterable[str] = (), allow_loss: Iterable[str] = UNREAD, name: str = ""
 ) -> DatasetHandle:
-    """The dataset of a hierarchy; values are read when they are asked for. Raises CompileError, OSError.
+    """The dataset of a hierarchy; values are read when they are asked for. Raises CompileError, OSError, and
+    ValueError for a text among `nodes` that is no path.
 
     `nodes`: paths of arrays and groups, as `/foo/bar`, which are looked for where the store lists no keys. Hierarchies
     of ours need none: each group names its children. What cannot be read is left out, as `allow_loss` says, and said in
@@ -46,8 +47,12 @@ def read(
     """
     from nczarr import pipeline, registry
 
-    report = Report()
-    options = options_from(allow_loss=allow_loss)._replace(nodes=tuple(nodes))
+    report, nodes = Report(), tuple(nodes)
+    for path in nodes:
+        wrong = path_problem(path)
+        if wrong is not None:
+            raise ValueError(f"`{path}` is no path of a node: {wrong}")
+    options = options_from(allow_loss=allow_loss)._replace(nodes=nodes)
     checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.sorted())

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from nczarr import names
 from nczarr.ast import Group, Variable
 from nczarr.data.source import Index
-from nczarr.hierarchy.beside import KEY, document
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
@@ -72,6 +71,8 @@ class Walk(NamedTuple):
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
         yield from self._parts(path, targets)
+        from nczarr.hierarchy.beside import KEY, document  # few datasets have lists
+
         beside = document(self.planned, path, lambda part, index: self._key(path, part, index))
         if beside is not None:
             yield self._data(path) + KEY, beside

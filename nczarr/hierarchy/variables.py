@@ -101,7 +101,7 @@ class Variables:
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
             return ()
         if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-            if described.shape:
+            if described.shape and self.version.axes_member:
                 self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
             return None
         return tuple(_reference(each) for each in given)

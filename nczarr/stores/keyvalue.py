@@ -14,13 +14,16 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from nczarr.stores import ranges
 from nczarr.stores.base import Near, Range, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import GROWING
 
 KeySet: TypeAlias = set[str]
+
+NO_PREFIX = "-/"
+"""What no key of a hierarchy begins with."""
 
 _KEY = re.compile(r"[a-zA-Z0-9/.\-_]+")
 
@@ -49,18 +52,39 @@ def is_key(key: str) -> bool:
 
 
 class Operations:
-    """All operations of the draft over an object that has the required ones."""
+    """All operations of the draft over an object that has the required ones.
+
+    An optional one is not there if the object lacks it, has None for it, or raises NotImplementedError in it.
+    """
 
     def __init__(self, given: KeyValues) -> None:
         self.given = given
-        self._list = getattr(given, "list", None)
-        self._listpre = getattr(given, "listpre", None)
-        self._listdir = getattr(given, "listdir", None)
+        self._own = {name: getattr(given, name, None) for name in ("listpre", "listdir", "list")}
+        self._lists: bool | None = None
 
     @property
     def lists(self) -> bool:
-        """Whether keys can be listed."""
-        return any(each is not None for each in (self._list, self._listpre, self._listdir))
+        """Whether keys can be listed; tried once, with a prefix that no key has."""
+        if self._lists is None:
+            self._lists = any(self._works(name) for name in self._own)
+        return self._lists
+
+    def _works(self, name: str) -> bool:
+        try:
+            return self._called(name, *(() if name == "list" else (NO_PREFIX,))) is not None
+        except (KeyError, OSError):
+            return True  # of what is not there it says so
+
+    def _called(self, name: str, *arguments: str) -> Any:
+        """What an optional operation of the object gives, None if it has none."""
+        call = self._own[name]
+        if call is None:
+            return None
+        try:
+            return call(*arguments)
+        except NotImplementedError:
+            self._own[name] = None
+            return None
 
     def get(self, key: str) -> bytes | None:
         """The value of a key, None if there is none. Raises OSError."""
@@ -84,33 +108,37 @@ class Operations:
 
     def list(self) -> KeySet:
         """All keys. Raises NotListedError."""
-        return set(self._list()) if self._list is not None else self.listpre("")
+        found = self._called("list")
+        return self.listpre("") if found is None else set(found)
 
     def listpre(self, prefix: str) -> KeySet:
         """The keys that begin with a prefix. Raises NotListedError."""
-        if self._listpre is not None:
-            return set(self._listpre(prefix))
-        if self._list is not None:
-            return {key for key in self._list() if key.startswith(prefix)}
+        found = self._called("listpre", prefix)
+        if found is not None:
+            return set(found)
+        found = self._called("list")
+        if found is not None:
+            return {key for key in found if key.startswith(prefix)}
         return set(self._walked(prefix))
 
     def _walked(self, prefix: str) -> Iterator[str]:
-        """The keys that begin with a prefix, folder by folder."""
+        """The keys that begin with a prefix, folder by folder. Raises NotListedError."""
         folders = [prefix[: prefix.rfind("/") + 1]]
         while folders:
-            keys, below = self.listdir(folders.pop())
-            yield from (key for key in keys if key.startswith(prefix))
-            folders += [each for each in below if each.startswith(prefix) or prefix.startswith(each)]
+            folder = folders.pop()
+            found = self._called("listdir", folder)
+            if found is None:
+                raise NotListedError("the store has none of the operations list, listpre and listdir")
+            yield from (key for key in found[0] if key.startswith(prefix))
+            folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
         """The keys that have no slash behind a prefix, and the prefixes of all others up to that slash. Raises
         NotListedError.
         """
-        if self._listdir is not None:
-            keys, prefixes = self._listdir(prefix)
-            return set(keys), set(prefixes)
-        if self._list is None and self._listpre is None:
-            raise NotListedError("the store has none of the operations list, listpre and listdir")
+        found = self._called("listdir", prefix)
+        if found is not None:
+            return set(found[0]), set(found[1])
         keys, prefixes = set(), set()
         for key in self.listpre(prefix):
             slash = key.find("/", len(prefix))

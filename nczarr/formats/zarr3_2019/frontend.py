@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nczarr.diagnostics import Report
 from nczarr.formats.zarr3_2019 import keys
-from nczarr.formats.zarr3_2019.reading import NodeDocuments, Version2019
+from nczarr.formats.zarr3_2019.nodes import NodeDocuments
+from nczarr.formats.zarr3_2019.reading import Version2019
 from nczarr.hierarchy import extended, plain
 from nczarr.options import Options
 from nczarr.passes.checked import Foreign, Unchecked
@@ -21,11 +22,7 @@ def holds(store: Store) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
     version = Version2019(NodeDocuments(store, report, options))
-    known = version.extension("")
-    if known is not None and known.hidden("superblock", [], []) is not None:
-        unchecked = extended.read(version)
-    else:
-        unchecked = plain.read(version)
+    unchecked = extended.read(version) if version.is_extended() else plain.read(version)
     if version.documents.refused:
         return None
     for path, fqn in version.fqns().items():

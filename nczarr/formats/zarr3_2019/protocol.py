@@ -8,6 +8,7 @@ deletion that is cut short leaves a node that is still found; a node exists if i
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from nczarr.formats.zarr3_2019 import keys, wire
 from nczarr.formats.zarr3_2019.keys import Kind
 from nczarr.hierarchy.strict import StrictError, parse
 from nczarr.stores.keyvalue import KeyValues, NotListedError, Operations, operations
+
+MOST_CHUNKS = 1 << 20
+"""Chunks that are deleted one by one where nothing tells which of them there are."""
 
 
 class ContradictionError(ValueError):
@@ -58,7 +62,7 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
     documents: dict[str, frozenset[Kind]] = {}
     implied: set[str] = set()
     nameless = []
-    for key in listed:
+    for key in sorted(listed):
         node = keys.node_of(key)
         if node is None:
             continue
@@ -70,7 +74,7 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
             if above in implied:
                 break
             implied.add(above)
-    return Nodes(documents, frozenset(implied), tuple(sorted(nameless)))
+    return Nodes(documents, frozenset(implied), tuple(nameless))
 
 
 class Hierarchy:
@@ -119,7 +123,7 @@ class Hierarchy:
         while path != "/":
             parent, name = keys.parent_of(path), keys.name_of(path)
             siblings = self.children(parent)
-            for sibling in {*siblings.arrays, *siblings.groups, *siblings.implied} - {name}:
+            for sibling in sorted({*siblings.arrays, *siblings.groups, *siblings.implied} - {name}):
                 if sibling.lower() == name.lower():
                     raise ContradictionError(
                         f"`{path}` differs from `{sibling}` beside it by the case of letters alone"
@@ -194,6 +198,8 @@ class Hierarchy:
             raise NotListedError(f"the store lists no keys, and `{path}` is no array whose document tells them")
         grid = document["chunk_grid"]
         counts = grid_of(tuple(document["shape"]), tuple(grid["chunk_shape"]))
+        if math.prod(counts) > MOST_CHUNKS:
+            raise NotListedError(f"the store lists no keys, and `{path}` may have {math.prod(counts)} chunks")
         for index in itertools.product(*map(range, counts)):
             yield keys.data_key(path, *index, separator=grid.get("separator", "."))
 

@@ -76,7 +76,7 @@ def faults(document: Any, kind: Kind) -> Iterator[Fault]:
             yield _bad("/zarr_format", f"the protocol has major version {version[1]}, and not 3")
             return
         if version[2] == "0":
-            for name in document.keys() - set(MEMBERS[kind]):
+            for name in sorted(document.keys() - set(MEMBERS[kind])):
                 text = f"member `{name}` is none of the protocol, and not read"
                 yield Fault("warning", "foreign-member", pointer(name), text)
     for name in MEMBERS[kind]:
@@ -101,11 +101,15 @@ def _extensions(given: Any) -> Iterator[Fault]:
     if not isinstance(given, list):
         yield _bad("/extensions", "`extensions` is no list")
         return
+    ours = 0
     for number, each in enumerate(given):
         where = pointer("extensions", number)
         if not isinstance(each, dict):
             yield _bad(where, "an extension is no object")
             continue
+        ours += each.get("extension") == URI
+        if ours > 1 and each.get("extension") == URI:
+            yield Fault("warning", "stale-extension", where, f"`{URI}` stands twice: the first is believed")
         yield from _uri(each, "extension", where)
         must = each.get("must_understand")
         if not isinstance(must, bool):
@@ -200,7 +204,7 @@ def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
         if not found:
             yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is not known")
         return
-    for name in given.keys() - {"type", "chunk_shape", "separator"}:
+    for name in sorted(given.keys() - {"type", "chunk_shape", "separator"}):
         yield Fault("warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read")
     chunks = lengths(given.get("chunk_shape"), least=1)
     place = _inside(given, where, "chunk_shape")

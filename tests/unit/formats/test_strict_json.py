@@ -43,6 +43,12 @@ def test_what_is_no_json_is_said_where_it_is(text: str, words: str, offset: int,
     assert (caught.value.offset, caught.value.pointer) == (offset, pointer)
 
 
+def test_as_deep_as_may_be() -> None:
+    data = b"[" * 128 + b"1" + b"]" * 128
+    assert place(data, "/0" * 128, {}) == (128, 129)
+    assert parse(data)
+
+
 def test_bytes_that_are_no_utf8() -> None:
     with pytest.raises(StrictError, match="UTF-8") as caught:
         parse(b'{"a": "\xff"}')

@@ -10,7 +10,7 @@ import pytest
 from nczarr import zarr3_2019
 from nczarr.data.blocks import grid_of
 from nczarr.diagnostics import CompileError
-from nczarr.stores.keyvalue import NotListedError
+from nczarr.stores.keyvalue import NO_PREFIX, NotListedError
 from nczarr.zarr3_2019 import ContradictionError, Hierarchy, MemoryKeys, array_key, data_key, group_key
 
 from .draft_2019 import (
@@ -121,7 +121,7 @@ def test_all_nodes_are_discovered_by_one_list() -> None:
 
     stored = content(_=group(), a__b__c=array(), d=group())
     assert sorted(Hierarchy(Counting(stored)).discover().documents) == ["/", "/a/b/c", "/d"]
-    assert calls == ["meta/"]
+    assert [prefix for prefix in calls if prefix != NO_PREFIX] == ["meta/"]
 
 
 def test_without_lists_nodes_have_to_be_given() -> None:
@@ -136,6 +136,15 @@ def test_without_lists_nodes_have_to_be_given() -> None:
     assert list(found) == ["/foo/baz/qux"]
     assert sorted(found.checked.groups) == ["/", "/foo", "/foo/bar", "/foo/baz"]
     assert [each.name for each in found.checked.groups["/foo"].attributes] == ["b"]
+
+
+def test_a_node_that_is_given_and_not_there_is_said() -> None:
+    found = zarr3_2019.read(Required(content(foo=array())), nodes=["/foo", "/bar"])
+    assert [(each.code, each.message) for each in found.diagnostics] == [
+        ("unreadable-array", "`/bar` was given, and has no document")
+    ]
+    with pytest.raises(ValueError, match="slash"):
+        zarr3_2019.read(Required({}), nodes=["foo"])
 
 
 def test_without_lists_and_nodes_nothing_is_found_and_said() -> None:
@@ -205,6 +214,13 @@ def test_without_lists_an_array_is_deleted_by_its_grid_and_a_group_not_at_all() 
         hierarchy.delete("/g")
     hierarchy.delete("/a")
     assert sorted(stored) == ["data/b/0.0", "meta/g.group.json"]
+
+
+def test_without_lists_an_array_of_endless_chunks_is_not_deleted() -> None:
+    stored = content(a=array(shape=[2**40, 2**20]))
+    with pytest.raises(NotListedError, match="may have"):
+        Hierarchy(Required(stored)).delete("/a")
+    assert list(stored) == ["meta/a.array.json"]
 
 
 @pytest.mark.parametrize(

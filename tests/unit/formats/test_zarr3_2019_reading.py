@@ -217,6 +217,14 @@ def test_a_broken_document_costs_one_node() -> None:
     assert list(opened(stored)) == ["/g/v"]
 
 
+def test_a_document_that_was_listed_and_is_not_there_is_said(tmp_path: Path) -> None:
+    (tmp_path / "s" / "meta").mkdir(parents=True)
+    (tmp_path / "elsewhere").write_text(json.dumps(array()))
+    (tmp_path / "s" / "meta" / "v.array.json").symlink_to(tmp_path / "elsewhere")
+    found = nczarr.open(tmp_path / "s")
+    assert [(each.code, each.primary.key) for each in found.diagnostics] == [("bad-metadata", "meta/v.array.json")]
+
+
 def test_diagnostics_have_the_line_and_column_of_the_value() -> None:
     text = json.dumps(array(chunk_grid={"type": "regular", "chunk_shape": [2, 0]}, attributes={"é": 1}), indent=2)
     (place,) = places({"meta/v.array.json": text.encode()})
@@ -247,13 +255,27 @@ def test_the_command_line_shows_key_pointer_line_and_column(tmp_path: Path) -> N
     )
 
 
+def test_sarif_names_the_file_of_the_document(tmp_path: Path) -> None:
+    (tmp_path / "s" / "meta").mkdir(parents=True)
+    (tmp_path / "s" / "meta" / "v.array.json").write_text(json.dumps(array(fill_value="x")))
+    ran = run_command("check", str(tmp_path / "s"), "--message-format", "sarif")
+    (found,) = json.loads(ran.out or ran.err)["runs"][0]["results"]
+    (place,) = found["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"].endswith("/s/meta/v.array.json")
+    assert place["physicalLocation"]["region"]["startLine"] == 1
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "meta/v.array.json#/fill_value"
+
+
 def test_true_names_come_from_the_extension_where_they_fit() -> None:
     def named(name: Any) -> dict[str, Any]:
         return array(extensions=[{"extension": URI, "must_understand": False, "name": name}])
 
     stored = content(a_x20b=named("a b"), c=named("other"), D_c1=named("D"), e=named(5), f=array())
     assert list(opened(stored)) == ["/D", "/a\\ b", "/c", "/e", "/f"]
-    assert [(code, key) for _, code, key, _ in said(stored)] == [("stale-extension", "meta/c.array.json")]
+    assert [(code, key) for _, code, key, _ in said(stored)] == [
+        ("stale-extension", "meta/c.array.json"),
+        ("stale-extension", "meta/e.array.json"),
+    ]
     twice = content(a=array(), a_c1=named("a"))
     assert list(opened(twice)) == ["/a", "/a_c1"]
     assert [code for _, code, _, _ in said(twice)] == ["stale-extension"]
@@ -291,6 +313,21 @@ def test_a_node_that_another_program_added_is_shown_and_one_that_it_deleted_is_g
     assert list(opened(stored)) == ["/v", "/r", "/new", "/g/h"]
     stored = edited(lambda stored: stored.pop("meta/v.array.json"))
     assert list(opened(stored)) == ["/r"]
+
+
+def test_a_hierarchy_of_ours_without_the_document_of_its_root_keeps_what_it_can() -> None:
+    stored = edited(lambda stored: stored.pop("root.group.json"))
+    found = opened(stored)
+    assert (found["/v"].type, found["/v"].dimensions) == ("short", (2,))
+    assert found["/v"].attributes["level"].value.type == "short"
+    assert {each.code for each in found.diagnostics} == {"unnamed-dimension", "unreadable-array"}  # `r` has no type
+
+
+def test_an_object_of_our_extension_that_stands_twice_is_said() -> None:
+    ours = {"extension": URI, "must_understand": False}
+    assert [(code, where) for _, code, _, where in said(content(_=group(extensions=[ours, ours])))] == [
+        ("stale-extension", "/extensions/1")
+    ]
 
 
 @pytest.mark.parametrize("allowed", [True, False])

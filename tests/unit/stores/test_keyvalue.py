@@ -70,6 +70,34 @@ def test_any_list_gives_all(kind: Callable[[dict[str, bytes]], KeyValues]) -> No
     assert found.listdir("") == ({"ab"}, {"a/", "e/"})
 
 
+class Unfinished(Required):
+    """The optional operations are there, but for one in name only."""
+
+    listpre = None
+
+    def listdir(self, prefix: str) -> tuple[set[str], set[str]]:
+        raise NotImplementedError
+
+    def list(self) -> set[str]:
+        return set(self.content)
+
+
+class Nothing(Unfinished):
+    def list(self) -> set[str]:
+        raise NotImplementedError
+
+
+def test_operations_that_are_not_implemented_are_not_there() -> None:
+    found = Operations(Unfinished(content()))
+    assert found.lists
+    assert found.listdir("a/") == ({"a/b", "a/c"}, {"a/d/", "a/f/"})
+    found = Operations(Nothing(content()))
+    assert not found.lists
+    with pytest.raises(NotListedError):
+        found.listdir("a/")
+    assert not KeyValueStore(Nothing(content())).listed
+
+
 def test_without_lists_nothing_is_listed() -> None:
     found = Operations(Required(content()))
     assert not found.lists
