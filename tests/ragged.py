@@ -226,6 +226,16 @@ CASES: dict[str, tuple[Storage, Any]] = {
         ),
         [[8, 9], [1, 2], [8, 9]],
     ),
+    "sparse structures": (
+        stored(
+            call("SparseArray", length={"json": 2}, index=numbers(1), content=buffer("1", [["a", "|u1"]], 1)), _1=b"\1"
+        ),
+        [{"a": 0}, {"a": 1}],
+    ),
+    "sparse texts": (
+        stored(call("SparseArray", length={"json": 2}, index=numbers(1), content=numbers("a"), default={"json": "b"})),
+        ["b", "a"],
+    ),
     "sparse lists": (
         stored(
             call(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from nczarr import names
 from nczarr.ast import Group, Variable
 from nczarr.data.source import Index
-from nczarr.hierarchy.beside import KEY, document
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
 
@@ -72,9 +71,11 @@ class Walk(NamedTuple):
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
         yield from self._parts(path, targets)
-        beside = document(self.planned, path, lambda part, index: self._key(path, part, index))
-        if beside is not None:
-            yield self._data(path) + KEY, beside
+        from nczarr.hierarchy import beside  # few datasets have lists
+
+        yield from beside.entries(
+            self.planned, path, self._data(path), lambda part, index: self._key(path, part, index)
+        )
         yield from self.version.group(prefix, attributes)
 
     def _data(self, path: str, part: str = "") -> str:

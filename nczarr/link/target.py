@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from nczarr.diagnostics import Report
 from nczarr.link.fingerprint import RESUMABLE, data_size, journal
-from nczarr.passes.places import LONGEST_IN_FILES, long_segments
 from nczarr.passes.planned import Planned
 from nczarr.stores.base import Store
 from nczarr.stores.url import is_remote
@@ -32,8 +31,10 @@ def has_room(path: str, planned: Planned, report: Report) -> bool:
     """Whether the documents of all nodes can be files, where they are to be files of this machine. Reports
     unsafe-name.
     """
-    if planned.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
+    if not planned.places or planned.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
+    from nczarr.passes.places import LONGEST_IN_FILES, long_segments
+
     before = report.errors
     for fqn, part, segment in long_segments(planned.places, LONGEST_IN_FILES):
         owner = planned.checked.variables.get(fqn) or planned.checked.groups[fqn]

@@ -16,7 +16,6 @@ from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
 from nczarr.data.fills import Repeated
 from nczarr.data.parts import is_fixed, size
-from nczarr.data.segments import LONGEST
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.options import Options
@@ -26,7 +25,6 @@ from nczarr.passes.chunks import fits
 from nczarr.passes.kept import settled, told, unkept
 from nczarr.passes.layout import lay
 from nczarr.passes.losses import ANNOTATIONS, losses
-from nczarr.passes.places import long_segments, placed
 from nczarr.passes.planned import Loss, Planned, Target
 from nczarr.passes.reduced import without
 from nczarr.passes.shards import Wish, can_shard, problem
@@ -64,7 +62,11 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if form.capabilities.arrays is None:
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
-    places = placed(checked) if form.capabilities.arrays.portable_names else {}
+    places: Mapping[tuple[str, str], str] = {}
+    if form.capabilities.arrays.portable_names:
+        from nczarr.passes.places import placed  # few runs need it
+
+        places = placed(checked)
     _check_keys(checked, form.capabilities.arrays, places, report)
     wishes = wishes_of(checked, form.name, form.capabilities.arrays, options, report)
     if report.errors > before:
@@ -166,6 +168,11 @@ def _check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str
 
 def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
     """Report names that are too long when they are escaped."""
+    if not places:
+        return
+    from nczarr.data.segments import LONGEST
+    from nczarr.passes.places import long_segments
+
     for path, part, segment in long_segments(places):
         owner = checked.variables.get(path) or checked.groups[path]
         text = f"the name of `{path}` takes" if not part else f"the part `{part}` of `{path}` takes"

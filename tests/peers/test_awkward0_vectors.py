@@ -24,7 +24,7 @@ from nczarr.formats.awkward0.limits import RefusedError
 from nczarr.formats.awkward0.whitelist import allows, patterns
 from tests import columns as marked
 from tests.conftest import shared_folder
-from tests.peers.test_awkward0 import asked, awkward0  # noqa: F401 (a fixture)
+from tests.peers.test_awkward0 import asked
 from tests.ragged import CASES
 
 SHARED = shared_folder()
@@ -42,6 +42,7 @@ OTHERWISE = {
     "texts by starts": "awkward0 hands an argument to decoders that not all have",
     "indexed, masked": "awkward0 looks at indices that mask",
     "sparse lists": "awkward0 gives a list of no lists as the default",
+    "sparse structures": "awkward0 makes a default without fields",
     "objects": "functions outside of the whitelist are refused by awkward0, and kept by name here",
 }
 """Small documents that awkward0 does not read as they are meant, and why."""
@@ -169,7 +170,7 @@ def test_small_documents_are_what_awkward0_makes_of_them(name: str, answers: dic
 
 
 @pytest.fixture(scope="module")
-def answers(awkward0: str) -> dict[str, Any]:  # noqa: F811
+def answers(awkward0: str) -> dict[str, Any]:
     """What awkward0 makes of the small documents."""
     questions = [
         {"name": "", "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}

@@ -40,6 +40,9 @@ class Run(Protocol):
     def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
         """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
 
+    def finished(self, value: Any) -> Any:
+        """A value without blobs and names of functions in it: bytes and arrays, and tuples of texts."""
+
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         """A list of numbers or texts as a column (`arrays.array_of_list`)."""
 

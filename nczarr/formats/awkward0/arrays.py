@@ -26,6 +26,7 @@ from nczarr.formats.awkward0.columns import (
     Union,
 )
 from nczarr.formats.awkward0.limits import RefusedError, kind
+from nczarr.formats.awkward0.values import items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -252,3 +253,11 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
     return made[0]
+
+
+def zero(values: NDArray[Any]) -> Any:
+    """The element of zeros among these: a number of numpy or an array, a dictionary for a structure."""
+    import numpy as np
+
+    made = np.zeros(values.shape[1:], values.dtype)
+    return items(Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

@@ -76,10 +76,12 @@ class Blobs:
         if isinstance(raw, Blob):
             return raw.data
         data = self.bytes_of(raw.inner)
-        most = self._left if wanted is None else min(wanted, self._left)
+        most = min(self._limits.unsized if wanted is None else wanted, self._left)
         made = DECOMPRESSORS[raw.function](data, most + 1, origin(raw).key)
         if len(made) > most and (wanted is None or most < wanted):
             text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
+            if wanted is None:
+                text += ", and the document has no count of its elements"
             raise RefusedError("oversized-awkward", text)
         self._left -= min(len(made), most)
         self.given += min(len(made), most)

@@ -17,8 +17,10 @@ from nczarr.formats.awkward0.columns import (
     Column,
     Flat,
     Indexed,
+    Lists,
     Masked,
     Objects,
+    Spans,
     Sparse,
     Table,
     Union,
@@ -217,14 +219,15 @@ def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, 
 
 
 def sparse(given: Arguments) -> Sparse:
-    """`SparseArray`: items of the content at ascending places, and a default (zeros, no items) at all others."""
-    import numpy as np
+    """`SparseArray`: items of the content at ascending places, and a default at all others.
 
+    Without one that is zeros, or a list of no items; content of other kinds has none.
+    """
     length, index, content = given.length("length"), given.flat_integers("index"), given.column("content")
     if len(index) > len(content):
         raise given.refused("index", f"there are {len(index)} places for {len(content)} items")
     _check_index(given, "index", index, length)
-    if len(index) > 1 and not bool((index[1:] > index[:-1]).all()):
+    if not given.run.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
         raise given.refused("index", "the places do not ascend")
     default = given.value("default")
     if isinstance(default, arrays.COLUMNS):
@@ -232,13 +235,12 @@ def sparse(given: Arguments) -> Sparse:
             default = given.plain(default)
     if isinstance(default, Blob | Packed | Named):
         raise given.wrong("default", "a value of an item")
-    if isinstance(content, Flat):
-        shape, dtype = content.values.shape[1:], content.values.dtype
-        if default is None:
-            default = np.zeros(shape, dtype)[()]
-        else:
-            with given.about("default"):
-                default = arrays.element(default, shape, dtype)
+    if default is None and not isinstance(content, Lists | Spans):
+        with given.about("content"):
+            default = arrays.zero(given.plain(content))
+    elif isinstance(content, Flat):
+        with given.about("default"):
+            default = arrays.element(default, content.values.shape[1:], content.values.dtype)
     return Sparse(length, index, content, default)
 
 
@@ -344,7 +346,8 @@ def objects(given: Arguments) -> Objects:
         raise given.wrong("args", "a list")
     if not isinstance(kwargs, dict):
         raise given.wrong("kwargs", "an object")
-    return Objects(given.column("content"), generator.parts, tuple(args), tuple(kwargs.items()))
+    args, kwargs = given.run.finished(tuple(args)), given.run.finished(kwargs)
+    return Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 
 def virtual(given: Arguments) -> Column:

@@ -71,35 +71,7 @@ class Evaluation:
                 raise RefusedError("bad-awkward-expression", "the reference leads to itself, and to no array", at)
         for later, check in self._checks:
             check(len(later))
-        return self._finished(found)
-
-    def _finished(self, value: Any) -> Any:
-        """Blobs that stand for themselves become bytes, or the arrays that the storage has."""
-        done: dict[int, Any] = {}
-
-        def finish(value: Any) -> Any:
-            if id(value) not in done:
-                done[id(value)] = made(value)
-            return done[id(value)]
-
-        def made(value: Any) -> Any:
-            match value:
-                case Blob(array=array) if array is not None:
-                    return arrays.elements(array)
-                case Blob() | Packed():
-                    return bytes(self.bytes_of(value))
-                case Named():
-                    return value.parts
-                case list():
-                    return [finish(each) for each in value]
-                case tuple():
-                    return tuple(map(finish, value))
-                case dict():
-                    return {name: finish(each) for name, each in value.items()}
-                case _:
-                    return value
-
-        return finish(value)
+        return self.finished(found)
 
     # values of expressions
 
@@ -242,6 +214,34 @@ class Evaluation:
         if known is None or not values:
             known = self._lists[id(values)] = (values, arrays.array_of_list(values, dtype))
         return known[1]
+
+    def finished(self, value: Any) -> Any:
+        """Blobs that stand for themselves become bytes, or the arrays that the storage has."""
+        done: dict[int, Any] = {}
+
+        def finish(value: Any) -> Any:
+            if id(value) not in done:
+                done[id(value)] = made(value)
+            return done[id(value)]
+
+        def made(value: Any) -> Any:
+            match value:
+                case Blob(array=array) if array is not None:
+                    return arrays.elements(array)
+                case Blob() | Packed():
+                    return bytes(self.bytes_of(value))
+                case Named():
+                    return value.parts
+                case list():
+                    return [finish(each) for each in value]
+                case tuple():
+                    return tuple(map(finish, value))
+                case dict():
+                    return {name: finish(each) for name, each in value.items()}
+                case _:
+                    return value
+
+        return finish(value)
 
     # what values take
 

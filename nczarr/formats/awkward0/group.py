@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from nczarr.formats.awkward0.limits import Limits, RefusedError, shown
+from nczarr.formats.awkward0.limits import Budget, Limits, RefusedError, shown
 from nczarr.stores.base import is_safe
 
 DOCUMENT = "schema.json"
@@ -20,9 +20,9 @@ DOCUMENT = "schema.json"
 class Datasets:
     """The datasets of a group by path, as a storage."""
 
-    def __init__(self, group: Any, limits: Limits) -> None:
+    def __init__(self, group: Any, limits: Limits, document: str) -> None:
         self._group = group
-        self._left = limits.inflated
+        self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> Any:
         """The values of a dataset as an array. Raises KeyError, RefusedError."""
@@ -38,11 +38,7 @@ class Datasets:
             return np.zeros(0, np.uint8)
         if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
             raise RefusedError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
-        stored = found.id.get_storage_size()
-        if found.nbytes - stored > self._left:
-            text = f"dataset {shown(key)} has {found.nbytes} bytes, of which {stored} are stored: more than the limit"
-            raise RefusedError("oversized-awkward", text)
-        self._left -= max(0, found.nbytes - stored)
+        self._budget.spend(key, found.nbytes, found.id.get_storage_size())
         try:
             return np.asarray(found[()], found.dtype)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
@@ -88,7 +84,8 @@ class Group(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self:
             raise KeyError(name)
-        return self._read(Datasets(self._group, self._limits), f"{name}/{DOCUMENT}")
+        key = f"{name}/{DOCUMENT}"
+        return self._read(Datasets(self._group, self._limits, key), key)
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._write(self._group, name, value)

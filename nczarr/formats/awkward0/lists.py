@@ -106,7 +106,7 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
 
 def _of_offsets(given: Arguments, content: Column) -> Lists:
     offsets = given.flat_integers("offsets")
-    ascend = given.run.once("ascend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
+    ascend = given.run.once("do not descend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
         raise given.refused("offsets", "there are no offsets, or they are negative, or they do not ascend")
     last = int(offsets[-1])

@@ -244,11 +244,18 @@ class _Reader:
     def __init__(self, faults: Faults, limits: Limits) -> None:
         self.ids: dict[int, AnyExpression] = {}
         self._refs: list[Ref] = []
+        self._count = 0
         self._faults = faults
         self._limits = limits
 
     def expression(self, value: Any, at: At, depth: int) -> Any:
         """The expression that a value is; None if an error stands in the report."""
+        self._count += 1
+        if self._count > self._limits.arrays:
+            if self._count == self._limits.arrays + 1:
+                text = f"there are more expressions than the limit, {self._limits.arrays}"
+                self._faults.error("oversized-awkward", text, at.path())
+            return None
         if not isinstance(value, dict):
             text = f"an expression must be an object, and is {kind(value)}"
             self._faults.error("bad-awkward-expression", text, at.path())

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.awkward0.limits import Limits, RefusedError, shown
+from nczarr.formats.awkward0.limits import Budget, Limits, RefusedError, shown
 from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
@@ -25,27 +25,21 @@ File = str | os.PathLike[str] | IO[bytes]
 
 ENCRYPTED = 1
 STORED, DEFLATED = 0, 8
-MOST_OF_DEFLATED = 1032
-"""Bytes that a byte of deflated data makes at most."""
 
 
 class Members:
     """The members of an archive by name, as a storage."""
 
-    def __init__(self, archive: ZipFile, limits: Limits) -> None:
+    def __init__(self, archive: ZipFile, limits: Limits, document: str) -> None:
         self._archive = archive
-        self._left = limits.inflated
+        self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> bytes:
         """The bytes of a member. Raises KeyError, RefusedError, OSError."""
         from zipfile import BadZipFile
 
         info = self._archive.NameToInfo[key]
-        if info.compress_type == DEFLATED:
-            if info.file_size > min(self._left, info.compress_size * MOST_OF_DEFLATED):
-                text = f"member {shown(key)} inflates to {info.file_size} bytes, more than the limit leaves"
-                raise RefusedError("oversized-awkward", text)
-            self._left -= info.file_size
+        self._budget.spend(key, info.file_size, info.compress_size)
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
@@ -67,7 +61,8 @@ class Archive(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str) or name + self._suffix not in self._archive.NameToInfo:
             raise KeyError(name)
-        return self._read(Members(self._archive, self._limits), name + self._suffix)
+        key = name + self._suffix
+        return self._read(Members(self._archive, self._limits, key), key)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name + self._suffix in self._archive.NameToInfo

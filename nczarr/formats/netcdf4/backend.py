@@ -42,7 +42,11 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
             lib.do("nc_abort", file)
             return False
         writing = True
-        lib.do("nc_enddef", file)
+        try:
+            lib.do("nc_enddef", file)
+        except c.CallError as error:
+            report.error("refused-storage", f"the netCDF library does not lay this dataset down: {error}")
+            return False
         with chunk_writer(lib, path, planned, counts) as chunks:
             write_data(lib, planned, ids, chunks, counts)
         lib.do("nc_close", file)

@@ -6,7 +6,7 @@ Ids come out by FQN. Order within each sort of thing is the tree's own; a type c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr import names
@@ -63,12 +63,52 @@ def define(lib: Library, file: int, planned: Planned, report: Report) -> Ids:
         length = 0 if grows(dimension) else dimension.size
         group_id = ids.groups[names.parent(path)]
         ids.dimensions[path] = lib.make("nc_def_dim", group_id, dimension.name.encode(), length)
-    for path, variable in checked.variables.items():
-        _define_variable(lib, path, variable, ids, planned, report)
+    for number, stage in enumerate(_stages(checked)):
+        if number:
+            lib.do("nc_enddef", file)
+            lib.do("nc_redef", file)
+        for path in stage:
+            _define_variable(lib, path, checked.variables[path], ids, planned, report)
     for path, group in checked.groups.items():
         for attribute in group.attributes:
             put_attribute(lib, ids.groups[path], c.GLOBAL, attribute, ids, checked)
     return ids
+
+
+def _stages(checked: Checked) -> Iterator[list[str]]:
+    """The variables in the order of definition, those of each group that can be made at once.
+
+    The library makes what was declared group by group, each before those inside it, and looks for the dimensions of a
+    variable: one of a group that comes later, with the coordinate variable of its name, has to be there before the
+    variable is declared. Where that cannot be, the last stage has what is left.
+    """
+    order = {path: number for number, path in enumerate(checked.groups)}
+    left: dict[str, list[str]] = {}
+    for path in checked.variables:
+        left.setdefault(names.parent(path), []).append(path)
+    done: set[str] = set()
+    made: set[str] | None = None
+
+    def ready(path: str) -> bool:
+        later = [
+            str(each)
+            for each in checked.variables[path].dimensions
+            if order[names.parent(str(each))] > order[names.parent(path)]
+        ]
+        return not later or (made is not None and all(each in made or each not in checked.variables for each in later))
+
+    while any(left.values()):
+        stage = []
+        for group, paths in left.items():
+            count = next((number for number, path in enumerate(paths) if not ready(path)), len(paths))
+            stage += paths[:count]
+            left[group] = paths[count:]
+        if not stage and made is not None and made == done:
+            stage = [path for paths in left.values() for path in paths]
+            left.clear()
+        yield stage
+        done.update(stage)
+        made = set(done)
 
 
 def in_order(types: Mapping[str, UserType]) -> list[tuple[str, UserType]]:

@@ -48,6 +48,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "nc_close": (c_int,),
     "nc_abort": (c_int,),
     "nc_enddef": (c_int,),
+    "nc_redef": (c_int,),
     "nc_def_grp": (c_int, _TEXT, _INTEGERS),
     "nc_def_dim": (c_int, _TEXT, c_size_t, _INTEGERS),
     "nc_inq_dimlen": (c_int, c_int, _SIZES),

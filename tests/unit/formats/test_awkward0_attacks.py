@@ -104,11 +104,13 @@ def test_code(name: str) -> None:
 
 
 BOMBS = {
-    "to bytes": """read(inflated("1"), {"1": zeros(10**9)}, limits=door.Limits(inflated=10**7))""",
+    "to bytes": """read(inflated("1"), {"1": zeros(10**8)})""",
     "with a count": """read(buffer("1", "<i8", 3) | {"args": [inflated("1"), {"dtype": "<i8"}, {"json": 3}]},
                             {"1": zeros(10**9)})""",
     "without a count": """read({"call": ["numpy", "frombuffer"], "args": [inflated("1"), {"dtype": "<i8"}]},
-                               {"1": zeros(10**9)}, limits=door.Limits(inflated=10**7))""",
+                               {"1": zeros(10**8)})""",
+    "more than the limit": """read({"call": ["numpy", "frombuffer"], "args": [inflated("1"), {"dtype": "<i8"},
+                                   {"json": 125 * 10**6}]}, {"1": zeros(10**9)}, limits=door.Limits(inflated=10**7))""",
     "lzma": """read({"call": ["numpy", "frombuffer"], "args": [inflated("1", "lzma"), {"dtype": "<i8"}, {"json": 3}]},
                     {"1": zeros(3 * 10**8, lzma.LZMACompressor())})""",
     "lzma with a large dictionary": """read(inflated("1", "backports.lzma"), {"1": b"\\x5d"
@@ -144,6 +146,8 @@ DOCUMENTS = {
     "digits": """read(None, raw=b'{"awkward0":1,"schema":{"json":' + b"9" * 10**7 + b"}}")""",
     "large": """read(None, raw=b" " * 10**8)""",
     "wide": """read(None, raw=b'{"awkward0":1,"schema":{"json":[' + b"1," * 5 * 10**6 + b"1]}}")""",
+    "many expressions": """read(None, raw=b'{"awkward0":1,"schema":{"list":[' + b'{"json":1},' * 400_000
+                           + b'{"json":1}]}}', limits=door.Limits(arrays=50_000))""",
     "not UTF-8": """read(None, raw=b"\\xff\\xfe")""",
     "null": """read(None, raw=b"null")""",
     "nothing": """read(None, raw=b"")""",
@@ -292,6 +296,7 @@ CONTENTS = {
     "other dtype of chunks": """call("AppendableArray", chunkshape={"json": 1}, dtype={"dtype": "<i4"},
                                     chunks={"list": [numbers(1.5)]})""",
     "places that repeat": """call("SparseArray", length={"json": 3}, index=numbers(1, 1), content=numbers(1.5, 2.5))""",
+    "texts without a default": """call("SparseArray", length={"json": 3}, index=numbers(1), content=numbers("a"))""",
     "places beyond": """call("SparseArray", length={"json": 1}, index=numbers(1), content=numbers(1.5))""",
     "more places than items": """call("SparseArray", length={"json": 3}, index=numbers(1, 2), content=numbers(1.5))""",
     "default of a sparse array": """call("SparseArray", length={"json": 3}, index=numbers(), content=numbers(),

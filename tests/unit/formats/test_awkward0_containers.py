@@ -118,7 +118,13 @@ def test_damaged_members() -> None:
 def test_members_that_inflate_to_more_than_the_limit() -> None:
     members = {**MEMBERS, "a-2": bytes(10**7)}
     found = nczarr.awkward0.load(archive(members, zipfile.ZIP_DEFLATED), limits=nczarr.awkward0.Limits(inflated=10**6))
-    assert refused(lambda: found["a"]).startswith("oversized-awkward: member 'a-2'")
+    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a-2' inflates")
+
+
+@pytest.mark.parametrize("name", ["a-2", "a.json"])
+def test_members_that_are_bombs(name: str) -> None:
+    found = nczarr.awkward0.load(archive({**MEMBERS, name: bytes(10**8)}, zipfile.ZIP_DEFLATED))
+    assert refused(lambda: found["a"]).startswith("oversized-awkward")
 
 
 def test_members_that_lie_in_each_other() -> None:
@@ -250,7 +256,7 @@ def test_datasets_that_were_never_written(file: Any) -> None:
 def test_datasets_that_inflate_to_more_than_the_limit(file: Any) -> None:
     replaced(file, None, data=np.zeros(10**7, "u1"), chunks=(10**6,), compression="gzip")
     found = nczarr.awkward0.hdf5(file, limits=nczarr.awkward0.Limits(inflated=10**6))
-    assert refused(lambda: found["a"]).startswith("oversized-awkward: dataset 'a/2'")
+    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a/2' inflates")
 
 
 def test_damaged_chunks(file: Any) -> None:

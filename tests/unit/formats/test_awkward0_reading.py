@@ -174,6 +174,19 @@ def test_functions_of_objects_are_kept_by_name() -> None:
     assert (column.function, column.args, column.kwargs) == (("fractions", "Fraction"), (3,), ())
 
 
+def test_arguments_of_objects_are_values() -> None:
+    schema = call(
+        "ObjectArray",
+        content=numbers(1),
+        generator={"function": ["m", "f"]},
+        args={"tuple": [{"read": "1"}, {"function": ["m", "g"]}, numbers(1)]},
+        kwargs={"dict": {"n": {"list": [{"read": "1"}]}}},
+    )
+    column = nczarr.awkward0.columns(stored(schema, _1=b"abc"))
+    assert isinstance(column, Objects)
+    assert (column.args, column.kwargs) == ((b"abc", ("m", "g"), [1]), (("n", [b"abc"]),))
+
+
 def test_empty_chunks_have_a_type() -> None:
     column = nczarr.awkward0.columns(CASES["appendable, empty"][0])
     assert isinstance(column, Chunks)
