@@ -27,7 +27,7 @@ from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.awkward0 import reading
-from nczarr.formats.awkward0.canonical import UnsayableError, plain
+from nczarr.formats.awkward0.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.free import free_value
 from nczarr.formats.awkward0.members import MODEL, SCHEMA_SUFFIX, array_name
@@ -100,6 +100,7 @@ class _Reader:
         self._report = report
         self._options = options
         self._parts: dict[str, Parts] = {}
+        self._deep = Deep(0, Room())
 
     # ---- with a model ----------------------------------------------------------------------------------------------
     def told(self, given: bytes) -> Unchecked | None:
@@ -118,7 +119,7 @@ class _Reader:
             if column is None:
                 continue
             try:
-                values = arrays(plain(column), variable.type, shape, known.types)
+                values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
                 self._lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
@@ -144,8 +145,9 @@ class _Reader:
             column = self._column(key)
             if column is None:
                 continue
-            if not written and isinstance(_bare(column), Table):
-                self._columns(_bare(column), "/", top, types, key, taken, 0)  # type: ignore[arg-type]
+            bare = self._bare(column)
+            if not written and isinstance(bare, Table):
+                self._columns(bare, "/", top, types, key, taken, 0)
                 continue
             own = self._name(written or "data", key, taken)
             if own is not None:
@@ -165,7 +167,7 @@ class _Reader:
         self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
     ) -> None:
         """An array as a variable, or a group if it is a table."""
-        bare = _bare(column)
+        bare = self._bare(column)
         if not isinstance(bare, Table):
             self._variable(column, path, name, None, into, types, key)
             return
@@ -192,16 +194,14 @@ class _Reader:
         row = self._name("row", key, taken | set(table.names)) or "row"
         into.dimensions.append(Dimension(name=row, size=len(table)))
         along = names.join(path, row)
-        import numpy as np
-
         for written, inner in zip(table.names, table.columns, strict=True):
             name = self._name(written, key, taken)
             if name is None:
                 continue
             whole = inner if len(inner) == len(table) else None
-            bare = _bare(inner)
+            bare = self._bare(inner)
             if isinstance(bare, Table):
-                cut = bare if whole is not None else plain(bare, np.arange(len(table)))
+                cut = bare if whole is not None else Table(bare.names, bare.columns, len(table))
                 self._array(cut, path, name, into, types, key, taken, depth + 1)
                 continue
             self._variable(inner, path, name, (along, len(table)), into, types, key)
@@ -214,7 +214,7 @@ class _Reader:
         fqn = names.join(path, name)
         before = dict(types.made)
         try:
-            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]))
+            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep)
             masks = len(types.masks)
             type_name, shape, column_of = self._typed(found, name, types)
             attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
@@ -280,6 +280,20 @@ class _Reader:
         if len(types.masks) > masks:
             self._warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
+
+    def _bare(self, column: Column) -> Column:
+        """A column without a function around it; chunks of tables, and tables that are indexed, as one table."""
+        if isinstance(column, Objects):
+            return column.content
+        inner: Column = column
+        while isinstance(inner, Indexed) or (isinstance(inner, Chunks) and inner.pieces):
+            inner = inner.content if isinstance(inner, Indexed) else inner.pieces[0]
+        if inner is column or not isinstance(inner, Table):
+            return column
+        try:
+            return plain(column, None, self._deep)
+        except UnsayableError:
+            return column
 
     # ---- both ------------------------------------------------------------------------------------------------------
     def _column(self, key: str) -> Column | None:
@@ -354,13 +368,3 @@ class _Reader:
     def _add(self, code: str, severity: Severity, message: str, key: str, helps: tuple[str, ...]) -> None:
         place = Label(self._span(key), key=key)
         self._report.add(Diagnostic(code, severity, message, place, helps=helps))
-
-
-def _bare(column: Column) -> Column:
-    """A column without a mask around it, where it is chunks of tables their whole."""
-    if isinstance(column, Chunks | Indexed):
-        try:
-            return plain(column)
-        except UnsayableError:
-            return column
-    return column.content if isinstance(column, Objects) else column

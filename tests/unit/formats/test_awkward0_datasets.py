@@ -22,6 +22,7 @@ from nczarr.formats.awkward0.columns import (
     Lists,
     Masked,
     Objects,
+    Spans,
     Sparse,
     Table,
     Texts,
@@ -260,6 +261,13 @@ UNSAYABLE: dict[str, tuple[Column, str]] = {
         "lost-mask",
     ),
     "masked table": (Masked(MASK, Table(("x",), (NUMBERS,), 3)), "lost-mask"),
+    "union of nothing": (Lists(np.array([0, 0]), Union(np.zeros(0, "u1"), np.zeros(0, "i8"), ())), "lost-union"),
+    "chunks of records": (
+        Chunks((Flat(np.zeros(1, [("a", "i4")])), Flat(np.zeros(1, [("b", "f8"), ("c", "u1")])))),
+        "lost-union",
+    ),
+    "chunks of dates": (Chunks((Flat(np.array(["3000"], "M8[Y]")), Flat(np.array([1], "M8[ns]")))), "lost-union"),
+    "chunks of opaques": (Chunks((Flat(np.zeros(1, "V3")), Flat(np.zeros(1, "V5")))), "lost-union"),
 }
 
 
@@ -304,3 +312,50 @@ def test_a_folder_is_read_as_well(dataset: Any, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "d.awkd") as archive:
         archive.extractall(tmp_path / "folder")
     assert nczarr.diff(dataset, nczarr.open(tmp_path / "folder")) == []
+
+
+def _often(content: Column, count: int) -> Spans:
+    """So many lists, each of all items of the content."""
+    return Spans(np.zeros(count, "i8"), np.full(count, len(content)), content)
+
+
+def test_what_is_named_again_and_again_has_a_limit(tmp_path: Path) -> None:
+    items = Flat(np.zeros(20_000))
+    table = Table(("small", "large"), (_often(NUMBERS, 3), _often(items, 20_000)), 3)
+    nczarr.awkward0.save(tmp_path / "d.awkd", {"v": _often(items, 20_000), "t": table, "w": _often(NUMBERS, 2)})
+    found = nczarr.open(tmp_path / "d.awkd")
+    assert [each.code for each in found.diagnostics] == ["unreadable-array"]
+    assert "named several times" in found.diagnostics[0].message
+    assert list(found) == ["/w", "/t/small", "/t/large"]
+
+
+def test_unions_in_a_table_within_a_longer_column(tmp_path: Path) -> None:
+    def buffer(key: str, dtype: str, count: int) -> Any:
+        read = [{"read": key}, {"dtype": dtype}, {"json": count}]
+        return {"call": ["awkward0", "numpy", "frombuffer"], "args": read}
+
+    tags = buffer("0", "|u1", 4)
+    contents = {"list": [tags, buffer("0", "|V1", 4)]}
+    union = {"call": ["awkward0", "UnionArray", "fromtags"], "args": [tags, contents]}
+    inner = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["x", tags], ["u", union]]}, {"json": 0}]}
+    pairs = {"pairs": [["t", inner], ["s", buffer("1", "|u1", 3)]]}
+    schema = {"call": ["awkward0", "Table", "frompairs"], "args": [pairs, {"json": 0}]}
+    with zipfile.ZipFile(tmp_path / "d.awkd", "w") as archive:
+        archive.writestr("d.json", json.dumps({"awkward0": "1", "schema": schema}))
+        archive.writestr("0", bytes([0, 1, 1, 0]))
+        archive.writestr("1", b"abc")
+    found = nczarr.open(tmp_path / "d.awkd")
+    assert [each.code for each in found.diagnostics] == ["lost-union"]
+    assert list(found) == ["/d/s", "/d/t/x"]
+    assert found["/d/t/x"].shape == (3,)
+
+
+@pytest.mark.parametrize("type_name", ["double", "string", "l"])
+def test_values_that_nobody_gave_are_counted(type_name: str, tmp_path: Path) -> None:
+    dataset = nczarr.from_cdl(
+        f"netcdf d {{ types: int(*) l ; dimensions: n = 10000000000 ; variables: {type_name} v(n) ; }}"
+    )
+    with pytest.raises(CompileError) as caught:
+        nczarr.write(dataset, tmp_path / "d.awkd")
+    assert [each.code for each in caught.value.diagnostics] == ["oversized-target"]
+    assert list(tmp_path.iterdir()) == []
