@@ -89,9 +89,9 @@ def plain(column: Column, where: NDArray[Any] | None = None, deep: Deep | None =
     match column:
         case Flat():
             if where is None:
-                return column
+                return Flat(_days(column.values)) if column.values.dtype.kind == "M" else column
             room.take(column.values, len(where))
-            return Flat(column.values[where])
+            return Flat(_days(column.values[where]))
         case Lists():
             room.take(column.offsets, len(column.offsets) if where is None else len(where))
             return _lists(column.offsets[:-1], column.offsets[1:], column.content, where, deeper)
@@ -137,6 +137,19 @@ def plain(column: Column, where: NDArray[Any] | None = None, deep: Deep | None =
             raise UnsayableError("lost-union", f"it refers to array {column.id}, which is around it")
         case _:
             assert_never(column)
+
+
+def _days(values: NDArray[Any]) -> NDArray[Any]:
+    """Dates in years and months as days, because no two years need to have one length; all else as it is."""
+    import numpy as np
+
+    if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
+        return values
+    days = values.astype("<M8[D]")
+    back = days.astype(values.dtype)
+    if not bool(((back == values) | (np.isnat(back) & np.isnat(values))).all()):
+        raise UnsayableError("unreadable-array", "dates whose days are more than an integer of 64 bits counts")
+    return days
 
 
 def _lists(starts: NDArray[Any], stops: NDArray[Any], content: Column, where: NDArray[Any] | None, deep: Deep) -> Lists:

@@ -134,8 +134,8 @@ class _Reader:
         """The dataset that arrays make up by themselves."""
         name = stem(self._store.path)
         top = _Found([], [], [])
-        types = Types("/", set())
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
+        types = Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents])
         taken: set[str] = set()
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
@@ -149,7 +149,7 @@ class _Reader:
             if not written and isinstance(bare, Table):
                 self._columns(bare, "/", top, types, key, taken, 0)
                 continue
-            own = self._name(written or "data", key, taken)
+            own = self._name(written or "data", key, taken, types)
             if own is not None:
                 self._array(column, "/", own, top, types, key, taken, 0)
         return Unchecked(
@@ -175,7 +175,7 @@ class _Reader:
             self._lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(path, name)
-        found, own = _Found([], [], []), Types(inside, set())
+        found, own = _Found([], [], []), Types(inside)
         self._columns(bare, inside, found, own, key, set(), depth)
         into.groups.append(
             Group(
@@ -191,11 +191,12 @@ class _Reader:
         self, table: Table, path: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
     ) -> None:
         """The columns of a table as variables along one dimension, those that are tables as groups."""
-        row = self._name("row", key, taken | set(table.names)) or "row"
+        types.reserve(table.names)
+        row = self._name("row", key, taken | set(table.names), types) or "row"
         into.dimensions.append(Dimension(name=row, size=len(table)))
         along = names.join(path, row)
         for written, inner in zip(table.names, table.columns, strict=True):
-            name = self._name(written, key, taken)
+            name = self._name(written, key, taken, types)
             if name is None:
                 continue
             whole = inner if len(inner) == len(table) else None
@@ -257,11 +258,14 @@ class _Reader:
         attributes: list[Attribute] = []
         storage = Storage()
         inner = column.content if isinstance(column, Masked) else column
+        told = dict(units(column))
+        if "" in told:
+            attributes.append(Attribute(name="units", value=Constant.text(told[""].encode())))
+        elif told:
+            said = ", ".join(f"{member}: {unit}" for member, unit in told.items())
+            attributes.append(Attribute(name="awkward0_units", value=Constant.text(said.encode())))
         if isinstance(inner, Flat):
             dtype = inner.values.dtype
-            unit = units(dtype)
-            if unit is not None:
-                attributes.append(Attribute(name="units", value=Constant.text(unit.encode())))
             big = dtype.kind in "iufc" and dtype.str[0] == ">"
             storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
             if isinstance(column, Masked):
@@ -270,7 +274,7 @@ class _Reader:
                     fill, values = filled
                     data = fill.tobytes()
                     attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
-                else:
+                elif type_name != "string":
                     types.masks.append(fqn)
         if isinstance(given, Objects):
             said = ".".join(given.function)
@@ -339,7 +343,7 @@ class _Reader:
             return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
         return {}
 
-    def _name(self, written: str, key: str, taken: set[str]) -> str | None:
+    def _name(self, written: str, key: str, taken: set[str], types: Types) -> str | None:
         """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have."""
         name = names.normal(written)
         problem = name_problem(name)
@@ -348,9 +352,10 @@ class _Reader:
         if problem is not None:
             self._lost("unreadable-array", f"an array or column: {problem}", key)
             return None
-        while name in taken:
+        while name in taken or name in types.made:
             name += "_"
         taken.add(name)
+        types.reserve((name,))
         return name
 
     def _span(self, key: str) -> Span:

@@ -186,6 +186,13 @@ SAYABLE: dict[str, tuple[Column, str, Any]] = {
     "sparse": (Sparse(4, np.array([1, 3]), Flat(np.array([7, 8])), 5), "int64", [5, 7, 5, 8]),
     "objects": (Objects(NUMBERS, ("fractions", "Fraction")), "double", [1.5, 2.5, 3.5]),
     "one of a union": (Union(np.array([1, 1], "u1"), np.array([0, 2]), (TEXTS, NUMBERS)), "double", [1.5, 3.5]),
+    "years": (Flat(np.array(["2001", "NaT"], ">M8[Y]")), "int64", [11323, -(2**63)]),
+    "some bytes": (Masked(MASK, Flat(np.array([b"a", b"b", b"c"]))), "string", ["a", None, "c"]),
+    "records of texts": (
+        Flat(np.array([("é", True, 0.5, [1j, 2])], [("t", "U2"), ("b", "?"), ("h", ">f2"), ("c", "c8", (2,))])),
+        "/d_t",
+        [("é", 1, 0.5, [(0, 1), (2, 0)])],
+    ),
     "records": (
         Flat(np.array([(1, [2, 3], b"x")], [("a", "i4"), ("b", "f8", (2,)), ("c", "S2")])),
         "/d_t",
@@ -208,6 +215,45 @@ def test_what_netcdf_can_say(name: str, tmp_path: Path) -> None:
     assert _plain(found["/d"][...]) == _plain(values)
     nczarr.convert(tmp_path / "d.nc", tmp_path / "back.awkd")
     assert nczarr.diff(tmp_path / "d.nc", tmp_path / "back.awkd") == []
+
+
+def test_units_of_dates_within(tmp_path: Path) -> None:
+    days = Flat(np.array(["2001-01-01", "2002-01-01", "2003-01-01"], "M8[D]"))
+    found = converted(Masked(np.zeros(3, bool), Lists(np.array([0, 2, 2, 3]), days)), tmp_path)
+    assert [(each.name, each.value.data) for each in found.dataset.variables[0].attributes] == [
+        ("units", b"days since 1970-01-01")
+    ]
+
+
+def test_units_of_dates_in_records(tmp_path: Path) -> None:
+    records = np.zeros(1, [("at", "M8[W]"), ("x", [("took", "m8[5fs]"), ("n", "u1"), ("g", "m8")])])
+    found = converted(Flat(records), tmp_path)
+    assert [(each.name, each.value.data) for each in found.dataset.variables[0].attributes] == [
+        ("awkward0_units", b"at: weeks since 1970-01-01, x.took: 5 femtoseconds")
+    ]
+
+
+def test_names_that_types_would_take(tmp_path: Path) -> None:
+    lists = Lists(np.array([0, 1, 2, 3]), NUMBERS)
+    truth = Flat(np.array([True, False, True]))
+    columns = {"l": lists, "bool": truth, "l_t": NUMBERS, "e\u0301": NUMBERS, "\u00e9": truth, "x" * 255: lists}
+    found = converted(Table(tuple(columns), tuple(columns.values()), 3), tmp_path)
+    assert [each.rpartition("/")[2] for each in found] == ["l", "bool", "l_t", "é", "é_", "x" * 255]
+    assert [each.name for each in found.dataset.groups[0].types] == ["l_t_", "bool_", "x" * 200]
+
+
+def test_members_of_one_name(tmp_path: Path) -> None:
+    nczarr.awkward0.save(tmp_path / "d.awkd", Flat(np.zeros(1, [("e\u0301", "i4"), ("\u00e9", "i4")])), "d")
+    assert [each.code for each in nczarr.open(tmp_path / "d.awkd").diagnostics] == ["unreadable-array"]
+
+
+def test_missing_values_are_zeros_where_that_is_accepted(tmp_path: Path) -> None:
+    table = Table(("x", "t"), (NUMBERS, TEXTS), 3)
+    found = converted(Indexed(np.array([2, -1]), table, optional=True), tmp_path, "lost-mask")
+    assert _plain(found["/d"][...]) == [[3.5, "bc"], [0, None]]
+    (tmp_path / "d.nc").unlink()
+    found = converted(Indexed(np.array([-1, 1]), Flat(np.array([1j, 2j])), optional=True), tmp_path, "lost-mask")
+    assert _plain(found["/d"][...]) == [[0, 0], [0, 2]]
 
 
 def _plain(values: Any) -> Any:
