@@ -219,7 +219,9 @@ class _Reader:
             masks = len(types.masks)
             type_name, shape, column_of = self._typed(found, name, types)
             attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
-            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known)
+            named = any(each.name == "_FillValue" for each in attributes)
+            fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
+            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known, fills)
         except UnsayableError as fault:
             types.made.clear()
             types.made.update(before)

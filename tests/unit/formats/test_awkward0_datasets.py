@@ -405,3 +405,13 @@ def test_values_that_nobody_gave_are_counted(type_name: str, tmp_path: Path) -> 
         nczarr.write(dataset, tmp_path / "d.awkd")
     assert [each.code for each in caught.value.diagnostics] == ["oversized-target"]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mask", [[False, False, False], [False, True, False]])
+def test_halves_stay_halves_in_stores(mask: list[bool], tmp_path: Path) -> None:
+    halves = Flat(np.array([0.5, 1, 65504], "<f2"))
+    nczarr.awkward0.save(tmp_path / "d.awkd", Masked(np.array(mask), halves) if any(mask) else halves, "d")
+    nczarr.convert(tmp_path / "d.awkd", tmp_path / "d.zarr", format="zarr2")
+    assert json.loads((tmp_path / "d.zarr/d/.zarray").read_bytes())["dtype"] == "<f2"
+    first, second = (nczarr.open(tmp_path / name)["/d"][...] for name in ("d.awkd", "d.zarr"))
+    assert np.array_equal(first, second, equal_nan=True)
