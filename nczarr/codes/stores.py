@@ -38,8 +38,8 @@ CODES = (
     Code(
         "unreadable-chunk",
         ERROR,
-        "A chunk of a store or file cannot be decoded: its codec is not known, its bytes are damaged, or it is larger "
-        "than is read at once.",
+        "A chunk of a store or file cannot be decoded: its codec is not known, its bytes are damaged, it is larger "
+        "than is read at once, or the content of lists ends before their counts say.",
         '$ nczarr dump .\n== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{'
         + _ARRAY.format("<i4", "0").replace('"compressor": null', '"compressor": {"id": "zlib", "level": 1}')
         + '}\n== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n== v/0\nno zlib\n',

@@ -23,7 +23,7 @@ from nczarr.data.elements import element_of
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types as Known
 from nczarr.data.parts import descr, parts
-from nczarr.data.source import Layout, Parts
+from nczarr.data.source import ArraySource, Layout, Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.awkward0 import reading
@@ -31,7 +31,7 @@ from nczarr.formats.awkward0.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.free import free_value
 from nczarr.formats.awkward0.members import MODEL, SCHEMA_SUFFIX, array_name
-from nczarr.formats.awkward0.modelled import Types, arrays, units
+from nczarr.formats.awkward0.modelled import Types, arrays, settled, units
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.plain import stem
 from nczarr.options import Options
@@ -119,6 +119,7 @@ class _Reader:
             if column is None:
                 continue
             try:
+                settled(variable.type, known.types)
                 values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
@@ -330,12 +331,13 @@ class _Reader:
     ) -> None:
         """Hold the arrays of a variable, and what fills them."""
         kinds = {part.path: part.type for part in parts(type_name, (), types)}
-        self._parts[fqn] = {
-            part: ArrayInMemory(
-                Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part)), array
-            )
-            for part, array in values
-        }
+        held: dict[str, ArraySource] = {}
+        for part, array in values:
+            layout = Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part))
+            if layout.fill is not None and not array.dtype.hasobject and len(layout.fill) != array.dtype.itemsize:
+                raise UnsayableError("unreadable-array", "what fills it is no element of it")
+            held[part] = ArrayInMemory(layout, array)
+        self._parts[fqn] = held
 
     def _fills(self, key: str) -> dict[str, bytes]:
         """What a document says of the elements that fill arrays; nothing if that is none."""

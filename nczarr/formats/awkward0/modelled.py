@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.storage import Element
+from nczarr.ast.walk import MAX_DEPTH
 from nczarr.data.elements import declared, element_of, modelled
 from nczarr.data.grid import converted
 from nczarr.data.parts import NUMPY, descr, escape, is_fixed
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
+
+MOST_TYPES = 1 << 16
+"""Types that one is made of, each counted wherever it stands."""
 
 LONGEST = 200
 """Bytes of the name of a type, before what tells it from others."""
@@ -187,6 +191,25 @@ def _has_nil(column: Column) -> bool:
     if isinstance(column, Flat):
         return column.values.ndim == 1 and column.values.dtype.kind in "SU"
     return isinstance(column, Texts) and column.encoding is not None
+
+
+def settled(type_name: TypeName, types: Known) -> None:
+    """Find every type that a type is made of, before anybody follows them. Raises UnsayableError for a type that is not
+    there, and where they are too many or without an end.
+    """
+    pending, seen = [(type_name, 0)], 0
+    while pending:
+        (name, depth), seen = pending.pop(), seen + 1
+        known = types.get(name)
+        if known is None and name not in NUMPY and name != "string":
+            raise _unsuited(f"there is no type `{name}`")
+        if seen > MOST_TYPES or depth > MAX_DEPTH:
+            raise _unsuited(f"type `{type_name}` has too many parts, or no end")
+        match known:
+            case VlenType():
+                pending.append((known.base, depth + 1))
+            case CompoundType():
+                pending.extend((field.type, depth + 1) for field in known.fields)
 
 
 def rows(column: Flat) -> Lists:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nczarr.ast import CompoundType, VlenType
 from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.source import ArraySource, Parts
+from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted
 from nczarr.formats.cdl.texts import char_texts, grouped, value_texts
 
@@ -39,7 +40,7 @@ class Stream:
         self._rest: NDArray[Any] | None = None
 
     def take(self, count: int) -> NDArray[Any]:
-        """The next `count` elements. Raises ValueError if the array ends before."""
+        """The next `count` elements. Raises CompileError if the array ends before."""
         import numpy as np
 
         pieces = []
@@ -47,7 +48,8 @@ class Stream:
             if self._rest is None or not len(self._rest):
                 self._rest = next(self._slabs, None)
                 if self._rest is None:
-                    raise ValueError(f"an array ends {count} elements too early")
+                    text = f"the content of a list ends {count} elements before its counts say"
+                    raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text)])
             piece, self._rest = self._rest[:count], self._rest[count:]
             pieces.append(piece)
             count -= len(piece)
