@@ -257,14 +257,21 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return made[0]
 
 
-def check_integers(value: Any) -> None:
-    """Refuse a JSON value that has an integer of more than 64 bits with sign. Raises RefusedError."""
+def item(value: Any) -> Any:
+    """A value as an item among lists, texts or records: JSON with integers of 64 bits. Raises RefusedError."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = value.tolist()
     level = [value]
     while level:
         for each in level:
+            if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
+                raise RefusedError("bad-awkward-array", f"an item of JSON is needed, and this is {described(each)}")
             if isinstance(each, int) and not -LARGEST <= each < LARGEST:
                 raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit in 64 bits with sign")
         level = [inner for each in level for inner in children(each)]
+    return value
 
 
 def zero(values: NDArray[Any]) -> Any:

@@ -245,7 +245,7 @@ def sparse(given: Arguments) -> Sparse:
             default = arrays.element(default, content.values.shape[1:], content.values.dtype)
     else:
         with given.about("default"):
-            arrays.check_integers(default)
+            default = arrays.item(default)
     return Sparse(length, index, content, default)
 
 

@@ -301,6 +301,8 @@ CONTENTS = {
                                         default={"json": 2**63})""",
     "a large default of texts": """call("SparseArray", length={"json": 3}, index=numbers(1), content=numbers("a"),
                                         default={"json": [2**63]})""",
+    "a dtype as default": """call("SparseArray", length={"json": 3}, index=numbers(1), content=numbers("a"),
+                                        default={"dtype": "<i8"})""",
     "places beyond": """call("SparseArray", length={"json": 1}, index=numbers(1), content=numbers(1.5))""",
     "more places than items": """call("SparseArray", length={"json": 3}, index=numbers(1, 2), content=numbers(1.5))""",
     "default of a sparse array": """call("SparseArray", length={"json": 3}, index=numbers(), content=numbers(),
