@@ -45,7 +45,7 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
     group.add_argument(
         "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
     )
-    group.add_argument("--tables", action="store_true", help="records are tables in Awkward archives (.awkd)")
+    group.add_argument("--tables", action="store_true", help="records are tables for Awkward (.awkd, lists in stores)")
     group.add_argument(
         "--max-size",
         type=size,

@@ -5,6 +5,9 @@ copies nothing, and nothing of ours reads it back. Cells are flattened in C orde
 
     v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
 
+Where records are wanted as tables (`Options.tables`), their columns are blobs of their own, `v/.awkward0/1` and so on:
+they lie nowhere one behind the other.
+
 A variable has none if its chunks alone are not what `frombuffer` takes: behind other codecs than zlib, in shards, cut
 across rows, missing where they hold nothing but fill, or texts, which lie behind their lengths.
 """
@@ -12,18 +15,22 @@ across rows, missing where they hold nothing but fill, or texts, which lie behin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from nczarr.ast import CompoundType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.data.blocks import every_block, grid_of, region_of
-from nczarr.data.source import Descr, Index, Layout
+from nczarr.data.parts import descr
+from nczarr.data.source import ArraySource, Descr, Index, Layout, itemsize
+from nczarr.data.streaming import Blob, elements
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression, Numbers
-from nczarr.hierarchy.persisted import Schema, UnsayableError
-from nczarr.passes.planned import Planned, Target
+from nczarr.hierarchy.persisted import Schema, UnsayableError, records
+from nczarr.passes.planned import Planned
 
-KEY = ".awkward0/schema.json"
+FOLDER = ".awkward0/"
+KEY = FOLDER + "schema.json"
 """The key of the document, below that of the variable."""
 
 MOST_CHUNKS = 1 << 14
@@ -33,26 +40,36 @@ KeyOf = Callable[[str, Index], str]
 """The key of a chunk, from the path of its part within the variable and its place in the grid."""
 
 
-def document(planned: Planned, path: str, key: KeyOf) -> bytes | None:
-    """The document of a variable that lies in parts; None if there is none that says where all of its values are."""
+def entries(planned: Planned, path: str, home: str, key: KeyOf) -> Iterator[tuple[str, bytes]]:
+    """The document of a variable that lies in parts, behind the blobs that only it has; nothing if no document can say
+    where all values are. `home`: what the keys of the variable's data begin with.
+    """
     checked = planned.checked
     shape = checked.shapes[path]
-    schema = Schema(_Chunks(planned.targets[path], key), checked.types)
+    chunks = _Chunks(planned, path, key)
     try:
-        made = schema.column(checked.variables[path].type, math.prod(shape))
+        made = Schema(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
     except UnsayableError:
-        return None
+        return
+    for blob in chunks.blobs:
+        yield f"{home}{FOLDER}{blob.number}", b"".join(blob.written())
     metadata = {"variable": path, "shape": list(shape)}
-    return expressions.encoded(expressions.document(made, doc="a variable of nczarr", metadata=metadata))
+    prefix = home + FOLDER if chunks.blobs else ""
+    document = expressions.document(made, prefix=prefix, doc="a variable of nczarr", metadata=metadata)
+    yield home + KEY, expressions.encoded(document)
 
 
 class _Chunks:
     """The arrays of a variable, as blobs that are their chunks."""
 
-    def __init__(self, targets: Mapping[str, Target], key: KeyOf) -> None:
-        self._targets = targets
+    def __init__(self, planned: Planned, path: str, key: KeyOf) -> None:
+        self._targets = planned.targets[path]
+        self._types = planned.checked.types
+        self._sources = planned.parts.get(path, {})
         self._key = key
         self._chunks = 0
+        self._room = planned.options.memory // 4 if planned.options.tables else 0
+        self.blobs: list[Blob] = []
 
     def length(self, part: str) -> int:
         """The length of an array of content."""
@@ -60,6 +77,12 @@ class _Chunks:
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """The elements of one array: a buffer, or several one behind the other."""
+        source = self._sources.get(part)
+        if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):
+            size = count * itemsize(descr(type_name, self._types))
+            if size <= self._room:
+                self._room -= size
+                return self._table(source, type_name, count, numbers)
         target = self._targets[part]
         layout, width = target.layout, math.prod(rows)
         filters = [codec.id for codec in layout.codecs]
@@ -80,6 +103,18 @@ class _Chunks:
             self._buffer(part, index, described, length // width, filters, numbers.next()) for index, length in pieces
         ]
         return expressions.chunks(made, [length // width for _, length in pieces], number)
+
+    def _table(self, source: ArraySource, type_name: str, count: int, numbers: Numbers) -> Expression:
+        """Records as a table whose columns are blobs of their own."""
+
+        def buffer(members: tuple[str, ...], element: Descr, rows: tuple[int, ...]) -> Expression:
+            number = numbers.next()
+            size = count * math.prod(rows) * itemsize(element)
+            self.blobs.append(Blob(number, lambda: elements(source, members), size, packed=False))
+            raw = expressions.read(str(number))
+            return expressions.buffer(raw, described_rows(element, rows), expressions.constant(count), number)
+
+        return records(type_name, self._types, numbers, count, buffer)
 
     def _buffer(
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int

@@ -71,11 +71,11 @@ class Walk(NamedTuple):
             yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
             return
         yield from self._parts(path, targets)
-        from nczarr.hierarchy.beside import KEY, document  # few datasets have lists
+        from nczarr.hierarchy import beside  # few datasets have lists
 
-        beside = document(self.planned, path, lambda part, index: self._key(path, part, index))
-        if beside is not None:
-            yield self._data(path) + KEY, beside
+        yield from beside.entries(
+            self.planned, path, self._data(path), lambda part, index: self._key(path, part, index)
+        )
         yield from self.version.group(prefix, attributes)
 
     def _data(self, path: str, part: str = "") -> str:

@@ -6,10 +6,12 @@ once. Source: awkward0-persistence §10.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from nczarr.ast import CompoundType, VlenType
-from nczarr.data.parts import Types, escape, is_fixed
+from nczarr.data.parts import Types, descr, escape, is_fixed
+from nczarr.data.source import Descr
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression, Numbers
 
@@ -28,6 +30,31 @@ class Arrays(Protocol):
         """`count` items of an array in C order, each of them `rows` of a type that is one array: of fixed size, or
         texts. Raises UnsayableError.
         """
+
+
+def records(
+    type_name: str,
+    types: Types,
+    numbers: Numbers,
+    count: int,
+    buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
+    inside: tuple[str, ...] = (),
+) -> Expression:
+    """Records of fixed size as a table: a column a member; members that are arrays of records stay structured elements.
+
+    `buffer` makes a column, of the names that lead to it, its elements, and how many of them are one value.
+    """
+    declared = types[type_name]
+    assert isinstance(declared, CompoundType)
+    number = numbers.next()
+    columns: list[tuple[str, Expression]] = []
+    for field in declared.fields:
+        members = (*inside, field.name)
+        if isinstance(types.get(field.type), CompoundType) and not field.shape:
+            columns.append((field.name, records(field.type, types, numbers, count, buffer, members)))
+        else:
+            columns.append((field.name, buffer(members, descr(field.type, types), field.shape)))
+    return expressions.table(columns, number)
 
 
 class Schema:

@@ -42,7 +42,7 @@ def fingerprint(planned: Planned, identity: str) -> str:
         options.part,
         identity,
         planned.checked.dataset.model_dump_json(),
-        repr((options.consolidated, options.char_netcdf, options.xarray, sorted(options.allow_loss))),
+        repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
         *(repr((path, targets)) for path, targets in planned.targets.items()),
     ):
         data = text.encode("utf-8", "surrogateescape")

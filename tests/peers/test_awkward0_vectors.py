@@ -25,7 +25,7 @@ from nczarr.formats.awkward0.limits import RefusedError
 from nczarr.formats.awkward0.whitelist import allows, patterns
 from tests import columns as marked
 from tests.conftest import shared_folder
-from tests.peers.test_awkward0 import asked, awkward0  # noqa: F401 (a fixture)
+from tests.peers.test_awkward0 import asked
 from tests.ragged import CASES
 
 SHARED = shared_folder()
@@ -171,7 +171,7 @@ def test_small_documents_are_what_awkward0_makes_of_them(name: str, answers: dic
 
 
 @pytest.fixture(scope="module")
-def answers(awkward0: str) -> dict[str, Any]:  # noqa: F811
+def answers(awkward0: str) -> dict[str, Any]:
     """What awkward0 makes of the small documents."""
     questions = [
         {"name": "", "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}

@@ -24,6 +24,9 @@ TEXTS = exactness.texts(SHARED, REAL) if SHARED is not None else []
 QUICK = [path for path in TEXTS if "big" not in path.name]
 """Without those of gigabytes."""
 
+REFUSED = {("long_names", "zarr3-2019"): "a name of a node has at most 255"}
+"""Files, and the way that they cannot go, with why."""
+
 Tool = Callable[[str], str]
 
 
@@ -61,7 +64,17 @@ def test_a_file_of_odd_shape_comes_back(
     peer("h5py")
     path = tmp_path / f"{name}.nc"
     FILES[name](path)
-    assert_exact(Subject("odd", path), tmp_path, shared, tool, ROUTES[2:])
+    routes = tuple(route for route in ROUTES[2:] if (name, *route) not in REFUSED)
+    assert_exact(Subject("odd", path), tmp_path, shared, tool, routes)
+
+
+@pytest.mark.parametrize("way", REFUSED, ids=" → ".join)
+def test_a_file_that_a_store_cannot_hold_is_refused(way: tuple[str, ...], tmp_path: Path) -> None:
+    name, *route = way
+    FILES[name](tmp_path / "odd.nc")
+    target, said = exactness.through(tmp_path / "odd.nc", tmp_path, tuple(route))
+    assert target is None
+    assert REFUSED[way] in said[0]
 
 
 @pytest.mark.slow

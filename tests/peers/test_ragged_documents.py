@@ -23,12 +23,12 @@ from nczarr.diagnostics import CompileError
 from tests.conftest import ROOT
 
 from . import corpus
-from .test_awkward0 import asked, awkward0  # noqa: F401
+from .test_awkward0 import asked
 
 pytestmark = pytest.mark.peer
 
 PAGE = (ROOT / "docs" / "awkward0.md").read_text(encoding="utf-8")
-SCRIPT = next(each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "schema.json" in each)
+SCRIPT = next(each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "import json, pathlib" in each)
 LINES = 20
 
 CDL = """netcdf r { types: float(*) row ; row(*) rows ; compound pt { int x ; double y(2) ; } ; pt(*) pts ;
@@ -50,7 +50,7 @@ EXPECTED: dict[str, Any] = {
 
 
 def test_the_script_is_short() -> None:
-    assert sum(1 for line in SCRIPT.splitlines() if line.strip()) == LINES
+    assert sum(1 for line in SCRIPT.splitlines() if line.strip() and not line.startswith("#")) == LINES
 
 
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr2", "zarr3"])
@@ -139,6 +139,22 @@ def test_awkward0_reads_the_lists_of_every_store(ragged: dict[str, Any], awkward
     for answer, (name, form, path, values) in zip(asked(awkward0, questions), expected, strict=True):
         assert "value" in answer, (name, form, path, answer)
         assert unmarked(answer["value"]) == values, (name, form, path)
+
+
+def test_awkward0_reads_records_as_tables(ragged: dict[str, Any], awkward0: str, tmp_path: Path) -> None:
+    questions, expected = [], []
+    for name, handle in ragged.items():
+        nczarr.write(handle, tmp_path / f"{name}.zarr", tables=True)
+        root = tmp_path / f"{name}.zarr"
+        keys = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        storage = {key: base64.b64encode(data).decode() for key, data in keys.items()}
+        for key in keys:
+            if key.endswith("/.awkward0/schema.json"):
+                questions.append({"name": key, "storage": storage})
+                expected.append((name, key, cells(handle, json.loads(keys[key])["metadata"]["variable"])))
+    for answer, (name, key, values) in zip(asked(awkward0, questions), expected, strict=True):
+        assert "value" in answer, (name, key, answer)
+        assert unmarked(answer["value"]) == values, (name, key)
 
 
 def test_awkward0_reads_archives(ragged: dict[str, Any], awkward0: str, tmp_path: Path) -> None:

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import CompoundType
 from nczarr.ast.node import TypeName
+from nczarr.data import streaming
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import Types, descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Parts, fill_of, itemsize
+from nczarr.data.streaming import Blob
 from nczarr.diagnostics import Report
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression, Numbers
 from nczarr.formats.ast_json.wire import dump
-from nczarr.formats.awkward0 import streaming
 from nczarr.formats.awkward0.compression import SMALLEST
 from nczarr.formats.awkward0.members import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
-from nczarr.formats.awkward0.streaming import Blob
 from nczarr.hierarchy.beside import described, described_rows
-from nczarr.hierarchy.persisted import Schema
+from nczarr.hierarchy.persisted import Schema, records
 from nczarr.options import Options
 from nczarr.passes.planned import Planned
 
@@ -146,7 +146,13 @@ class _Arrays:
         if type_name == "string":
             return self._texts(source, count, rows, numbers)
         if self._tables and not rows and isinstance(self._types.get(type_name), CompoundType):
-            return self._table(source, type_name, (), count, numbers)
+            return records(
+                type_name,
+                self._types,
+                numbers,
+                count,
+                lambda members, element, inner: self._buffer(source, element, members, count, inner, numbers),
+            )
         return self._buffer(source, descr(type_name, self._types), (), count, rows, numbers)
 
     def _buffer(
@@ -169,23 +175,6 @@ class _Arrays:
         raw = expressions.read(f"{number}{SUFFIX}")
         raw = expressions.inflated(raw) if packed else raw
         return expressions.buffer(raw, element, expressions.constant(count), number)
-
-    def _table(
-        self, source: ArraySource, type_name: TypeName, inside: tuple[str, ...], count: int, numbers: Numbers
-    ) -> Expression:
-        """Records as a table: a column a member; members that are arrays of records stay structured elements."""
-        declared = self._types[type_name]
-        assert isinstance(declared, CompoundType)
-        number = numbers.next()
-        columns: list[tuple[str, Expression]] = []
-        for field in declared.fields:
-            members = (*inside, field.name)
-            if isinstance(self._types.get(field.type), CompoundType) and not field.shape:
-                columns.append((field.name, self._table(source, field.type, members, count, numbers)))
-            else:
-                element = descr(field.type, self._types)
-                columns.append((field.name, self._buffer(source, element, members, count, field.shape, numbers)))
-        return expressions.table(columns, number)
 
     def _texts(self, source: ArraySource, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """Texts as their bytes and lengths; where some are NIL, behind a mask."""

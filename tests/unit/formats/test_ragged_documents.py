@@ -145,6 +145,25 @@ def test_a_variable_without_cells_has_none() -> None:
     assert not [key for key in keys("row v(z) ;") if ".awkward0" in key]
 
 
+def test_records_are_tables_where_asked(tmp_path: Any) -> None:
+    dataset = nczarr.from_cdl(TYPES + CASES["records"][0] + " }")
+    nczarr.write(dataset, tmp_path / "s.zarr", tables=True)
+    store = {str(path.relative_to(tmp_path / "s.zarr")): path.read_bytes() for path in tmp_path.rglob("*/[0-9]*")}
+    made = json.loads((tmp_path / "s.zarr/v/.awkward0/schema.json").read_text())
+    assert made["prefix"] == "v/.awkward0/"
+    counts, table = made["schema"]["args"]
+    assert counts["args"][0] == {"read": "v/counts/0", "absolute": True}
+    assert table["call"] == ["awkward0", "Table", "frompairs"]
+    columns = {name: each["args"] for name, each in table["args"][0]["pairs"]}
+    assert {name: args[1:] for name, args in columns.items()} == {
+        "x": [{"dtype": "<i4"}, {"json": 2}],
+        "y": [{"dtype": ["<f8", [2]]}, {"json": 2}],
+    }
+    assert np.frombuffer(store[made["prefix"] + columns["x"][0]["read"]], "<i4").tolist() == [1, 4]
+    assert np.frombuffer(store[made["prefix"] + columns["y"][0]["read"]], "<f8").tolist() == [2, 3, 5, 6]
+    assert nczarr.diff(dataset, tmp_path / "s.zarr") == []
+
+
 def test_content_of_zeros_is_there() -> None:
     store = keys("row v(n) ; data: v = {0, 0}, {}, {0} ;")
     assert store["v/content/0"] == bytes(12)
