@@ -17,13 +17,14 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
+from nczarr.formats.awkward0.compression import partner
 from nczarr.formats.awkward0.limits import DEFAULT, Limits
 from nczarr.formats.awkward0.whitelist import Whitelist
 
 if TYPE_CHECKING:
     from nczarr.formats.awkward0.columns import Column
 
-__all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "save", "serialize"]
+__all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
 _DEFAULT_POLICY: Any = object()
 """Stands for the compression that `serialize` has where nobody asks for another."""

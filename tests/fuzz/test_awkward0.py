@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import random
+import zipfile
 import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -222,3 +227,61 @@ def test_every_document_cut_off_everywhere() -> None:
         text = storage[""]
         for length in range(0, len(text), max(1, len(text) // 40)):
             judge(storage | {"": text[:length]})
+
+
+def damaged(data: bytes, pick: random.Random) -> bytes:
+    """A file with some bytes of it changed."""
+    found = bytearray(data)
+    first = pick.choice([0, max(0, len(data) - 400)])
+    for _ in range(pick.randint(1, 4)):
+        place = pick.randrange(first, len(found))
+        new = pick.choice([b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", bytes([pick.randrange(256)]), b""])
+        found[place : place + len(new or b"123")] = new
+    return bytes(found)
+
+
+def judge_container(open_: Callable[[], Any]) -> bool:
+    """Whether all arrays of a container were read."""
+    with limits():
+        try:
+            found = open_()
+            for name in found if isinstance(found, Mapping) else ():
+                found[name]
+        except CompileError as error:
+            said(error)
+            return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_damaged_archives(how: int, tmp_path: Path) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", how) as archive:
+        for name, data in CASES["counts"][0].items():
+            archive.writestr(name or "a.json", data)
+        archive.writestr("b.json", CASES["indexed"][0][""])
+    pick, path, read = random.Random(how), tmp_path / "x.awkd", 0
+    for _ in range(500):
+        path.write_bytes(damaged(made.getvalue(), pick))
+        read += judge_container(lambda: nczarr.awkward0.load(path))
+    assert read < 500
+
+
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+def test_damaged_groups(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for number, (storage, _) in enumerate(list(CASES.values())[:6]):
+            nczarr.awkward0.hdf5(file)[f"a{number}"] = nczarr.awkward0.columns(storage)
+    data, pick, read = (tmp_path / "x.h5").read_bytes(), random.Random(1), 0
+    for number in range(300):
+        path = tmp_path / f"{number}.h5"
+        path.write_bytes(damaged(data, pick))
+        try:
+            file = h5py.File(path)
+        except (OSError, RuntimeError, KeyError, ValueError):
+            continue
+        read += judge_container(lambda: nczarr.awkward0.hdf5(file))  # noqa: B023
+        file.close()
+    assert read < 300

@@ -115,7 +115,7 @@ def test_sparse(length: int, index: list[int]) -> None:
 
 
 @quick
-@given(st.integers(-1, 4), st.integers(-2, 2), st.integers(-1, 4))
+@given(st.integers(-1, 4) | st.just(2**70), st.integers(-2, 2) | st.just(2**70), st.integers(-1, 4))
 def test_views(start: int, step: int, length: int) -> None:
     rows = [start + step * each for each in range(length)]
     good = length >= 0 and all(0 <= each < len(CONTENT) for each in rows) and (step != 0 or length < 2)

@@ -139,7 +139,9 @@ def table_view(given: Arguments) -> Column:
             raise given.refused("view", f"{text}: the table has {rows}")
         if step == 1 and not start and length:
             return Table(base.names, base.columns, length)
-        return Indexed(np.arange(length, dtype=np.int64) * step + start if length else np.empty(0, np.int64), base)
+        if length < 2:  # where the start of nothing and the step of one row may be anything
+            return Indexed(np.full(length, start if length else 0, np.int64), base)
+        return Indexed(np.arange(length, dtype=np.int64) * step + start, base)
     if not isinstance(view, arrays.COLUMNS):
         raise given.wrong("view", "a tuple of start, step and length, an array of indices, or null")
     index = given.flat_integers("view")

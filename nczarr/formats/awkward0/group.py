@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.awkward0.limits import Budget, Limits, RefusedError, shown
+from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
+
+DAMAGE = (OSError, RuntimeError, ValueError, TypeError, KeyError)
+"""What the library raises for files that are damaged."""
 
 DOCUMENT = "schema.json"
 """The dataset that has the document of an array."""
@@ -26,10 +31,18 @@ class Datasets:
 
     def __getitem__(self, key: str) -> Any:
         """The values of a dataset as an array. Raises KeyError, RefusedError."""
+        found = reached(self._group, key)
+        try:
+            return self._values(found, key)
+        except DAMAGE as error:
+            if isinstance(error, RefusedError):
+                raise
+            raise RefusedError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
+
+    def _values(self, found: Any, key: str) -> Any:
         import h5py
         import numpy as np
 
-        found = reached(self._group, key)
         if not isinstance(found, h5py.Dataset):
             raise RefusedError("bad-container", f"{shown(key)} is no dataset")
         if found.external or found.is_virtual:
@@ -39,10 +52,7 @@ class Datasets:
         if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
             raise RefusedError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
         self._budget.spend(key, found.nbytes, found.id.get_storage_size())
-        try:
-            return np.asarray(found[()], found.dtype)
-        except (OSError, RuntimeError, ValueError, TypeError) as error:
-            raise RefusedError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
+        return np.asarray(found[()], found.dtype)
 
 
 def reached(group: Any, path: str) -> Any:
@@ -53,12 +63,15 @@ def reached(group: Any, path: str) -> Any:
         raise KeyError(path)
     here = group
     for part in path.split("/"):
-        link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
+        try:
+            link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
+            here = here[part] if isinstance(link, h5py.HardLink) else None
+        except DAMAGE as error:
+            raise RefusedError("bad-container", f"{shown(path)} is damaged: {error}") from None
         if link is None:
             raise KeyError(path)
-        if not isinstance(link, h5py.HardLink):
+        if here is None:
             raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead anywhere")
-        here = here[part]
     return here
 
 
@@ -106,8 +119,15 @@ class Group(MutableMapping[str, Any]):
         return isinstance(name, str)
 
     def __iter__(self) -> Iterator[str]:
-        """Names of arrays directly below the group, in its order."""
-        return iter([name for name in self._group if name in self])
+        """Names of arrays directly below the group, in its order. Raises CompileError if the group is damaged."""
+        try:
+            names = list(self._group)
+        except DAMAGE as error:
+            report = Report()
+            place = Span(Source(str(self._group.file.filename), b"", binary=True), 0, 0)
+            report.error("bad-container", f"the group is damaged: {error}", place)
+            raise CompileError(report.sorted()) from None
+        return iter([name for name in names if name in self])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -163,7 +163,7 @@ def arrays(
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     """The values of a canonical column as the parts of a type, in the order of `data.parts`: path and array.
 
-    Raises UnsayableError (`stale-extension`) if the column is not of the type, or has not as many items.
+    Raises UnsayableError (`unreadable-array`) if the column is not of the type, or has not as many items.
     """
     import numpy as np
 
@@ -300,4 +300,4 @@ def _char() -> np.dtype[Any]:
 
 
 def _unsuited(message: str) -> UnsayableError:
-    return UnsayableError("stale-extension", message)
+    return UnsayableError("unreadable-array", message)

@@ -110,23 +110,25 @@ def opened(file: File) -> ZipFile:
 
 def _fault(archive: ZipFile) -> str | None:
     """Why an archive is not read; None if it is."""
+    stream = archive.fp
+    size = stream.seek(0, os.SEEK_END) if stream is not None else 0
     names: set[str] = set()
     for info in archive.infolist():
         if info.orig_filename in names or info.filename in names:
             return f"two members have the name {shown(info.filename)}"
         names |= {info.orig_filename, info.filename}
         fault = _member_fault(info)
+        if info.header_offset < 0 or info.header_offset + info.compress_size > size:
+            fault = "lies outside of the file"
         if fault is not None:
             return f"member {shown(info.orig_filename)} {fault}"
-    stream = archive.fp
-    size = stream.seek(0, os.SEEK_END) if stream is not None else 0
     if sum(info.compress_size for info in archive.infolist()) > size:
         return "its members lie in each other"
     return None
 
 
 def _member_fault(info: ZipInfo) -> str | None:
-    if info.is_dir():
+    if info.filename.endswith("/"):
         return "is a folder"
     if not is_safe(info.orig_filename) or "\\" in info.orig_filename:
         return "has a name that no blob has"
