@@ -159,7 +159,7 @@ class ZipTarget(Near):
 
         if safe_key(key) in self._archive.NameToInfo:
             raise FileExistsError(f"{key} was written before")
-        entry = ZipInfo(_name(key), FIRST_DATE)
+        entry = ZipInfo(entry_name(key), FIRST_DATE)
         entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
         return entry
 
@@ -193,8 +193,8 @@ class ZipTarget(Near):
                 os.unlink(self.path)
 
 
-def _name(key: str) -> str:
-    """An entry's name. Raises UnsafeKeyError for what no archive can name."""
+def entry_name(key: str) -> str:
+    """An entry's name: the key itself. Raises UnsafeKeyError for what no archive can name."""
     try:
         length = len(key.encode())
     except UnicodeEncodeError:
