@@ -181,7 +181,7 @@ def answers(awkward0: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:  # noqa: F811
+def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:
     """Some hundred arrays of all kinds, with the values that awkward0 has of them."""
     command = [awkward0, str(Path(__file__).with_name("make_awkward0.py")), str(seed), "300" if seed == 1 else "3000"]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
