@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 from nczarr.stores.base import safe_key
 from nczarr.stores.place import put_in_place, sibling
-from nczarr.stores.zip import FIRST_DATE, entry_name
+from nczarr.stores.zip import entry_name, new_entry
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -26,7 +26,6 @@ Member: TypeAlias = tuple[str, Callable[[], bytes]]
 Check: TypeAlias = Callable[[list[str]], None]
 """Raises if the names of the members that are there conflict with the new ones."""
 
-UNIX, REGULAR_FILE = 3, 0o100644 << 16
 IN_MEMORY = 64 << 20
 
 
@@ -116,12 +115,8 @@ def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterato
 
 
 def _add(archive: ZipFile, members: Iterable[Member]) -> None:
-    from zipfile import ZipInfo
-
     for key, data in members:
-        entry = ZipInfo(key, FIRST_DATE)
-        entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
-        archive.writestr(entry, data())
+        archive.writestr(new_entry(key), data())
 
 
 __all__ = ["Member", "checked_key", "extend_file", "extend_object"]

@@ -25,8 +25,9 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.limits import LARGEST, RefusedError, kind, shown
+from nczarr.formats.awkward0.limits import LARGEST, RefusedError, shown
 from nczarr.formats.awkward0.values import items
+from nczarr.hierarchy.places import kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

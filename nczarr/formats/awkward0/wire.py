@@ -21,8 +21,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from nczarr.diagnostics import Report
-from nczarr.formats.awkward0.limits import At, Limits, kind, shown
-from nczarr.hierarchy.places import Faults
+from nczarr.formats.awkward0.limits import At, Limits, shown
+from nczarr.hierarchy.places import Faults, kind
 from nczarr.source import Source
 
 
