@@ -187,7 +187,8 @@ def write(
     `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
     `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose. `tables`:
     records are tables in Awkward archives.
-    `max_size`: bytes that a netCDF file may declare. `memory`: bytes of chunks under way; `workers`: threads.
+    `max_size`: bytes that a netCDF file or archive may declare.
+    `memory`: bytes of chunks under way; `workers`: threads.
     `writing`: how references are written (`nczarr.refs.Writing`).
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would

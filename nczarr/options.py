@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MAX_SIZE = 16 << 30
-"""Bytes that the variables of a netCDF file may declare in all, unless the run allows more."""
+"""Bytes that the variables of a netCDF file or archive may declare in all, unless the run allows more."""
 
 
 DEFAULT_MEMORY = 1 << 30
@@ -56,7 +56,7 @@ WRITING, FOLLOWING = Writing(), Following()
 """References where nobody asks for anything."""
 
 
-UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node"})
+UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node", "lost-union", "lost-mask"})
 """What of a store cannot be read; those who only look at one leave it out."""
 
 
@@ -78,7 +78,7 @@ class Options(NamedTuple):
     `part`: what of it is converted, in any words. `nodes`: paths of nodes of a store that cannot list its keys.
     `survey`: all of the source is going to be read. `dask`: address of the scheduler of a cluster that does the
     tasks. `writing` and `following` concern references.
-    `max_size`: bytes that the variables of a netCDF file may declare in all. The next members concern texts:
+    `max_size`: bytes that the variables of a netCDF file or archive may declare in all. The next members concern texts:
     `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
     only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
     annotation loss instead of one summary.

@@ -51,7 +51,7 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
         type=size,
         default=DEFAULT_MAX_SIZE,
         metavar="SIZE",
-        help="bytes that a netCDF file may declare (16GiB)",
+        help="bytes that a netCDF file or archive may declare (16GiB)",
     )
     group.add_argument(
         "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"

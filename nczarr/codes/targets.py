@@ -48,7 +48,8 @@ CODES = (
     Code(
         "oversized-target",
         ERROR,
-        "The variables of a netCDF file would declare more bytes than the run allows. Nothing was written.",
+        "The variables of a netCDF file or of an archive of Awkward arrays would declare more bytes than the run "
+        "allows. Nothing was written.",
         "$ nczarr compile - -o t.nc\nnetcdf t {\ndimensions:\n  x = 1000000000000 ;\nvariables:\n  byte v(x) ;\n}\n",
         "Raise the limit with `--max-size 2TB`, or write a store, where what is not given takes no room.",
     ),

@@ -114,6 +114,15 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     return halves
 
 
+def is_element(data: bytes, dtype: Descr) -> bool:
+    """Whether one element of the tree can be stored so."""
+    try:
+        stored_bytes(data, dtype)
+    except OverflowError:
+        return False
+    return True
+
+
 def halves(dtype: str) -> tuple[str, str]:
     """The dtypes of the two parts of a complex number."""
     part = dtype[0] + _PARTS[dtype[1:]]

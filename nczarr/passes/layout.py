@@ -16,7 +16,7 @@ from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.blocks import grid_of
 from nczarr.data.codecs import expressible, nearest, portable
-from nczarr.data.elements import STORED, stored_bytes
+from nczarr.data.elements import STORED, is_element, stored_bytes
 from nczarr.data.fills import fill_parts, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Order, Parts, fill_of
@@ -118,8 +118,9 @@ def _target(
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
-        if arrays.elements and storage.element is not None and one.part.path == "":
-            dtype = STORED[storage.element]
+        element = storage.element if arrays.elements and one.part.path == "" else None
+        if element is not None and is_element(one.pad, STORED[element]):
+            dtype = STORED[element]
         if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape

@@ -60,6 +60,10 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         return file
     found = [*losses(checked, form), *more]
     if form.capabilities.arrays is None:
+        if form.binary:
+            from nczarr.passes.plan_file import check_size
+
+            check_size(checked, options, report)
         _tell(found, form, options, report)
         return Planned(checked, form, options, tuple(found)) if report.errors == before else None
     places: Mapping[tuple[str, str], str] = {}

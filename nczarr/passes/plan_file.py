@@ -44,7 +44,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         named = reduced(named, kind)
     if report.errors == before:
         check_sizes(named, kind, report)
-    _check_size(named, options, report)
+    check_size(named, options, report)
     wishes = wishes_of(named, form.name, None, options, report)
     if report.errors > before:
         return None
@@ -83,7 +83,8 @@ def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:
     return storage_of(path, variable, limits, wishes, struct(variable.type, checked.types).size)
 
 
-def _check_size(checked: Checked, options: Options, report: Report) -> None:
+def check_size(checked: Checked, options: Options, report: Report) -> None:
+    """Report a dataset that makes a file of all its values, given or not, larger than the run allows."""
     sizes = {
         path: math.prod(checked.shapes[path]) * struct(variable.type, checked.types).size
         for path, variable in checked.variables.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nczarr.data.elements import is_element
 from nczarr.data.parts import NUMPY
 from nczarr.formats.awkward0.columns import Flat
 from nczarr.passes.fills import default_fill
@@ -24,13 +25,16 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
     import numpy as np
 
     plain = values.astype("<i8") if values.dtype.kind in "mM" else values
-    if plain.dtype.kind == "f" and plain.dtype.itemsize == 2:
+    halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
+    if halves:
         plain = plain.astype("<f4")
     name = _NAMES.get(f"{plain.dtype.kind}{plain.dtype.itemsize}")
     if name is None:
         return None
     there = np.unique(plain[~mask])
     for fill in _candidates(name, plain.dtype, there):
+        if halves and not is_element(np.array(fill, "<f4").tobytes(), "<f2"):
+            continue
         taken = bool(np.isnan(there).any()) if fill != fill else bool((there == fill).any())
         if not taken:
             filled = np.array(plain, plain.dtype.newbyteorder("<"))

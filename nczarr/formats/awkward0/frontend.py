@@ -27,7 +27,7 @@ from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.awkward0 import reading
-from nczarr.formats.awkward0.canonical import UnsayableError, plain
+from nczarr.formats.awkward0.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.free import free_value
 from nczarr.formats.awkward0.members import MODEL, SCHEMA_SUFFIX, array_name
@@ -100,6 +100,7 @@ class _Reader:
         self._report = report
         self._options = options
         self._parts: dict[str, Parts] = {}
+        self._deep = Deep(0, Room())
 
     # ---- with a model ----------------------------------------------------------------------------------------------
     def told(self, given: bytes) -> Unchecked | None:
@@ -118,7 +119,7 @@ class _Reader:
             if column is None:
                 continue
             try:
-                values = arrays(plain(column), variable.type, shape, known.types)
+                values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
                 self._lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
@@ -133,8 +134,8 @@ class _Reader:
         """The dataset that arrays make up by themselves."""
         name = stem(self._store.path)
         top = _Found([], [], [])
-        types = Types("/", set())
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
+        types = Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents])
         taken: set[str] = set()
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
@@ -144,10 +145,11 @@ class _Reader:
             column = self._column(key)
             if column is None:
                 continue
-            if not written and isinstance(_bare(column), Table):
-                self._columns(_bare(column), "/", top, types, key, taken, 0)  # type: ignore[arg-type]
+            bare = self._bare(column)
+            if not written and isinstance(bare, Table):
+                self._columns(bare, "/", top, types, key, taken, 0)
                 continue
-            own = self._name(written or "data", key, taken)
+            own = self._name(written or "data", key, taken, types)
             if own is not None:
                 self._array(column, "/", own, top, types, key, taken, 0)
         return Unchecked(
@@ -165,7 +167,7 @@ class _Reader:
         self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
     ) -> None:
         """An array as a variable, or a group if it is a table."""
-        bare = _bare(column)
+        bare = self._bare(column)
         if not isinstance(bare, Table):
             self._variable(column, path, name, None, into, types, key)
             return
@@ -173,7 +175,7 @@ class _Reader:
             self._lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(path, name)
-        found, own = _Found([], [], []), Types(inside, set())
+        found, own = _Found([], [], []), Types(inside)
         self._columns(bare, inside, found, own, key, set(), depth)
         into.groups.append(
             Group(
@@ -189,19 +191,18 @@ class _Reader:
         self, table: Table, path: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
     ) -> None:
         """The columns of a table as variables along one dimension, those that are tables as groups."""
-        row = self._name("row", key, taken | set(table.names)) or "row"
+        types.reserve(table.names)
+        row = self._name("row", key, taken | set(table.names), types) or "row"
         into.dimensions.append(Dimension(name=row, size=len(table)))
         along = names.join(path, row)
-        import numpy as np
-
         for written, inner in zip(table.names, table.columns, strict=True):
-            name = self._name(written, key, taken)
+            name = self._name(written, key, taken, types)
             if name is None:
                 continue
             whole = inner if len(inner) == len(table) else None
-            bare = _bare(inner)
+            bare = self._bare(inner)
             if isinstance(bare, Table):
-                cut = bare if whole is not None else plain(bare, np.arange(len(table)))
+                cut = bare if whole is not None else Table(bare.names, bare.columns, len(table))
                 self._array(cut, path, name, into, types, key, taken, depth + 1)
                 continue
             self._variable(inner, path, name, (along, len(table)), into, types, key)
@@ -214,11 +215,13 @@ class _Reader:
         fqn = names.join(path, name)
         before = dict(types.made)
         try:
-            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]))
+            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep)
             masks = len(types.masks)
             type_name, shape, column_of = self._typed(found, name, types)
             attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
-            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known)
+            named = any(each.name == "_FillValue" for each in attributes)
+            fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
+            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known, fills)
         except UnsayableError as fault:
             types.made.clear()
             types.made.update(before)
@@ -257,11 +260,14 @@ class _Reader:
         attributes: list[Attribute] = []
         storage = Storage()
         inner = column.content if isinstance(column, Masked) else column
+        told = dict(units(column))
+        if "" in told:
+            attributes.append(Attribute(name="units", value=Constant.text(told[""].encode())))
+        elif told:
+            said = ", ".join(f"{member}: {unit}" for member, unit in told.items())
+            attributes.append(Attribute(name="awkward0_units", value=Constant.text(said.encode())))
         if isinstance(inner, Flat):
             dtype = inner.values.dtype
-            unit = units(dtype)
-            if unit is not None:
-                attributes.append(Attribute(name="units", value=Constant.text(unit.encode())))
             big = dtype.kind in "iufc" and dtype.str[0] == ">"
             storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
             if isinstance(column, Masked):
@@ -270,7 +276,7 @@ class _Reader:
                     fill, values = filled
                     data = fill.tobytes()
                     attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
-                else:
+                elif type_name != "string":
                     types.masks.append(fqn)
         if isinstance(given, Objects):
             said = ".".join(given.function)
@@ -280,6 +286,20 @@ class _Reader:
         if len(types.masks) > masks:
             self._warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
+
+    def _bare(self, column: Column) -> Column:
+        """A column without a function around it; chunks of tables, and tables that are indexed, as one table."""
+        if isinstance(column, Objects):
+            return column.content
+        inner: Column = column
+        while isinstance(inner, Indexed) or (isinstance(inner, Chunks) and inner.pieces):
+            inner = inner.content if isinstance(inner, Indexed) else inner.pieces[0]
+        if inner is column or not isinstance(inner, Table):
+            return column
+        try:
+            return plain(column, None, self._deep)
+        except UnsayableError:
+            return column
 
     # ---- both ------------------------------------------------------------------------------------------------------
     def _column(self, key: str) -> Column | None:
@@ -325,7 +345,7 @@ class _Reader:
             return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
         return {}
 
-    def _name(self, written: str, key: str, taken: set[str]) -> str | None:
+    def _name(self, written: str, key: str, taken: set[str], types: Types) -> str | None:
         """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have."""
         name = names.normal(written)
         problem = name_problem(name)
@@ -334,9 +354,10 @@ class _Reader:
         if problem is not None:
             self._lost("unreadable-array", f"an array or column: {problem}", key)
             return None
-        while name in taken:
+        while name in taken or name in types.made:
             name += "_"
         taken.add(name)
+        types.reserve((name,))
         return name
 
     def _span(self, key: str) -> Span:
@@ -354,13 +375,3 @@ class _Reader:
     def _add(self, code: str, severity: Severity, message: str, key: str, helps: tuple[str, ...]) -> None:
         place = Label(self._span(key), key=key)
         self._report.add(Diagnostic(code, severity, message, place, helps=helps))
-
-
-def _bare(column: Column) -> Column:
-    """A column without a mask around it, where it is chunks of tables their whole."""
-    if isinstance(column, Chunks | Indexed):
-        try:
-            return plain(column)
-        except UnsayableError:
-            return column
-    return column.content if isinstance(column, Objects) else column

@@ -8,7 +8,7 @@ has not: `data/elements.py`; dates and times are integers, whose unit is an attr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
@@ -30,30 +30,61 @@ if TYPE_CHECKING:
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 
+LONGEST = 200
+"""Bytes of the name of a type, before what tells it from others."""
 
-def units(dtype: np.dtype[Any]) -> str | None:
-    """The unit of dates, in the words of CF, and of times; None of anything else."""
-    if dtype.kind not in "mM":
-        return None
+
+_WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
+          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
+          "as": "attoseconds"}  # fmt: skip
+
+
+def units(column: Column) -> Iterator[tuple[str, str]]:
+    """The units of dates, in the words of CF, and of times, each with the names of members that lead to them, joined by
+    periods: none where all items have it.
+    """
+    match column:
+        case Masked() | Lists():
+            yield from units(column.content)
+        case Table():
+            for name, inner in _fields(column):
+                yield from ((_joined(name, path), unit) for path, unit in units(inner))
+        case Flat():
+            yield from _units(column.values.dtype)
+        case _:
+            return
+
+
+def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
     import numpy as np
 
-    unit, many = np.datetime_data(dtype)
-    word = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds",
-            "ns": "nanoseconds"}.get(unit, unit)  # fmt: skip
-    said = word if many == 1 else f"{many} {word}"
-    return f"{said} since 1970-01-01" if dtype.kind == "M" else said
+    for name in dtype.names or ():
+        yield from ((_joined(name, path), unit) for path, unit in _units(dtype[name].base))
+    if dtype.kind in "mM":
+        unit, many = np.datetime_data(dtype)
+        if unit in _WORDS:  # generic ones have none
+            said = _WORDS[unit] if many == 1 else f"{many} {_WORDS[unit]}"
+            yield "", f"{said} since 1970-01-01" if dtype.kind == "M" else said
+
+
+def _joined(name: str, path: str) -> str:
+    return f"{name}.{path}" if path else name
 
 
 class Types:
-    """Declares types in one group. `taken` are names of the group; `made` are the types in order; `masks` the places
-    of missing items that no value stands for.
+    """Declares types in one group. `made` are the types in order; `masks` the places of missing items that no value
+    stands for.
     """
 
-    def __init__(self, path: str, taken: Container[str]) -> None:
+    def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:
         self._path = path
-        self._taken = taken
+        self._taken = set(map(names.normal, reserved))
         self.made: dict[str, UserType] = {}
         self.masks: list[str] = []
+
+    def reserve(self, reserved: Iterable[str]) -> None:
+        """Give no type one of these names, which others of the group have."""
+        self._taken.update(map(names.normal, reserved))
 
     @property
     def known(self) -> Known:
@@ -64,7 +95,7 @@ class Types:
         """The type of the items of a canonical column, for a variable or member of this name. Raises UnsayableError."""
         match column:
             case Masked():
-                if not isinstance(column.content, Texts) or column.content.encoding is None:
+                if not _has_nil(column.content):
                     self.masks.append(name)
                 return self.of(column.content, name)
             case Flat() if column.values.ndim > 1:
@@ -123,6 +154,8 @@ class Types:
             problem = name_problem(each)
             if problem is not None or 0 in shape:
                 raise UnsayableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
+        if len({names.normal(each) for each, _, _ in fields}) < len(fields):
+            raise UnsayableError("unreadable-array", "members of a record have one name")
         made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
 
@@ -143,10 +176,17 @@ class Types:
         return names.join(self._path, made.name)
 
     def _free(self, name: str) -> str:
-        name = names.normal(name)
+        name = names.normal(name).encode()[:LONGEST].decode(errors="ignore")
         while name in self._taken or name in self.made:
             name += "_"
         return name
+
+
+def _has_nil(column: Column) -> bool:
+    """Whether items become strings, which may be missing."""
+    if isinstance(column, Flat):
+        return column.values.ndim == 1 and column.values.dtype.kind in "SU"
+    return isinstance(column, Texts) and column.encoding is not None
 
 
 def rows(column: Flat) -> Lists:
@@ -178,16 +218,37 @@ def arrays(
         yield inside + "counts", _shaped(np.diff(lists.offsets), shape)
         yield from arrays(lists.content, known.base, (len(lists.content),), types, inside + "content")
     elif isinstance(known, CompoundType):
-        table = column.content if isinstance(column, Masked) else column
-        if not isinstance(table, Table) or len(table.columns) != len(known.fields):
+        table = _records(column)
+        if table is None or len(table.columns) != len(known.fields):
             raise _unsuited(f"it holds no records of {len(known.fields)} members")
         for field, inner in zip(known.fields, table.columns, strict=True):
             yield from arrays(_flattened(inner, field.shape), field.type, (*shape, *field.shape), types,
                               inside + escape(field.name))  # fmt: skip
 
 
+def _records(column: Column) -> Table | None:
+    """Records as a table; where one is missing, all that is in it is. None: they are no records."""
+    if isinstance(column, Masked):
+        inner = _records(column.content)
+        if inner is None:
+            return None
+        return Table(inner.names, tuple(_missing(column.mask, each) for each in inner.columns), len(inner))
+    if isinstance(column, Flat) and column.values.dtype.names is not None:
+        values, members = column.values, column.values.dtype.names
+        return Table(members, tuple(Flat(values[each]) for each in members), len(values))
+    return column if isinstance(column, Table) else None
+
+
+def _missing(mask: NDArray[Any], column: Column) -> Masked:
+    """A column of which these items are missing as well."""
+    return Masked(mask | column.mask, column.content) if isinstance(column, Masked) else Masked(mask, column)
+
+
 def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
     """The items of a column of rows, be they elements or lists, one behind the other."""
+    if isinstance(column, Masked) and shape:
+        inner = _flattened(column.content, shape)
+        return Masked(_spread(column.mask, len(inner)), inner)
     for length in shape:
         if isinstance(column, Flat):
             return column
@@ -196,6 +257,11 @@ def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
             raise _unsuited(f"a member has not {length} items")
         column = lists.content
     return column
+
+
+def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
+    """A mask of so many items, of which as many belong to each of those that it was for."""
+    return mask.repeat(count // max(1, len(mask)))
 
 
 def _lists(column: Column) -> Lists:
@@ -242,7 +308,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     out = np.empty(len(items), dtype=object)
     out[:] = items
     if mask is not None:
-        out[mask] = None
+        out[_spread(mask, len(out))] = None
     return _shaped(out, shape)
 
 
@@ -252,13 +318,16 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
 
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(column, Masked):
-        column = column.content
+        found = _elements(column.content, type_name, types, shape).copy()
+        found.reshape(-1)[_spread(column.mask, found.size)] = np.zeros((), found.dtype)
+        return found
     known = types.get(type_name)
-    if isinstance(column, Table):
-        if not isinstance(known, CompoundType) or len(column.columns) != len(known.fields):
+    table = None if isinstance(column, Flat) and column.values.dtype == wanted else _records(column)
+    if table is not None:
+        if not isinstance(known, CompoundType) or len(table.columns) != len(known.fields):
             raise _unsuited(f"it holds no values of type `{type_name}`")
         out = np.zeros(shape, wanted)
-        for field, inner in zip(known.fields, column.columns, strict=True):
+        for field, inner in zip(known.fields, table.columns, strict=True):
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
         return out
     if isinstance(column, Lists):  # rows of no elements, or of records

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,3 +99,10 @@ def test_an_element_has_to_suit_the_type(type_name: str, element: str, code: str
     with pytest.raises(CompileError) as caught:
         nczarr.from_notation(NOTATION % (type_name, element))
     assert [each.code for each in caught.value.diagnostics] == [code]
+
+
+def test_floats_whose_fill_is_no_half_stay_floats(tmp_path: Path) -> None:
+    dataset = nczarr.from_notation("dataset d 2.0.0 {\n  variable v float 3 {\n    element float16\n  }\n}\n")
+    nczarr.write(dataset, tmp_path / "d.zarr", format="zarr2")
+    assert json.loads((tmp_path / "d.zarr/v/.zarray").read_bytes())["dtype"] == "<f4"
+    assert nczarr.open(tmp_path / "d.zarr")["/v"][...].tolist() == dataset["/v"][...].tolist()

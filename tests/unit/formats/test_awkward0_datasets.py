@@ -22,6 +22,7 @@ from nczarr.formats.awkward0.columns import (
     Lists,
     Masked,
     Objects,
+    Spans,
     Sparse,
     Table,
     Texts,
@@ -185,6 +186,13 @@ SAYABLE: dict[str, tuple[Column, str, Any]] = {
     "sparse": (Sparse(4, np.array([1, 3]), Flat(np.array([7, 8])), 5), "int64", [5, 7, 5, 8]),
     "objects": (Objects(NUMBERS, ("fractions", "Fraction")), "double", [1.5, 2.5, 3.5]),
     "one of a union": (Union(np.array([1, 1], "u1"), np.array([0, 2]), (TEXTS, NUMBERS)), "double", [1.5, 3.5]),
+    "years": (Flat(np.array(["2001", "NaT"], ">M8[Y]")), "int64", [11323, -(2**63)]),
+    "some bytes": (Masked(MASK, Flat(np.array([b"a", b"b", b"c"]))), "string", ["a", None, "c"]),
+    "records of texts": (
+        Flat(np.array([("é", True, 0.5, [1j, 2])], [("t", "U2"), ("b", "?"), ("h", ">f2"), ("c", "c8", (2,))])),
+        "/d_t",
+        [("é", 1, 0.5, [(0, 1), (2, 0)])],
+    ),
     "records": (
         Flat(np.array([(1, [2, 3], b"x")], [("a", "i4"), ("b", "f8", (2,)), ("c", "S2")])),
         "/d_t",
@@ -207,6 +215,45 @@ def test_what_netcdf_can_say(name: str, tmp_path: Path) -> None:
     assert _plain(found["/d"][...]) == _plain(values)
     nczarr.convert(tmp_path / "d.nc", tmp_path / "back.awkd")
     assert nczarr.diff(tmp_path / "d.nc", tmp_path / "back.awkd") == []
+
+
+def test_units_of_dates_within(tmp_path: Path) -> None:
+    days = Flat(np.array(["2001-01-01", "2002-01-01", "2003-01-01"], "M8[D]"))
+    found = converted(Masked(np.zeros(3, bool), Lists(np.array([0, 2, 2, 3]), days)), tmp_path)
+    assert [(each.name, each.value.data) for each in found.dataset.variables[0].attributes] == [
+        ("units", b"days since 1970-01-01")
+    ]
+
+
+def test_units_of_dates_in_records(tmp_path: Path) -> None:
+    records = np.zeros(1, [("at", "M8[W]"), ("x", [("took", "m8[5fs]"), ("n", "u1"), ("g", "m8")])])
+    found = converted(Flat(records), tmp_path)
+    assert [(each.name, each.value.data) for each in found.dataset.variables[0].attributes] == [
+        ("awkward0_units", b"at: weeks since 1970-01-01, x.took: 5 femtoseconds")
+    ]
+
+
+def test_names_that_types_would_take(tmp_path: Path) -> None:
+    lists = Lists(np.array([0, 1, 2, 3]), NUMBERS)
+    truth = Flat(np.array([True, False, True]))
+    columns = {"l": lists, "bool": truth, "l_t": NUMBERS, "e\u0301": NUMBERS, "\u00e9": truth, "x" * 255: lists}
+    found = converted(Table(tuple(columns), tuple(columns.values()), 3), tmp_path)
+    assert [each.rpartition("/")[2] for each in found] == ["l", "bool", "l_t", "é", "é_", "x" * 255]
+    assert [each.name for each in found.dataset.groups[0].types] == ["l_t_", "bool_", "x" * 200]
+
+
+def test_members_of_one_name(tmp_path: Path) -> None:
+    nczarr.awkward0.save(tmp_path / "d.awkd", Flat(np.zeros(1, [("e\u0301", "i4"), ("\u00e9", "i4")])), "d")
+    assert [each.code for each in nczarr.open(tmp_path / "d.awkd").diagnostics] == ["unreadable-array"]
+
+
+def test_missing_values_are_zeros_where_that_is_accepted(tmp_path: Path) -> None:
+    table = Table(("x", "t"), (NUMBERS, TEXTS), 3)
+    found = converted(Indexed(np.array([2, -1]), table, optional=True), tmp_path, "lost-mask")
+    assert _plain(found["/d"][...]) == [[3.5, "bc"], [0, None]]
+    (tmp_path / "d.nc").unlink()
+    found = converted(Indexed(np.array([-1, 1]), Flat(np.array([1j, 2j])), optional=True), tmp_path, "lost-mask")
+    assert _plain(found["/d"][...]) == [[0, 0], [0, 2]]
 
 
 def _plain(values: Any) -> Any:
@@ -260,6 +307,13 @@ UNSAYABLE: dict[str, tuple[Column, str]] = {
         "lost-mask",
     ),
     "masked table": (Masked(MASK, Table(("x",), (NUMBERS,), 3)), "lost-mask"),
+    "union of nothing": (Lists(np.array([0, 0]), Union(np.zeros(0, "u1"), np.zeros(0, "i8"), ())), "lost-union"),
+    "chunks of records": (
+        Chunks((Flat(np.zeros(1, [("a", "i4")])), Flat(np.zeros(1, [("b", "f8"), ("c", "u1")])))),
+        "lost-union",
+    ),
+    "chunks of dates": (Chunks((Flat(np.array(["3000"], "M8[Y]")), Flat(np.array([1], "M8[ns]")))), "lost-union"),
+    "chunks of opaques": (Chunks((Flat(np.zeros(1, "V3")), Flat(np.zeros(1, "V5")))), "lost-union"),
 }
 
 
@@ -304,3 +358,60 @@ def test_a_folder_is_read_as_well(dataset: Any, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "d.awkd") as archive:
         archive.extractall(tmp_path / "folder")
     assert nczarr.diff(dataset, nczarr.open(tmp_path / "folder")) == []
+
+
+def _often(content: Column, count: int) -> Spans:
+    """So many lists, each of all items of the content."""
+    return Spans(np.zeros(count, "i8"), np.full(count, len(content)), content)
+
+
+def test_what_is_named_again_and_again_has_a_limit(tmp_path: Path) -> None:
+    items = Flat(np.zeros(20_000))
+    table = Table(("small", "large"), (_often(NUMBERS, 3), _often(items, 20_000)), 3)
+    nczarr.awkward0.save(tmp_path / "d.awkd", {"v": _often(items, 20_000), "t": table, "w": _often(NUMBERS, 2)})
+    found = nczarr.open(tmp_path / "d.awkd")
+    assert [each.code for each in found.diagnostics] == ["unreadable-array"]
+    assert "named several times" in found.diagnostics[0].message
+    assert list(found) == ["/w", "/t/small", "/t/large"]
+
+
+def test_unions_in_a_table_within_a_longer_column(tmp_path: Path) -> None:
+    def buffer(key: str, dtype: str, count: int) -> Any:
+        read = [{"read": key}, {"dtype": dtype}, {"json": count}]
+        return {"call": ["awkward0", "numpy", "frombuffer"], "args": read}
+
+    tags = buffer("0", "|u1", 4)
+    contents = {"list": [tags, buffer("0", "|V1", 4)]}
+    union = {"call": ["awkward0", "UnionArray", "fromtags"], "args": [tags, contents]}
+    inner = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["x", tags], ["u", union]]}, {"json": 0}]}
+    pairs = {"pairs": [["t", inner], ["s", buffer("1", "|u1", 3)]]}
+    schema = {"call": ["awkward0", "Table", "frompairs"], "args": [pairs, {"json": 0}]}
+    with zipfile.ZipFile(tmp_path / "d.awkd", "w") as archive:
+        archive.writestr("d.json", json.dumps({"awkward0": "1", "schema": schema}))
+        archive.writestr("0", bytes([0, 1, 1, 0]))
+        archive.writestr("1", b"abc")
+    found = nczarr.open(tmp_path / "d.awkd")
+    assert [each.code for each in found.diagnostics] == ["lost-union"]
+    assert list(found) == ["/d/s", "/d/t/x"]
+    assert found["/d/t/x"].shape == (3,)
+
+
+@pytest.mark.parametrize("type_name", ["double", "string", "l"])
+def test_values_that_nobody_gave_are_counted(type_name: str, tmp_path: Path) -> None:
+    dataset = nczarr.from_cdl(
+        f"netcdf d {{ types: int(*) l ; dimensions: n = 10000000000 ; variables: {type_name} v(n) ; }}"
+    )
+    with pytest.raises(CompileError) as caught:
+        nczarr.write(dataset, tmp_path / "d.awkd")
+    assert [each.code for each in caught.value.diagnostics] == ["oversized-target"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mask", [[False, False, False], [False, True, False]])
+def test_halves_stay_halves_in_stores(mask: list[bool], tmp_path: Path) -> None:
+    halves = Flat(np.array([0.5, 1, 65504], "<f2"))
+    nczarr.awkward0.save(tmp_path / "d.awkd", Masked(np.array(mask), halves) if any(mask) else halves, "d")
+    nczarr.convert(tmp_path / "d.awkd", tmp_path / "d.zarr", format="zarr2")
+    assert json.loads((tmp_path / "d.zarr/d/.zarray").read_bytes())["dtype"] == "<f2"
+    first, second = (nczarr.open(tmp_path / name)["/d"][...] for name in ("d.awkd", "d.zarr"))
+    assert np.array_equal(first, second, equal_nan=True)
