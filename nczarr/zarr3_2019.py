@@ -36,7 +36,11 @@ __all__ = [
 
 
 def read(
-    store: KeyValues | Operations, *, nodes: Iterable[str] = (), allow_loss: Iterable[str] = UNREAD, name: str = ""
+    store: KeyValues | Operations,
+    *,
+    nodes: Iterable[str] = (),
+    allow_loss: Iterable[str] = UNREAD,
+    name: str = "<store>",
 ) -> DatasetHandle:
     """The dataset of a hierarchy; values are read when they are asked for. Raises CompileError, OSError, and
     ValueError for a text among `nodes` that is no path.

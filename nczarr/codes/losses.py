@@ -9,7 +9,7 @@ _ALLOW = "Write `nczarr`, which keeps it, or accept the loss with `--allow-loss 
 
 VALUE_LOSSES = frozenset(
     {
-        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length"),
+        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
         *("bad-metadata", "unreadable-array", "ambiguous-node", "unreferable-variable"),
         *("lost-union", "lost-mask"),
@@ -86,6 +86,17 @@ CODES = (
         "written, and an enum without a fill value has none where nothing was given.",
         "$ nczarr compile - --kind nc4 -o t.nc\ndataset t 2.0.0 {\n  dimension time unlimited 3\n}\n",
         _ALLOW.format("lost-length"),
+    ),
+    Code(
+        "lost-fill",
+        ERROR,
+        "An array of a store reads as one value where nothing was written, and its variable is filled with another. "
+        "CDL has only the latter, and the values that would have to be printed instead are more than 67 million.",
+        '$ nczarr convert . t.cdl\n== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{"zarr_format": 2, '
+        '"shape": [100000000], "chunks": [1000], "dtype": "<i4", "compressor": null, '
+        '"filters": null, "order": "C", "fill_value": 7}\n'
+        '== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n',
+        _ALLOW.format("lost-fill"),
     ),
     Code(
         "renamed-dimension",

@@ -80,7 +80,7 @@ def texts(source: ArraySource) -> Texts:
                 nil[number] = True
                 continue
             counts[number] = len(text)
-            utf8 = utf8 and (text.isascii() or _is_utf8(text))
+            utf8 = utf8 and (text.isascii() or is_utf8(text))
         at += len(values)
     return Texts(counts, nil if nil.any() else None, utf8)
 
@@ -91,7 +91,8 @@ def characters(source: ArraySource) -> Iterator[bytes]:
         yield b"".join(text for text in values.tolist() if text)
 
 
-def _is_utf8(text: bytes) -> bool:
+def is_utf8(text: bytes) -> bool:
+    """Whether bytes are a text in UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:

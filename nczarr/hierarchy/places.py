@@ -114,3 +114,24 @@ def _next(text: str, start: int) -> int:
     _, end = _DECODER.raw_decode(text, start)
     end = _skip(text, end)
     return _skip(text, end + 1) if text[end] == "," else end
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a truth value"
+        case str():
+            return "text"
+        case int():
+            return "an integer"
+        case float():
+            return "a real number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "no JSON"

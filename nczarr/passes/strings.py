@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.source import ArraySource
+from nczarr.data.streaming import is_utf8
 from nczarr.passes.planned import Runs
 
 SLAB = 1 << 18
@@ -29,7 +30,7 @@ class Strings(NamedTuple):
 
 def survey(source: ArraySource | None, fill: bytes) -> Strings:
     """Look at every string of an array that may not be fill, and at the fill; without a source there is only that."""
-    longest, nul, utf8 = len(fill), b"\0" in fill, _is_utf8(fill)
+    longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
     if source is None:
         return Strings(0, longest, nul, utf8)
     nil: list[int] = []
@@ -46,7 +47,7 @@ def survey(source: ArraySource | None, fill: bytes) -> Strings:
                 continue
             longest = max(longest, len(text))
             nul = nul or b"\0" in text
-            utf8 = utf8 and (text.isascii() or _is_utf8(text))
+            utf8 = utf8 and (text.isascii() or is_utf8(text))
     return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))))
 
 
@@ -58,11 +59,3 @@ def _runs(indices: list[int]) -> list[tuple[int, int]]:
         else:
             runs.append((index, 1))
     return runs
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

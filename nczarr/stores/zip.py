@@ -155,13 +155,10 @@ class ZipTarget(Near):
         return None
 
     def _entry(self, key: str) -> ZipInfo:
-        from zipfile import ZipInfo
 
         if safe_key(key) in self._archive.NameToInfo:
             raise FileExistsError(f"{key} was written before")
-        entry = ZipInfo(_name(key), FIRST_DATE)
-        entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
-        return entry
+        return new_entry(key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
@@ -193,8 +190,17 @@ class ZipTarget(Near):
                 os.unlink(self.path)
 
 
-def _name(key: str) -> str:
-    """An entry's name. Raises UnsafeKeyError for what no archive can name."""
+def new_entry(key: str) -> ZipInfo:
+    """An entry that is the same whenever and wherever it is made. Raises UnsafeKeyError for what none can be called."""
+    from zipfile import ZipInfo
+
+    entry = ZipInfo(entry_name(key), FIRST_DATE)
+    entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
+    return entry
+
+
+def entry_name(key: str) -> str:
+    """An entry's name: the key itself. Raises UnsafeKeyError for what no archive can name."""
     try:
         length = len(key.encode())
     except UnicodeEncodeError:

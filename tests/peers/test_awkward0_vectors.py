@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -177,3 +178,18 @@ def answers(awkward0: str) -> dict[str, Any]:
         for storage, _ in CASES.values()
     ]
     return dict(zip(CASES, asked(awkward0, questions), strict=True))
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:
+    """Some hundred arrays of all kinds, with the values that awkward0 has of them."""
+    command = [awkward0, str(Path(__file__).with_name("make_awkward0.py")), str(seed), "300" if seed == 1 else "3000"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    for line in made.stdout.splitlines():
+        asked = json.loads(line)
+        storage = {key: base64.b64decode(data) for key, data in asked["storage"].items()}
+        found = nczarr.awkward0.columns(storage, asked["name"])
+        items = marked.items(found) if isinstance(found, COLUMNS) else found
+        assert json.dumps(items) == json.dumps(asked["value"]), storage[asked["name"]]
+        assert isinstance(found, COLUMNS) or found == []
+        nczarr.awkward0.deserialize(storage, asked["name"])

@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
-from nczarr.stores.base import UnsafeKeyError, safe_key
+from nczarr.stores.base import safe_key
 from nczarr.stores.place import put_in_place, sibling
+from nczarr.stores.zip import entry_name, new_entry
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -25,21 +26,12 @@ Member: TypeAlias = tuple[str, Callable[[], bytes]]
 Check: TypeAlias = Callable[[list[str]], None]
 """Raises if the names of the members that are there conflict with the new ones."""
 
-FIRST_DATE = (1980, 1, 1, 0, 0, 0)
-UNIX, REGULAR_FILE = 3, 0o100644 << 16
-LONGEST_NAME = 0xFFFF
 IN_MEMORY = 64 << 20
 
 
 def checked_key(key: str) -> str:
     """The key itself. Raises UnsafeKeyError (a ValueError) for what no member may be called."""
-    try:
-        length = len(key.encode())
-    except UnicodeEncodeError:
-        raise UnsafeKeyError(f"not UTF-8, as names in a zip archive are: {key!r}") from None
-    if length > LONGEST_NAME:
-        raise UnsafeKeyError(f"too long for a name in a zip archive: {key[:64]!r}…")
-    return safe_key(key)
+    return safe_key(entry_name(key))
 
 
 def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -> None:
@@ -123,12 +115,8 @@ def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterato
 
 
 def _add(archive: ZipFile, members: Iterable[Member]) -> None:
-    from zipfile import ZipInfo
-
     for key, data in members:
-        entry = ZipInfo(key, FIRST_DATE)
-        entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
-        archive.writestr(entry, data())
+        archive.writestr(new_entry(key), data())
 
 
 __all__ = ["Member", "checked_key", "extend_file", "extend_object"]

@@ -25,8 +25,9 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.limits import RefusedError, kind
+from nczarr.formats.awkward0.limits import LARGEST, RefusedError, shown
 from nczarr.formats.awkward0.values import items
+from nczarr.hierarchy.places import kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -252,7 +253,26 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     made = listed.values if isinstance(listed, Flat) else np.empty(0, "S1")
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
+    if made.dtype == np.uint64 and dtype != np.uint64:
+        raise RefusedError("bad-awkward-array", f"{shown(value)} does not fit in 64 bits with sign")
     return made[0]
+
+
+def item(value: Any) -> Any:
+    """A value as an item among lists, texts or records: JSON with integers of 64 bits. Raises RefusedError."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = value.tolist()
+    level = [value]
+    while level:
+        for each in level:
+            if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
+                raise RefusedError("bad-awkward-array", f"an item of JSON is needed, and this is {described(each)}")
+            if isinstance(each, int) and not -LARGEST <= each < LARGEST:
+                raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit in 64 bits with sign")
+        level = [inner for each in level for inner in children(each)]
+    return value
 
 
 def zero(values: NDArray[Any]) -> Any:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics import CompileError, Report
+from nczarr.formats.awkward0.announcing import say
 from nczarr.formats.awkward0.columns import (
     BitMasked,
     Column,
@@ -54,7 +55,6 @@ def of_awkward(array: Any) -> Column:
     What the protocol cannot say (names of records, parameters, tuples, regular lengths of lists, categories, arrays of
     unknown type) is warned of, as in `serialize`.
     """
-    from nczarr.formats.awkward0.writing import say
 
     report = Report()
     column = column_of(array, report)

@@ -13,7 +13,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.ast import CompoundType
 from nczarr.ast.node import TypeName
@@ -32,9 +32,7 @@ from nczarr.hierarchy.beside import described, described_rows
 from nczarr.hierarchy.persisted import Schema, records
 from nczarr.options import Options
 from nczarr.passes.planned import Planned
-
-if TYPE_CHECKING:
-    from zipfile import ZipInfo
+from nczarr.stores.zip import new_entry
 
 LARGE = 1 << 30
 """Bytes from which on a member gets a header that has room for any size."""
@@ -47,7 +45,7 @@ def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]
     sink = _Sink()
     with ZipFile(sink, "w", ZIP_STORED) as archive:
         for name, size, pieces in _members(planned, tables=options.tables):
-            with archive.open(_entry(name), "w", force_zip64=size >= LARGE) as member:
+            with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
                 for piece in pieces:
                     member.write(piece)
                     yield sink.taken()
@@ -73,16 +71,6 @@ class _Sink(io.RawIOBase):
         data = b"".join(self._written)
         self._written.clear()
         return data
-
-
-def _entry(name: str) -> ZipInfo:
-    from zipfile import ZipInfo
-
-    from nczarr.formats.awkward0.archive import FIRST_DATE, REGULAR_FILE, UNIX
-
-    entry = ZipInfo(name, FIRST_DATE)
-    entry.create_system, entry.external_attr = UNIX, REGULAR_FILE
-    return entry
 
 
 def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:

@@ -243,6 +243,9 @@ def sparse(given: Arguments) -> Sparse:
     elif isinstance(content, Flat):
         with given.about("default"):
             default = arrays.element(default, content.values.shape[1:], content.values.dtype)
+    else:
+        with given.about("default"):
+            default = arrays.item(default)
     return Sparse(length, index, content, default)
 
 

@@ -90,24 +90,3 @@ def shown(value: object) -> str:
     """A text or number of a document, for a message: on one line, and not long."""
     text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def kind(value: object) -> str:
-    """What a JSON value is, in words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a truth value"
-        case str():
-            return "text"
-        case int():
-            return "an integer"
-        case float():
-            return "a real number"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return "no JSON"

@@ -13,6 +13,7 @@ called or read here, but every `ref` leads to an `id`, and no `id` stands twice.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
@@ -20,8 +21,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from nczarr.diagnostics import Report
-from nczarr.formats.awkward0.limits import At, Limits, kind, shown
-from nczarr.hierarchy.places import Faults
+from nczarr.formats.awkward0.limits import At, Limits, shown
+from nczarr.hierarchy.places import Faults, kind
 from nczarr.source import Source
 
 
@@ -148,6 +149,11 @@ _MEMBERS = {
 }
 """What a kind of expression may have, by identifying key."""
 
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape; the group is half of a surrogate pair, which is no character and in no name of anything."""
+
 _SEVERAL = {"args", "list", "tuple"}
 _NAMED = {"kwargs", "dict"}
 _WORDS = {
@@ -215,7 +221,10 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
         faults.error("oversized-awkward", text)
         return None
     try:
-        return (json.loads(str(data, "utf-8-sig"), object_pairs_hook=_members),)
+        text = str(data, "utf-8-sig")
+        if "\\u" not in text or not any(match[1] for match in _ESCAPE.finditer(text)):
+            return (json.loads(text, object_pairs_hook=_members),)
+        fault = "a text holds half of a surrogate pair"
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:

@@ -15,19 +15,16 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import nczarr
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics import Report
 from nczarr.extension import expressions
 from nczarr.extension.expressions import Expression
+from nczarr.formats.awkward0.announcing import LostPartsWarning, say
 from nczarr.formats.awkward0.compression import DEFAULT, Policy, Rule, rules
 from nczarr.formats.awkward0.encoder import Encoder
 from nczarr.formats.awkward0.inputs import Json, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class LostPartsWarning(UserWarning):
-    """Values are written, but not all that an array says of them."""
 
 
 class Blob(NamedTuple):
@@ -148,21 +145,6 @@ def encode(
     if any(blob.key == names.schema_key for blob in blobs):
         raise ValueError(f"{names.schema_key!r} would be the key of the document and of a blob")
     return Encoded(names.schema_key, document, blobs)
-
-
-def say(report: Report, made: object, *, given: Report | None) -> None:
-    """Raise what stands in the way of writing, else warn of what is lost, unless the caller reads the report himself.
-
-    Raises CompileError.
-    """
-    found = report.sorted()
-    if made is None:
-        raise CompileError(found)
-    if given is None:
-        import warnings
-
-        for each in found:
-            warnings.warn(f"{each.code}: {each.message}", LostPartsWarning, stacklevel=4)
 
 
 __all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "say", "serialize"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nczarr.ast import Constant, Variable
 from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import Types, is_fixed
-from nczarr.data.source import Parts
+from nczarr.data.source import ArraySource, Parts, fill_of, itemsize
 from nczarr.formats.cdl.columns import Stream, column
 from nczarr.formats.cdl.fold import fold
 from nczarr.formats.cdl.spelling import identifier, quoted
@@ -25,6 +25,9 @@ BATCH = 1 << 16
 
 LONG = 1 << 20
 """More elements of fill than this, behind the last value of a variable, are not printed."""
+
+WHOLE = 1 << 26
+"""Elements of a variable that are all printed where a reader of the text would fill the rest with another value."""
 
 _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
@@ -62,14 +65,18 @@ def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
     return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
 
 
-def shortened(rows: Rows, shape: tuple[int, ...], parts: Parts | None, *, grows: bool) -> Rows:
+def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
     """The rows without the fill behind the last value, where that is more than anybody wants to read.
 
-    A list that is too short is filled (cdl-language §7.3), so nothing is lost. `grows`: the first dimension is
+    A list that is too short is filled (cdl-language §7.3), so nothing is lost unless an array is filled with anything
+    else than its variable; then rows are left out only where there are too many. `grows`: the first dimension is
     unlimited, and the list must reach its last row. Only for one array without braces.
     """
+    shape = checked.shapes[fqn]
     total = math.prod(shape)
     if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
+        return rows
+    if total <= WHOLE and not filled_alike(checked, fqn, parts[""]):
         return rows
     block = linear_block(shape, BATCH)
     end = 0
@@ -84,6 +91,38 @@ def shortened(rows: Rows, shape: tuple[int, ...], parts: Parts | None, *, grows:
     return Rows(count, rows.width, (), end - (count - 1) * rows.width)
 
 
+def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
+    """Whether what was never written in an array is what a reader of the text fills a list with that is too short."""
+    own, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
+    if own is None:
+        own = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
+    if checked.variables[fqn].type == "char" and fill is None:
+        fill = b"\0"
+    return own == fill
+
+
+def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
+    """Whether values are left out that a reader of the text would take for others."""
+    shape = checked.shapes[fqn]
+    if math.prod(shape) <= WHOLE or set(parts) != {""} or filled_alike(checked, fqn, parts[""]):
+        return False
+    rows = _rows(checked, fqn, parts)
+    return (rows.count - 1) * rows.width + rows.last < math.prod(shape)
+
+
+def _unlimited(checked: Checked, fqn: str) -> tuple[bool, ...]:
+    return tuple(
+        not isinstance(reference, int) and checked.dimensions[reference].unlimited
+        for reference in checked.variables[fqn].dimensions
+    )
+
+
+def _rows(checked: Checked, fqn: str, parts: Parts | None) -> Rows:
+    unlimited = _unlimited(checked, fqn)
+    whole = rows_of(checked.shapes[fqn], unlimited)
+    return shortened(checked, fqn, whole, parts, grows=bool(unlimited) and unlimited[0])
+
+
 def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
     """The statement of one variable, with the empty line before it, in pieces; nothing if it has no elements.
 
@@ -92,10 +131,8 @@ def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) 
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     if 0 in shape:
         return
-    unlimited = tuple(
-        not isinstance(reference, int) and checked.dimensions[reference].unlimited for reference in variable.dimensions
-    )
-    rows = shortened(rows_of(shape, unlimited), shape, parts, grows=bool(unlimited) and unlimited[0])
+    unlimited = _unlimited(checked, fqn)
+    rows = _rows(checked, fqn, parts)
     yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
     if variable.type == "char":
         texts = _char_rows(checked, fqn, parts, rows, last_grows=bool(unlimited) and unlimited[-1])

@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset
 from nczarr.ast.walk import groups
 from nczarr.formats.cdl.backend import dataset_name, printed
-from nczarr.formats.cdl.data import grown
+from nczarr.formats.cdl.data import cut, grown
 from nczarr.formats.cdl.odd import NAN, UNNAMED, in_constant, in_variable
 from nczarr.formats.cdl.sayable import sayable
 from nczarr.options import Options
@@ -41,6 +41,11 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         if fqn in shown and fqn in checked.parts:
             odd = in_variable(checked.parts[fqn], variable.type, checked.shapes[fqn], checked.types)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
+            if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
+                text = (
+                    f"variable `{fqn}` has other values than its fill value where none was written, too many to print"
+                )
+                yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)
     if not (options.header_only or options.coordinates_only or options.variables or options.groups):
         yield from _lengths(checked, shown)

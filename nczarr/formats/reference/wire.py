@@ -23,7 +23,7 @@ from nczarr.formats.reference.table import Table, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.hierarchy.lenient import DEEPEST, too_deep
-from nczarr.hierarchy.places import Faults, Path
+from nczarr.hierarchy.places import Faults, Path, kind
 from nczarr.source import Buffer, Source
 
 
@@ -136,7 +136,7 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     else:
         if isinstance(value, dict) and not too_deep(value):
             return value
-        fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {_kind(value)}, no object"
+        fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {kind(value)}, no object"
     faults.error("bad-reference-document", f"no reference document: {fault}")
     return None
 
@@ -154,7 +154,7 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
         if not isinstance(text, str):
-            message = f"template `{name}` must be text, and is {_kind(text)}"
+            message = f"template `{name}` must be text, and is {kind(text)}"
             faults.error("bad-reference-document", message, ("templates", name))
     found = _object(members, "refs", faults)
     refs = found if isinstance(found, Table) else Table(found)
@@ -162,7 +162,7 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
     templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
     items = members.get("gen", [])
     if not isinstance(items, list):
-        faults.error("bad-reference-document", f"`gen` must be a list, and is {_kind(items)}", ("gen",))
+        faults.error("bad-reference-document", f"`gen` must be a list, and is {kind(items)}", ("gen",))
         items = []
     made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
     return Document(1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr"))
@@ -172,7 +172,7 @@ def _object(members: Mapping[str, Any], name: str, faults: Faults) -> Mapping[st
     value = members.get(name, {})
     if isinstance(value, dict | Table):
         return value
-    faults.error("bad-reference-document", f"`{name}` must be an object, and is {_kind(value)}", (name,))
+    faults.error("bad-reference-document", f"`{name}` must be an object, and is {kind(value)}", (name,))
     return {}
 
 
@@ -180,7 +180,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
     """An item of `gen`; None if an error stands in the report."""
     fault = functools.partial(faults.error, "bad-generator")
     if not isinstance(item, dict):
-        fault(f"an item of `gen` must be an object, and is {_kind(item)}", path)
+        fault(f"an item of `gen` must be an object, and is {kind(item)}", path)
         return None
     before = faults.report.errors
     named = f"generator `{item['key']}`" if isinstance(item.get("key"), str) else f"generator {path[-1]}"
@@ -213,7 +213,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
 
 
 def _wrong(item: dict[str, Any], name: str, wanted: str) -> str:
-    return f"`{name}` must be {wanted}, and is {_kind(item[name]) if name in item else 'missing'}"
+    return f"`{name}` must be {wanted}, and is {kind(item[name]) if name in item else 'missing'}"
 
 
 def _values(declared: Any) -> range | tuple[Any, ...] | str:
@@ -223,13 +223,13 @@ def _values(declared: Any) -> range | tuple[Any, ...] | str:
             return "values must be numbers or texts"
         return tuple(declared)
     if not isinstance(declared, dict):
-        return f"it must be a list or an object, and is {_kind(declared)}"
+        return f"it must be a list or an object, and is {kind(declared)}"
     if "stop" not in declared:
         return "`stop` is missing"
     bounds = [declared.get("start", 0), declared["stop"], declared.get("step", 1)]
     for name, value in zip(("start", "stop", "step"), bounds, strict=True):
         if isinstance(value, bool) or not isinstance(value, int):
-            return f"`{name}` must be an integer, and is {_kind(value)}"
+            return f"`{name}` must be an integer, and is {kind(value)}"
     return range(*bounds) if bounds[2] else "`step` is 0"
 
 
@@ -249,14 +249,14 @@ def _value_fault(value: Any, version: int) -> str | None:
         return None if value.isascii() and value[: len(TEXT)] != TEXT else _text_fault(value, version)
     if isinstance(value, dict):
         return None
-    return f"value must be text, object or list, and is {_kind(value)}"
+    return f"value must be text, object or list, and is {kind(value)}"
 
 
 def _reference_fault(value: list[Any]) -> str | None:
     if len(value) not in (1, 3):
         return f"a reference has one or three elements, and this one {len(value)}"
     if not isinstance(value[0], str) and value[0] is not None:
-        return f"the URL must be text, and is {_kind(value[0])}"
+        return f"the URL must be text, and is {kind(value[0])}"
     return None if len(value) == 1 else range_fault(value[1], value[2])
 
 
@@ -294,24 +294,6 @@ def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
             )
             faults.error("oversized-expansion", text, ("gen", number), ["`--max-entries` sets another limit"])
             return
-
-
-def _kind(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a truth value"
-        case str():
-            return "text"
-        case int():
-            return "an integer"
-        case float():
-            return "a real number"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
 
 
 def _shown(value: Any) -> str:

@@ -317,3 +317,11 @@ def test_no_dtypes(written: Any) -> None:
 def test_what_is_no_character(dtype: Any) -> None:
     storage = stored(buffer("1", dtype), _1=b"\xff\xff\xff\xff")
     assert refused(storage).code == "bad-awkward-array"
+
+
+def test_escapes_of_documents() -> None:
+    text = rb'{"awkward0": 1, "schema": {"json": ["\ud83c\udf0a", "\\ud83c", "\\\\ud83c", "\u00e9"]}}'
+    assert nczarr.awkward0.columns({"": text}) == ["\U0001f30a", "\\ud83c", "\\\\ud83c", "é"]
+    for wrong in (rb"\ud83c", rb"\udf0a", rb"\ud83c\ud83c\udf0a", rb"\\\ud83cx"):
+        found = refused({"": b'{"awkward0": 1, "schema": {"json": "' + wrong + b'"}}'})
+        assert "surrogate" in found.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from pathlib import Path
@@ -311,3 +312,15 @@ def test_a_name_that_ends_in_a_wide_space_keeps_it_at_the_end_of_an_attribute() 
     text, _ = written(compiled(tree), ALL)
     assert text is not None
     assert read_back(text) == tree
+
+
+def test_unwritten_values_that_no_reader_would_fill_in_are_printed(tmp_path: Path) -> None:
+    document = {"zarr_format": 2, "shape": [2000, 1000], "chunks": [100, 100], "dtype": "<i4", "compressor": None,
+                "filters": None, "order": "C", "fill_value": 7}  # fmt: skip
+    (tmp_path / "s" / "v").mkdir(parents=True)
+    (tmp_path / "s" / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "s" / "v" / ".zarray").write_text(json.dumps(document))
+    (tmp_path / "s" / "v" / ".zattrs").write_text('{"_ARRAY_DIMENSIONS": ["y", "x"]}')
+    nczarr.convert(tmp_path / "s", tmp_path / "t.cdl")
+    found = nczarr.from_cdl((tmp_path / "t.cdl").read_text())
+    assert (found["/v"][...] == 7).all()
