@@ -133,6 +133,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         and needed
         and is_fixed(value.type, checked.types)
         and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
+        and _said(value)
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return

@@ -34,6 +34,12 @@ from nczarr.options import Options
 from nczarr.passes.planned import Planned
 from nczarr.stores.zip import new_entry
 
+LARGEST_PACKED = 256 << 20
+"""Bytes of a blob that is compressed, at most: readers limit what they inflate, and look at others where they lie."""
+
+LARGEST_ROW = 1 << 30
+"""Bytes of a row that is one element, at most: numpy has none of two gigabytes."""
+
 LARGE = 1 << 30
 """Bytes from which on a member gets a header that has room for any size."""
 
@@ -112,6 +118,8 @@ def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types:
     rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
     if isinstance(types.get(type_name), CompoundType):
         rows = ()  # records in rows are none of awkward0's tables
+    if rows and math.prod(rows) * itemsize(descr(type_name, types)) > LARGEST_ROW:
+        rows = ()
     return schema.column(type_name, math.prod(shape[: 1 if rows else None]), rows=rows)
 
 
@@ -155,7 +163,7 @@ class _Arrays:
         """Elements in one blob; `members`: where in those of the source they are."""
         number = numbers.next()
         size = count * math.prod(rows) * itemsize(element)
-        packed = size >= SMALLEST and isinstance(element, str) and element[1] in "iu"
+        packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
         self.blobs.append(Blob(number, lambda: streaming.elements(source, members), size, packed))
         return self._read(number, described_rows(element, rows), count, packed=packed)
 
@@ -187,7 +195,7 @@ class _Arrays:
 
     def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """Values that are in memory."""
-        number, packed = numbers.next(), values.nbytes >= SMALLEST
+        number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
         self.blobs.append(Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed))
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
         return self._read(number, described_rows(element, rows), count, packed=packed)

@@ -9,7 +9,9 @@ unions (`lost-union`), missing items that no value stands for (`lost-mask`).
 from __future__ import annotations
 
 import base64
+import errno
 import json
+import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -38,10 +40,13 @@ from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.tables import tables
 from nczarr.source import Source, Span
-from nczarr.stores.base import Store, UnsafeKeyError
+from nczarr.stores.base import Range, Store, UnsafeKeyError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+MAPPED = 64 << 20
+"""Bytes of a blob from which on it is not brought into memory."""
 
 HEAD = 1 << 12
 """Bytes of a document that may stand before its signature."""
@@ -69,19 +74,34 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 
 
 class _Blobs:
-    """A store as the mapping that documents read from."""
+    """A store as the mapping that documents read from. Large blobs that are part of a file stay there."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._files: dict[str, memoryview] = {}
 
-    def __getitem__(self, key: str) -> bytes:
+    def __getitem__(self, key: str) -> bytes | memoryview:
         try:
+            place = self._store.locate(key)
+            if place is not None and place.length >= MAPPED:
+                return self._mapped(place)
             data = self._store.get(key)
         except UnsafeKeyError:
             data = None
         if data is None:
             raise KeyError(key)
         return data
+
+    def _mapped(self, place: Range) -> memoryview:
+        """Some bytes of a file, read when somebody looks at them. Raises OSError if it is too short."""
+        whole = self._files.get(place.path)
+        if whole is None:
+            with open(place.path, "rb") as file:
+                whole = self._files[place.path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        found = whole[place.offset : place.offset + place.length]
+        if len(found) != place.length:
+            raise OSError(errno.EIO, "it ends before one of its members does", place.path)
+        return found
 
 
 class _Found(NamedTuple):
