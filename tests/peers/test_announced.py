@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import nczarr
 from nczarr import pipeline, registry
 from nczarr.ast import Dataset
 from nczarr.data.source import Parts
@@ -97,3 +98,13 @@ def test_real_files(subject: exactness.Subject) -> None:
     checked, said = exactness.read(subject.path)
     assert checked is not None, said
     assert [unlike(checked, form) for form in FORMS] == [{}, {}]
+
+
+RAW_FIELDS = r"""netcdf s { types: compound a { char x(1) ; } ; compound k { int x(1) ; } ; group: g { variables:
+  a b ; a b:_FillValue = {"\000"} ; a c ; a c:_FillValue = {"z"} ; k d ; k d:_FillValue = {{0}} ;
+  k e ; k e:_FillValue = {{-2147483647}} ; k f ; k f:_FillValue = {{5}} ; } }"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_fill_values_of_records_with_arrays(form: str) -> None:
+    assert unlike(nczarr.from_cdl(RAW_FIELDS).checked, form) == {}
