@@ -20,7 +20,6 @@ from nczarr.options import Following, Options, Writing
 from nczarr.passes.checked import Checked
 from nczarr.passes.planned import Planned
 from nczarr.secrets import shown
-from nczarr.stores.following import PROTOCOLS
 from nczarr.stores.url import Location, is_remote, location, untidy
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def following(path: str, planned: Planned) -> Following:
     """How the references of a finished target are followed at the place where it was made: wherever they lead, since
     only the run itself has named anything.
     """
+    from nczarr.stores.following import PROTOCOLS
+
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
     known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
     return Following(base=base, roots=(*known, *planned.options.following.roots))

@@ -104,6 +104,15 @@ def is_finite(constant: Constant) -> bool:
     return atomic is None or not atomic.is_float or all(map(math.isfinite, constant.as_numbers()))
 
 
+def is_utf8(text: bytes) -> bool:
+    """Whether bytes are a text in UTF-8."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _alone(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.ast.plain import is_utf8
 from nczarr.data.blocks import every_block, linear_block, region_of
 from nczarr.data.source import ArraySource, itemsize, little
 
@@ -89,12 +90,3 @@ def characters(source: ArraySource) -> Iterator[bytes]:
     """The bytes of all texts, one behind the other."""
     for values in slabs(source, TEXTS):
         yield b"".join(text for text in values.tolist() if text)
-
-
-def is_utf8(text: bytes) -> bool:
-    """Whether bytes are a text in UTF-8."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from nczarr.data.counts import Route
 from nczarr.data.matching import way
-from nczarr.data.referred import referred
 from nczarr.data.source import ArraySource
 from nczarr.passes.planned import Target
 
@@ -19,6 +18,9 @@ def route(source: ArraySource | None, target: Target, *, by_reference: bool = Fa
         return "nothing"
     if source is None:
         return "nothing" if target.sparse else "fill"
-    if by_reference and referred(source, layout) is not None:
-        return "reference"
+    if by_reference:
+        from nczarr.data.referred import referred  # few targets hold references
+
+        if referred(source, layout) is not None:
+            return "reference"
     return way(source, layout)

@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeVar
 from nczarr.data.counts import Counts
 from nczarr.data.matching import grid
 from nczarr.data.source import Index
-from nczarr.link.regions import block_shape, blocks
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 
@@ -48,6 +47,8 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
     if block is None:
         yield from (Keys(number, batch) for batch in batches(array, indices, measure))
         return
+    from nczarr.link.regions import blocks
+
     for region, keys in blocks(array, block, indices):
         yield Block(number, region, keys)
 
@@ -106,4 +107,6 @@ def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
         return None
     memory = measure.memory
     room = max(memory // 2, memory - max(memory // 16, measure.workers * array.decoded * TIMES)) // array.element
+    from nczarr.link.regions import block_shape  # few arrays get another grid
+
     return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

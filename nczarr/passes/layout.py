@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
@@ -25,9 +25,11 @@ from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.passes.chunks import default_chunks, fits
 from nczarr.passes.planned import Target
-from nczarr.passes.referring import AsStored, as_stored
 from nczarr.passes.shards import Wish, can_shard, inner_chunks, problem, shard_shape
 from nczarr.passes.strings import Strings, survey
+
+if TYPE_CHECKING:
+    from nczarr.passes.referring import AsStored
 
 WHOLE = 16 << 20
 """Arrays without a fill value are written whole up to this size; beyond it, only what is occupied."""
@@ -126,6 +128,8 @@ def _target(
     whole = one.shape == shape and one.part.shape == shape
     found: AsStored | str | None = None
     if arrays.by_reference and one.source is not None:
+        from nczarr.passes.referring import AsStored, as_stored  # few targets hold references
+
         found = as_stored(one.source, dtype, itemsize, arrays, storage if whole else variable.storage, variable.storage)
         if isinstance(found, AsStored):
             return _as_stored(one, found, strings, arrays), found.source

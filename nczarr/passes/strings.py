@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.ast.plain import is_utf8
 from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.source import ArraySource
-from nczarr.data.streaming import is_utf8
 from nczarr.passes.planned import Runs
 
 SLAB = 1 << 18
