@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from threading import Lock
 
+from nczarr.data.blocks import chunk_key
 from nczarr.data.source import Columns, Index
 from nczarr.stores.base import Store
 
@@ -48,9 +49,7 @@ class Listing:
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
-        numbers = map(str, index)
-        words = (self._lead, *numbers) if self._lead else numbers
-        return self._prefix + (self._separator.join(words) or "0")
+        return chunk_key(self._prefix, index, self._separator, self._lead)
 
     def stored(self) -> list[Index]:
         """The indices of the keys that exist, in C order; looked up once. Raises OSError."""

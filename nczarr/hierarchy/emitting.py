@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
 from nczarr.ast import Group, Variable
+from nczarr.data.blocks import chunk_key
 from nczarr.data.source import Index
 from nczarr.passes.axes import part_axes
 from nczarr.passes.planned import Planned, Target
@@ -89,7 +90,7 @@ class Walk(NamedTuple):
         arrays = self.planned.form.capabilities.arrays
         assert arrays is not None
         separator = self.planned.targets[path][part].separator or arrays.separator
-        return self._data(path, part) + separator.join((*filter(None, [arrays.lead]), *map(str, index)) or ("0",))
+        return chunk_key(self._data(path, part), index, separator, arrays.lead)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from nczarr.data.blocks import every_block, region_of
+from nczarr.data.blocks import chunk_key, every_block, region_of
 from nczarr.data.counts import Route
 from nczarr.data.matching import grid
 from nczarr.data.source import ArraySource, Index, Selection, itemsize
@@ -43,9 +43,7 @@ class Array(NamedTuple):
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard; a scalar's is the lead, or `0`."""
-        numbers = map(str, index)
-        words = (self.lead, *numbers) if self.lead else numbers
-        return self.prefix + (self.separator.join(words) or "0")
+        return chunk_key(self.prefix, index, self.separator, self.lead)
 
     @property
     def unit(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types as Known
 from nczarr.data.parts import descr, parts
 from nczarr.data.source import ArraySource, Layout, Parts
-from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics import Report
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.awkward0 import reading
 from nczarr.formats.awkward0.canonical import Deep, Room, UnsayableError, plain
@@ -34,12 +34,13 @@ from nczarr.formats.awkward0.columns import Chunks, Column, Flat, Indexed, Maske
 from nczarr.formats.awkward0.free import free_value
 from nczarr.formats.awkward0.members import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.modelled import Types, arrays, settled, units
+from nczarr.hierarchy.documents import Documents
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.plain import stem
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.tables import tables
-from nczarr.source import Source, Span
+from nczarr.source import Source
 from nczarr.stores.base import Range, Store, UnsafeKeyError
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class _Reader:
         self._store = store
         self._report = report
         self._options = options
+        self._documents = Documents(store, report, options)
+        self._blobs = _Blobs(store)
         self._parts: dict[str, Parts] = {}
         self._deep = Deep(0, Room())
 
@@ -143,10 +146,10 @@ class _Reader:
                 values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
-                self._lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
+                self._documents.lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
-                self._warn("stale-extension", "the array is no variable of the model, and left out", key)
+                self._documents.warn("stale-extension", "the array is no variable of the model, and left out", key)
         found.parts = self._parts
         return found
 
@@ -161,7 +164,7 @@ class _Reader:
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
             if not _is_document(self._store.get(key)):
-                self._lost("unreadable-array", "it is no document of an array", key)
+                self._documents.lost("unreadable-array", "it is no document of an array", key)
                 continue
             column = self._column(key)
             if column is None:
@@ -193,7 +196,7 @@ class _Reader:
             self._variable(column, path, name, None, into, types, key)
             return
         if depth >= MAX_DEPTH:
-            self._lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
+            self._documents.lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(path, name)
         found, own = _Found([], [], []), Types(inside)
@@ -246,10 +249,10 @@ class _Reader:
         except UnsayableError as fault:
             types.made.clear()
             types.made.update(before)
-            self._lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
+            self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
             return
         dimensions: tuple[str | int, ...] = shape if along is None else (along[0], *shape[1:])
-        span = self._span(key)
+        span = self._documents.span(key)
         into.variables.append(
             Variable(
                 name=name, type=type_name, dimensions=dimensions, attributes=attributes, storage=storage, span=span
@@ -305,7 +308,7 @@ class _Reader:
         if len(types.masks) > masks and not self._options.accepts("lost-mask"):
             raise UnsayableError("lost-mask", "some of its items are missing, and no value stands for that")
         if len(types.masks) > masks:
-            self._warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+            self._documents.warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
 
     def _bare(self, column: Column) -> Column:
@@ -327,10 +330,10 @@ class _Reader:
         """The array of a document; None (reported) if it is none."""
         data = self._store.get(key)
         if data is None:
-            self._lost("bad-metadata", "the document of the array is not there", key)
+            self._documents.lost("bad-metadata", "the document of the array is not there", key)
             return None
         said = Report()
-        found = reading.read(Source(self._store.path, data, key=key), _Blobs(self._store), said)
+        found = reading.read(Source(self._store.path, data, key=key), self._blobs, said)
         for each in said.sorted():
             self._report.add(each)
         if found is None:
@@ -338,7 +341,7 @@ class _Reader:
         value = found[0]
         if isinstance(value, Column):
             return value
-        self._lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
+        self._documents.lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
         return None
 
     def _keep(
@@ -374,26 +377,10 @@ class _Reader:
         if problem is None and "/" in name:
             problem = "names have no slash"
         if problem is not None:
-            self._lost("unreadable-array", f"an array or column: {problem}", key)
+            self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None
         while name in taken or name in types.made:
             name += "_"
         taken.add(name)
         types.reserve((name,))
         return name
-
-    def _span(self, key: str) -> Span:
-        return Span(Source(self._store.path, b"", key=key), 0, 0)
-
-    def _lost(self, code: str, message: str, key: str) -> None:
-        """Report what is left out: an error, unless the run allows it."""
-        allowed = self._options.accepts(code)
-        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        self._add(code, Severity.WARNING if allowed else Severity.ERROR, message, key, helps)
-
-    def _warn(self, code: str, message: str, key: str) -> None:
-        self._add(code, Severity.WARNING, message, key, ())
-
-    def _add(self, code: str, severity: Severity, message: str, key: str, helps: tuple[str, ...]) -> None:
-        place = Label(self._span(key), key=key)
-        self._report.add(Diagnostic(code, severity, message, place, helps=helps))
