@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from nczarr.serve.opening import RefusedError
 
 LONGEST = 8192
-"""Characters of a path or query."""
+"""Bytes of a path, of a query, and of all headers."""
 
 MOST_FIELDS = 64
 """Members of a query."""
@@ -58,6 +58,8 @@ def request(scope: Mapping[str, Any]) -> Request:
     members: dict[str, str] = {}
     for name, value in fields:
         members.setdefault(name.lower(), value)
+    if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > LONGEST:
+        raise RefusedError(431, f"headers have at most {LONGEST} bytes")
     headers: dict[str, str] = {}
     for name, value in scope.get("headers", ()):
         headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
