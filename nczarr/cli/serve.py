@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     limits.add_argument("--max-response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)")
     limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of chunks that are made at once (1GiB)")
     limits.add_argument("--concurrency", type=_count, metavar="N", help="pieces of work at once (2 + processors)")
-    limits.add_argument("--queue", type=_count, metavar="N", help="requests that may wait for that (256)")
-    limits.add_argument("--connections", type=_count, metavar="N", help="clients at once (512)")
+    limits.add_argument("--queue", type=_count, metavar="N", help="requests that may wait for that (4096)")
+    limits.add_argument("--connections", type=_count, metavar="N", help="clients at once; others wait (2048)")
     limits.add_argument(
         "--timeout", type=_seconds, metavar="SECONDS", help="for a piece of work, and for slow clients (60)"
     )

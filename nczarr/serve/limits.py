@@ -13,7 +13,8 @@ class Limits(NamedTuple):
     """How much one answer, and all of them together, may take.
 
     `response`: bytes of one answer; `memory`: bytes of chunks that are decoded at once, and of metadata that is kept;
-    `concurrency`: pieces of work at once; `queue`: how many may wait for that; `connections`: clients at once.
+    `concurrency`: pieces of work at once; `queue`: how many may wait for that; `connections`: clients at once,
+    others wait until one of them goes.
     `timeout`: seconds for a piece of work, for a client to send a request, and to take the next piece of an answer;
     `grace`: seconds in which running answers may end when the server does. `page`: entries of one page.
     `slow`: seconds after which what a client has not taken is put into a temporary file.
@@ -22,8 +23,8 @@ class Limits(NamedTuple):
     response: int = 256 << 20
     memory: int = 1 << 30
     concurrency: int = CONCURRENCY
-    queue: int = 256
-    connections: int = 512
+    queue: int = 4096
+    connections: int = 2048
     timeout: float = 60.0
     grace: float = 3.0
     page: int = 200
