@@ -1,6 +1,6 @@
 """Parts of variables ↔ trees of messages: the one place where how the model lies meets how the wire lies.
 
-`trees` reads the parts of a variable block by block and yields the tree of each; `arrays` turns a tree into the arrays of
+`Cursor` reads the parts of a variable block by block; `arrays` turns a tree into the arrays of
 the parts again. Members are in the order of the wire in trees, and in that of the type in parts.
 """
 

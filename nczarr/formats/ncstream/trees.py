@@ -1,6 +1,6 @@
 """The values of a message as trees of columns: what messages are decoded to, and encoded from (ncstream §5, §6).
 
-Cells are flat, in C order. Numbers are numpy arrays of either byte order, texts and opaque values `bytes` (None is NIL);
+Cells are flat, in C order. Numbers are numpy arrays of either byte order, texts and opaque values `bytes` (None: NIL);
 lists are counts and the items of all of them, one behind the other; records are one column a member, in the order of
 the wire, where a member of several elements a record has them one behind the other.
 """
@@ -41,9 +41,9 @@ class Lists(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Records: `count` of them, and the members by name."""
+    """Records: `length` of them, and the members by name."""
 
-    count: int
+    length: int
     names: tuple[str, ...]
     members: tuple[Tree, ...]
 
