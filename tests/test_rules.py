@@ -49,6 +49,7 @@ LAYERS: dict[str, int] = {
     "nczarr.compare": 4,
     "nczarr.conversions": 4,
     "nczarr.handle": 4,
+    "nczarr.ncstream": 4,
     "nczarr.peers": 4,
     "nczarr.reading": 4,
     "nczarr.refs": 4,
@@ -70,11 +71,13 @@ SIBLINGS = {
     ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
     ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
     ("nczarr.formats.awkward0", "nczarr.formats.ast_json"),
+    ("nczarr.formats.ncstream", "nczarr.formats.ast_json"),
 }
 """Formats that may import another: (who, whom)."""
 
 DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
+    "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
     "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019",
 }
