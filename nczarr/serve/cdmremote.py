@@ -7,13 +7,16 @@ A section that suits no variable, or asks for more than an answer may have, is r
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import IO, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names
+from nczarr.ast import VlenType
 from nczarr.data.parts import is_fixed, size
+from nczarr.data.source import itemsize
 from nczarr.diagnostics import CompileError, Report
 from nczarr.options import Options, Section
 from nczarr.passes.checked import Checked
@@ -28,8 +31,17 @@ NCSTREAM = (("Content-Description", "ncstream"),)
 
 KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
 
-LEAST = 8
-"""Bytes of a value whose size nobody knows before it is read, at least."""
+TEXT_SIZE = 64
+"""Bytes of a text in memory, about: nobody knows its length before it is read."""
+
+PIECES = 128 << 20
+"""Bytes that a piece of numbers takes while it is made, at most."""
+
+COUNT = 8
+"""Bytes of the length of a list."""
+
+_TOKEN = re.compile(r"\\.|\s+|[^\\\s]|\\", re.DOTALL)
+"""What blanks are looked for between."""
 
 FIRST = 1 << 20
 """Bytes of data that are made before the answer begins: a fault found there still has a status."""
@@ -92,7 +104,7 @@ def _cdl(opened: Opened, limits: Limits) -> str:
 
 def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
-    least = sum(_size(checked, fqn, ranges) for fqn, ranges in wanted)
+    least = sum(size_of(checked, fqn, ranges) for fqn, ranges in wanted)
     if least > limits.response:
         text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
         raise RefusedError(413, text)
@@ -100,7 +112,7 @@ def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
     pieces = _bounded(wire.data(checked, wanted, deflate), limits)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in wanted)
     body = _begun(pieces) if known else _whole(pieces)
-    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, limits.memory))
+    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, PIECES, limits.memory))
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
@@ -111,14 +123,14 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     report = Report(limit=20)
     if not spec.strip():
         raise RefusedError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
-    found = sections(spec, report, "var")
+    found = sections(with_blanks(spec), report, "var")
     wanted: list[tuple[str, tuple[range, ...]]] = []
     for section in found:
         fqn = _fqn(section)
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
             raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
-        ranges = ranges_of([(fqn, section)], checked, report)
+        ranges = ranges_of([(fqn, _suiting(section, checked, fqn))], checked, report)
         wanted.append((fqn, ranges[fqn]))
     if report.errors or not wanted:
         raise RefusedError(400, words(report.sorted(), home) or "`var` names no variable")
@@ -129,11 +141,58 @@ def _fqn(section: Section) -> str:
     return names.fqn(map(names.normal, section.path))
 
 
-def _size(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
-    """Bytes of the values of a section; the least that they can be where nobody knows before they are read."""
-    type_name = checked.variables[fqn].type
-    each = size(type_name, checked.types) if is_fixed(type_name, checked.types) else LEAST
-    return math.prod(map(len, ranges)) * each
+def _suiting(section: Section, checked: Checked, fqn: str) -> Section:
+    """The section of the dimensions that a variable has here: clients count the lengths of lists as one more, which
+    takes `:` alone; and sections of sequences mean nothing.
+    """
+    extents = section.extents
+    if extents is None:
+        return section
+    if wire.is_sequence(checked, fqn):
+        return section._replace(extents=None)
+    lists = 0
+    declared = checked.types.get(checked.variables[fqn].type)
+    while isinstance(declared, VlenType):
+        lists, declared = lists + 1, checked.types.get(declared.base)
+    rank = len(checked.shapes[fqn])
+    if rank < len(extents) <= rank + lists and extents[rank:] == (None,) * (len(extents) - rank):
+        return section._replace(extents=extents[:rank])
+    return section
+
+
+def with_blanks(spec: str) -> str:
+    """A specification whose names have blanks in them escaped, as clients send them: those at the ends of a name, and
+    between indices, mean nothing.
+    """
+    found: list[str] = []
+    inside = False
+    for match in _TOKEN.finditer(spec):
+        token = match.group()
+        inside = token == "(" or (inside and token != ")")
+        beside = spec[max(0, match.start() - 1) : match.start()], spec[match.end() : match.end() + 1]
+        if token.isspace() and not inside and all(each and each not in ".;()" for each in beside):
+            token = "".join(f"\\{each}" for each in token)
+        found.append(token)
+    return "".join(found)
+
+
+def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
+    """Bytes of the values of a section; about so many where nobody knows before they are read."""
+    type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
+    if is_fixed(type_name, checked.types):
+        return cells * size(type_name, checked.types)
+    if type_name == "string":
+        return cells * TEXT_SIZE
+    parts = checked.parts.get(fqn, {})
+    whole = sum(math.prod(part.layout.shape) * (itemsize(part.layout.dtype) or TEXT_SIZE) for part in parts.values())
+    counts, declared = parts.get("counts"), checked.types.get(type_name)
+    if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
+        return whole * cells // max(1, math.prod(checked.shapes[fqn]))
+    box = tuple(slice(each.start, max(each.start, each[-1] + 1 if each else 0)) for each in ranges)
+    if math.prod(part.stop - part.start for part in box) * COUNT > PIECES:
+        return whole
+    values = counts.read(box)[tuple(slice(None, None, each.step) for each in ranges)]
+    return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
 
 
 def _deflate(text: str | None) -> int | None:
