@@ -1,0 +1,3 @@
+"""ncstream: headers and data as one stream of messages (contract: ncstream). `nczarr.ncstream` is the door to messages."""
+
+from __future__ import annotations
