@@ -1,3 +1,3 @@
-"""ncstream: headers and data as one stream of messages (contract: ncstream). `nczarr.ncstream` is the door to messages."""
+"""ncstream: a dataset as one stream of messages (contract: ncstream). `nczarr.ncstream` is the door to messages."""
 
 from __future__ import annotations

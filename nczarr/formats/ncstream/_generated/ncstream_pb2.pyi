@@ -60,20 +60,32 @@ SWATH: CoverageType
 FMRC: CoverageType
 
 class Header(_message.Message):
-    __slots__ = ("location", "title", "id", "root", "version", "nczarr")
+    __slots__ = ("location", "title", "id", "root", "version", "nczarr", "fills")
     LOCATION_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     ROOT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     NCZARR_FIELD_NUMBER: _ClassVar[int]
+    FILLS_FIELD_NUMBER: _ClassVar[int]
     location: bytes
     title: bytes
     id: bytes
     root: Group
     version: int
     nczarr: bytes
-    def __init__(self, location: _Optional[bytes] = ..., title: _Optional[bytes] = ..., id: _Optional[bytes] = ..., root: _Optional[_Union[Group, _Mapping]] = ..., version: _Optional[int] = ..., nczarr: _Optional[bytes] = ...) -> None: ...
+    fills: _containers.RepeatedCompositeFieldContainer[Fill]
+    def __init__(self, location: _Optional[bytes] = ..., title: _Optional[bytes] = ..., id: _Optional[bytes] = ..., root: _Optional[_Union[Group, _Mapping]] = ..., version: _Optional[int] = ..., nczarr: _Optional[bytes] = ..., fills: _Optional[_Iterable[_Union[Fill, _Mapping]]] = ...) -> None: ...
+
+class Fill(_message.Message):
+    __slots__ = ("path", "part", "value")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    PART_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    path: bytes
+    part: bytes
+    value: bytes
+    def __init__(self, path: _Optional[bytes] = ..., part: _Optional[bytes] = ..., value: _Optional[bytes] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "dims", "vars", "structs", "atts", "groups", "enumTypes")

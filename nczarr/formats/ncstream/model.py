@@ -1,0 +1,389 @@
+"""The header of a stream → the tree of a dataset, where no model is told (ncstream §3, §4).
+
+Structures become compounds and lists vlens, whose names are made up of those of their variables. What the model has no
+place for stays as attributes: those of members as `member.attribute` of the variable, title and id as global ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.walk import MAX_DEPTH
+from nczarr.diagnostics import Report
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.attributes import UnreadableAttributeError, constant, fill_value
+from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES, UNSIGNED
+from nczarr.hierarchy.lenient import name_problem
+from nczarr.options import Options
+from nczarr.source import Span
+
+LONGEST = 240
+"""Bytes of a name that is made up, at most."""
+
+LARGEST = 2**63 - 1
+"""Length of a dimension, at most."""
+
+VALUES = "values"
+"""The member of records that stand for rows: what is behind a ragged dimension."""
+
+OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
+"""The size of all values of an opaque variable, or member of one; None where they differ, or nobody knows."""
+
+
+class Asked(NamedTuple):
+    """What a header is read with: where it lies, and who knows how long opaque values are."""
+
+    span: Span
+    report: Report
+    options: Options
+    opaque_size: OpaqueSize
+
+
+class UnreadableVariableError(ValueError):
+    """A variable that the model has no form for."""
+
+
+class _Scope(NamedTuple):
+    """A group that is being read: its path, the dimensions (FQN and length) and enums (FQN and type) that are known
+    there, names that are taken, the types that it has so far.
+    """
+
+    path: str
+    dimensions: Mapping[str, tuple[str, int]]
+    enums: Mapping[str, tuple[TypeName, EnumType]]
+    taken: set[str]
+    types: dict[str, UserType]
+
+    def free(self, wanted: str) -> str:
+        """A name for a type that nothing else in the group has."""
+        name = names.normal(wanted).encode()[:LONGEST].decode(errors="ignore")
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def declare(self, made: UserType) -> TypeName:
+        """The FQN of a new type."""
+        self.types[made.name] = made
+        return names.join(self.path, made.name)
+
+    def opaque(self, size: int) -> TypeName:
+        """The FQN of opaque values of a size, which all variables of the group share."""
+        for name, made in self.types.items():
+            if isinstance(made, OpaqueType) and made.size == size:
+                return names.join(self.path, name)
+        return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
+
+    def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
+        """The type of lists within each other, as many as there are `stars`; of rows of `inner` lengths as records."""
+        if inner:
+            rows = Field(name=VALUES, type=base, shape=inner)
+            base = self.declare(CompoundType(name=self.free(f"{name}_row"), fields=(rows,)))
+        for number in range(stars):
+            suffix = "list" if number == stars - 1 else "item" * (stars - 1 - number)
+            base = self.declare(VlenType(name=self.free(f"{name}_{suffix}"), base=base))
+        return base
+
+
+def dataset(header: pb.Header, asked: Asked) -> Dataset:
+    """The dataset of a header. Reports what has no form in the model, and is left out."""
+    reader = _Reader(asked)
+    top = reader.group(header.root, "root", None, 0)
+    extra = [
+        Attribute(name=name, value=Constant.text(text), span=asked.span)
+        for name, text in (("title", header.title), ("id", header.id))
+        if text and all(each.name != name for each in top.attributes)
+    ]
+    stem = os.path.splitext(os.path.basename(_text(header.location).rstrip("/")))[0]
+    return Dataset(
+        name=stem if name_problem(stem) is None else "",
+        types=top.types,
+        dimensions=top.dimensions,
+        variables=top.variables,
+        attributes=(*top.attributes, *extra),
+        groups=top.groups,
+        span=asked.span,
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def lost(self, code: str, message: str) -> None:
+        """Report something that is left out: an error, unless the run allows it."""
+        allowed = self._asked.options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        say = self._asked.report.warning if allowed else self._asked.report.error
+        say(code, message, self._asked.span, helps=helps)
+
+    def _name(self, given: bytes, what: str) -> str | None:
+        """A name in the form of the model; None (reported) for one that nothing can have."""
+        name = names.normal(_text(given))
+        problem = name_problem(name)
+        if problem is not None:
+            self.lost("unreadable-array", f"{what} is left out: {problem}")
+            return None
+        return name
+
+    # ---- groups ------------------------------------------------------------------------------------------------------
+    def group(self, given: pb.Group, name: str, around: _Scope | None, depth: int) -> Group:
+        """A group and all that is in it."""
+        path = "/" if around is None else names.join(around.path, name)
+        dimensions = self._dimensions(given, path)
+        taken = {names.normal(_text(each)) for each in _names(given)}
+        known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
+        scope = _Scope(
+            path,
+            {**(around.dimensions if around else {}), **known},
+            {**(around.enums if around else {}), **self._enums(given, path)},
+            taken | set(known),
+            {},
+        )
+        for fqn, made in scope.enums.values():
+            if names.parent(fqn) == path:
+                scope.types[made.name] = made
+                scope.taken.add(made.name)
+        variables = list(self._variables(given, scope))
+        return Group(
+            name=name,
+            types=tuple(scope.types.values()),
+            dimensions=tuple(dimensions),
+            variables=tuple(variables),
+            attributes=self._attributes(given.atts, path),
+            groups=tuple(self._groups(given, scope, depth)),
+            span=self._asked.span,
+        )
+
+    def _groups(self, given: pb.Group, scope: _Scope, depth: int) -> Iterator[Group]:
+        if given.groups and depth >= MAX_DEPTH:
+            self.lost("unreadable-array", f"groups nest more than {MAX_DEPTH} deep below `{scope.path}`")
+            return
+        for each in given.groups:
+            called = self._name(each.name, f"a group of `{scope.path}`")
+            if called is not None:
+                yield self.group(each, called, scope, depth + 1)
+
+    def _dimensions(self, given: pb.Group, path: str) -> list[Dimension]:
+        """The dimensions that a group declares."""
+        made: dict[str, Dimension] = {}
+        for each in given.dims:
+            called = None if each.isPrivate or each.isVlen else self._name(each.name, f"a dimension of `{path}`")
+            if called is None:
+                continue
+            if each.length > LARGEST or called in made:
+                why = "there are two of that name" if called in made else f"{each.length} is no length"
+                self.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
+                continue
+            made[called] = Dimension(name=called, size=each.length, unlimited=each.isUnlimited, span=self._asked.span)
+        return list(made.values())
+
+    def _enums(self, given: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
+        """The enums that a group declares, as wide as the first variable of that enum, else as their codes need."""
+        found: dict[str, tuple[TypeName, EnumType]] = {}
+        for each in given.enumTypes:
+            called = self._name(each.name, f"an enum of `{path}`")
+            if called is None or called in found:
+                continue
+            most = max((constant.code for constant in each.map), default=0)
+            base = _enum_base(given, each.name) or (
+                "ubyte" if most < 1 << 8 else "ushort" if most < 1 << 16 else "uint"
+            )
+            codes: dict[int, str] = {}
+            for item in each.map:
+                label = names.normal(_text(item.value))
+                code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
+                if code in codes or label in codes.values() or name_problem(label) is not None:
+                    self.lost("unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice")
+                    continue
+                codes[code] = label
+            constants = tuple(EnumConstant(name=label, value=code) for code, label in codes.items())
+            made = EnumType(name=called, base=base, constants=constants, span=self._asked.span)  # type: ignore[arg-type]
+            found[called] = names.join(path, called), made
+        return found
+
+    def _attributes(self, given: Iterable[pb.Attribute], owner: str, member: str = "") -> tuple[Attribute, ...]:
+        """The attributes of a group or variable, or of a `member` of it."""
+        made = []
+        for each in given:
+            name = member + names.normal(_text(each.name))
+            try:
+                if name == member or name_problem(name) is not None:
+                    raise UnreadableAttributeError("nothing can have that name")
+                made.append(Attribute(name=name, value=constant(each), span=self._asked.span))
+            except UnreadableAttributeError as fault:
+                self.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
+        return tuple(made)
+
+    # ---- variables ---------------------------------------------------------------------------------------------------
+    def _variables(self, given: pb.Group, scope: _Scope) -> Iterator[Variable]:
+        for each in _declared(given):
+            called = self._name(each.name, f"a variable of `{scope.path}`")
+            if called is None:
+                continue
+            before = dict(scope.types)
+            try:
+                yield self._variable(each, called, scope)
+            except UnreadableVariableError as fault:
+                scope.types.clear()
+                scope.types.update(before)
+                fqn = names.join(scope.path, called)
+                self.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
+
+    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: _Scope) -> Variable:
+        fqn = names.join(scope.path, name)
+        attributes = list(self._attributes(given.atts, fqn))
+        outer, stars, inner = _shape(given.shape)
+        element = self._type(given, name, fqn, (), scope, attributes)
+        enums = [each for path, each in scope.enums.values() if path == element]
+        if isinstance(given, pb.Variable) and given.enumType and not enums:
+            enums = [each for _, each in scope.enums.values()]
+        type_name = scope.listed(element, stars, _lengths(inner), name)
+        return Variable(
+            name=name,
+            type=type_name,
+            dimensions=tuple(_dimension(each, scope) for each in outer),
+            attributes=self._suited(attributes, type_name, enums, fqn),
+            span=self._asked.span,
+        )
+
+    def _suited(
+        self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
+    ) -> tuple[Attribute, ...]:
+        """The attributes of a variable, with a `_FillValue` of its type, or none."""
+        made = []
+        for each in attributes:
+            if each.name == "_FillValue":
+                value = fill_value(each.value, type_name, enums)
+                if value is None:
+                    text = f"`_FillValue` of `{fqn}` is left out: {each.value.type} is no value of {type_name}"
+                    self.lost("lost-attribute", text)
+                    continue
+                each = Attribute(name=each.name, value=value, span=each.span)
+            made.append(each)
+        return tuple(made)
+
+    def _type(
+        self,
+        given: pb.Variable | pb.Structure,
+        name: str,
+        fqn: str,
+        members: tuple[str, ...],
+        scope: _Scope,
+        attributes: list[Attribute],
+    ) -> TypeName:
+        """The type of the elements. Raises UnreadableVariableError."""
+        kind = int(given.dataType)
+        if isinstance(given, pb.Structure):
+            made = self._compound(given, name, fqn, members, scope, attributes)
+            return scope.listed(made, 1, (), f"{name}_records") if kind == pb.SEQUENCE else made
+        if kind == pb.OPAQUE:
+            size = self._asked.opaque_size(fqn, members)
+            return scope.opaque(size) if size else scope.listed("ubyte", 1, (), f"{name}_bytes")
+        found = ENUM_BASES.get(kind) or ATOMS.get(kind)
+        if found is None:
+            raise UnreadableVariableError(f"there is no data type {kind}")
+        if given.enumType:
+            enum = scope.enums.get(names.normal(_text(given.enumType)))
+            if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[found].size:
+                return enum[0]
+            why = "nobody declares" if enum is None else "has integers of another size"
+            text = f"`{fqn}` is of enum {_text(given.enumType)!r}, which {why}: its integers are read"
+            self._asked.report.warning("unknown-enum", text, self._asked.span)
+        return UNSIGNED.get(found, found) if given.unsigned else found
+
+    def _compound(
+        self,
+        given: pb.Structure,
+        name: str,
+        fqn: str,
+        members: tuple[str, ...],
+        scope: _Scope,
+        attributes: list[Attribute],
+    ) -> TypeName:
+        """The type of records. Raises UnreadableVariableError."""
+        if len(members) >= MAX_DEPTH:
+            raise UnreadableVariableError(f"structures nest more than {MAX_DEPTH} deep")
+        fields = []
+        for each in _declared(given):
+            called = names.normal(_text(each.name))
+            problem = name_problem(called)
+            if problem is not None:
+                raise UnreadableVariableError(f"a member: {problem}")
+            path = (*members, called)
+            attributes.extend(self._attributes(each.atts, fqn, ".".join(path) + "."))
+            outer, stars, inner = _shape(each.shape)
+            element = self._type(each, f"{name}_{called}", fqn, path, scope, attributes)
+            type_name = scope.listed(element, stars, _lengths(inner), f"{name}_{called}")
+            fields.append(Field(name=called, type=type_name, shape=_lengths(outer)))
+        if not fields or len({field.name for field in fields}) < len(fields):
+            raise UnreadableVariableError("a structure without members, or with two of one name")
+        return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
+
+
+def _enum_base(given: pb.Group, called: bytes) -> str | None:
+    """The integers of the first variable or member that is of an enum, in a group or those below."""
+    pending: list[pb.Group | pb.Structure] = [given]
+    while pending:
+        each = pending.pop()
+        for variable in each.vars:
+            if variable.enumType == called and int(variable.dataType) in ENUM_BASES:
+                return ENUM_BASES[int(variable.dataType)]
+        pending.extend(each.structs)
+        if isinstance(each, pb.Group):
+            pending.extend(each.groups)
+    return None
+
+
+def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
+    """Variables, or members, in the order that both sides agree on (§3)."""
+    yield from given.vars
+    yield from given.structs
+
+
+def _names(given: pb.Group) -> Iterator[bytes]:
+    """The names of variables and groups of a group."""
+    yield from (each.name for each in _declared(given))
+    yield from (each.name for each in given.groups)
+
+
+def _shape(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
+    """The dimensions before the first ragged one, how many ragged ones there are, and the others behind."""
+    outer: list[pb.Dimension] = []
+    inner: list[pb.Dimension] = []
+    stars = 0
+    for each in given:
+        if each.isVlen:
+            stars += 1
+        else:
+            (inner if stars else outer).append(each)
+    return outer, stars, inner
+
+
+def _lengths(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
+    """Lengths within a record. Raises UnreadableVariableError."""
+    found = tuple(int(each.length) for each in given)
+    if not all(0 < length <= LARGEST for length in found):
+        raise UnreadableVariableError("a member without elements, or of too many")
+    return found
+
+
+def _dimension(given: pb.Dimension, scope: _Scope) -> str | int:
+    """A dimension by FQN if it is shared, else its length. Raises UnreadableVariableError."""
+    if given.length > LARGEST:
+        raise UnreadableVariableError(f"{given.length} is no length of a dimension")
+    known = scope.dimensions.get(names.normal(_text(given.name)))
+    shared = not given.isPrivate and known is not None and known[1] == given.length
+    return known[0] if shared and known is not None else int(given.length)
