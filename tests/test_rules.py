@@ -50,6 +50,7 @@ LAYERS: dict[str, int] = {
     "nczarr.conversions": 4,
     "nczarr.handle": 4,
     "nczarr.ncml": 4,
+    "nczarr.ncstream": 4,
     "nczarr.peers": 4,
     "nczarr.reading": 4,
     "nczarr.refs": 4,
@@ -75,6 +76,7 @@ SIBLINGS = {
 
 DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
+    "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
     "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019",
 }

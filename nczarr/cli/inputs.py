@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 
+IN_MEMORY = 64 << 20
+"""Bytes of standard input from which on it lies in a file while it is read."""
+
 
 def read_input(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
@@ -32,8 +35,14 @@ def read_input(
 
 
 def standard_input() -> Source:
-    """Standard input, read to its end. Raises OSError."""
+    """Standard input, read to its end: what is long lies in a file for temporary ones. Raises OSError."""
     try:
-        return Source(STDIN, sys.stdin.buffer.read())
+        data = sys.stdin.buffer.read(IN_MEMORY)
+        if len(data) < IN_MEMORY:
+            return Source(STDIN, data)
+        from nczarr.stores.single import open_source
+        from nczarr.stores.spool import kept
+
+        return open_source(kept(data, sys.stdin.buffer), STDIN)
     except OSError as error:
         raise OSError(error.errno, error.strerror, STDIN) from error

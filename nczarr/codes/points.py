@@ -6,7 +6,6 @@ from nczarr.codes.code import ERROR, WARNING, Code
 
 _COLLECTION = b"\xfa\xfa\xaf\xaf\x00"
 _STATIONS = b"\xfe\xfe\xef\xef\x06\x0a\x04\x0a\x02KB"
-_ERROR = b"\xab\xad\xba\xda\x06\x0a\x04full"
 _END = b"\xed\xed\xde\xde"
 
 
@@ -21,13 +20,6 @@ CODES = (
         "A stream of points has a list of stations. The model of points has no place for it, and it is passed over.",
         _text(_STATIONS + _COLLECTION + _END),
         "Take places of stations from the points, which have them as well.",
-    ),
-    Code(
-        "stopped-stream",
-        ERROR,
-        "Whoever wrote a stream says within it that it could not go on. What would follow is not there.",
-        _text(_COLLECTION + _ERROR),
-        "Ask for the data again; the message is the sender's.",
     ),
     Code(
         "unsuited-points",

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import local
-from typing import Any
+from typing import Any, BinaryIO
 
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.identity import told_of
@@ -25,6 +25,9 @@ RANGE = 8 << 20
 """Bytes of one request."""
 
 RANGES_AT_ONCE = 8
+
+STREAM = "<stdin>"
+"""What people call a file that came through a pipe."""
 
 _folders: dict[str, str] = {}
 """Folders with fetched files, and the URLs that these were fetched from, as people may see them."""
@@ -58,6 +61,21 @@ def fetched(connection: Connection) -> str:
             _origins[folder] = connection.url, info
             return path
     raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", connection.shown)
+
+
+def kept(head: bytes, rest: BinaryIO) -> str:
+    """The path of a file with the bytes of a stream, which is there until `clear`. Raises OSError."""
+    import shutil
+
+    if not _folders:
+        atexit.register(clear)
+    folder = tempfile.mkdtemp(prefix="nczarr-")
+    _folders[folder] = STREAM
+    path = os.path.join(folder, "data")
+    with open(path, "wb") as file:
+        file.write(head)
+        shutil.copyfileobj(rest, file, RANGE)
+    return path
 
 
 def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -> None:
@@ -119,6 +137,11 @@ def name_of(path: str) -> str:
 def origin(path: str) -> tuple[str, dict[str, Any]] | None:
     """The URL that a file was fetched from, and what was told of it; None for any other file."""
     return _origins.get(os.path.dirname(path))
+
+
+def is_passing(path: str) -> bool:
+    """Whether a file came through a pipe, and is there only while it is read."""
+    return _folders.get(os.path.dirname(path)) == STREAM
 
 
 def send(connection: Connection, path: str, key: str = "") -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from nczarr.__main__ import main
 from tests.conftest import ROOT, run_command
 
 GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
@@ -203,3 +206,19 @@ def test_a_sudden_end_leaves_no_target(how: signal.Signals, folder: Path) -> Non
 
 def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_long_standard_input_lies_in_a_file_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is made small; what is read, and what is left behind, is the same."""
+    schema = tmp_path / "s.cdl"
+    schema.write_text("netcdf s {\ndimensions:\n  x = 3000 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n")
+    assert main(["compile", str(schema), "-o", str(tmp_path / "s.nc"), "--kind", "nc3"]) == 0
+    monkeypatch.setattr("nczarr.cli.inputs.IN_MEMORY", 1000)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spool"))
+    (tmp_path / "spool").mkdir()
+    for target in ("t.zarr", "t.json"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper((tmp_path / "s.nc").open("rb")))
+        status = main(["convert", "-", str(tmp_path / target), "-q"])
+        assert status == (0 if target == "t.zarr" else 1), "nothing can refer to what is there only for a while"
+    assert main(["diff", str(tmp_path / "s.nc"), str(tmp_path / "t.zarr")]) == 0
+    assert not list((tmp_path / "spool").iterdir())

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.node import TypeName
+from nczarr.ast.storage import DEFAULT_STORAGE, Storage
 from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics import Report
@@ -31,6 +32,9 @@ LARGEST = 2**63 - 1
 
 VALUES = "values"
 """The member of records that stand for rows: what is behind a ragged dimension."""
+
+CHUNKS = "_ChunkSizes"
+"""The attribute by which servers tell the lengths of chunks."""
 
 OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
 """The size of all values of an opaque variable, or member of one; None where they differ, or nobody knows."""
@@ -251,11 +255,15 @@ class _Reader:
         if isinstance(given, pb.Variable) and given.enumType and not enums:
             enums = [each for _, each in scope.enums.values()]
         type_name = scope.listed(element, stars, _lengths(inner), name)
+        storage = _storage(attributes, [each.length for each in outer])
+        if storage is not None:
+            attributes = [each for each in attributes if each.name != CHUNKS]
         return Variable(
             name=name,
             type=type_name,
             dimensions=tuple(_dimension(each, scope) for each in outer),
             attributes=self._suited(attributes, type_name, enums, fqn),
+            storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
         )
 
@@ -331,6 +339,17 @@ class _Reader:
         if not fields or len({field.name for field in fields}) < len(fields):
             raise UnreadableVariableError("a structure without members, or with two of one name")
         return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
+
+
+def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
+    """The storage that servers tell as an attribute; None if they do not, or no variable has such chunks."""
+    given = next((each.value for each in attributes if each.name == CHUNKS), None)
+    if given is None or given.type not in ("int", "uint") or given.count != len(lengths) or not lengths:
+        return None
+    chunks = tuple(int(each) for each in given.as_numbers())
+    if not all(0 < chunk <= max(1, length) for chunk, length in zip(chunks, lengths, strict=True)):
+        return None
+    return Storage(layout="chunked", chunks=chunks)
 
 
 def _enum_base(given: pb.Group, called: bytes) -> str | None:

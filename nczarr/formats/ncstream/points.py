@@ -150,7 +150,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
             collection = _begun(_parsed(points_pb.PointFeatureCollection(), block, start), start)
         elif magic == ERROR:
             text = _parsed(pb.Error(), block, start).message.decode("utf-8", "replace")
-            report.error("stopped-stream", f"the sender stopped: {text}", Span(source, offset, at))
+            report.error("stream-error", f"the sender of the stream gave up: {text!r}", Span(source, offset, at))
         else:
             stations = len(_parsed(points_pb.StationList(), block, start).stations)
             text = f"a list of {stations} stations is passed over"

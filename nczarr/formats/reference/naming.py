@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from nczarr.options import Writing
 from nczarr.secrets import shown
-from nczarr.stores.spool import origin
+from nczarr.stores.spool import is_passing, origin
 from nczarr.stores.url import is_remote
 
 FILE = "file://"
@@ -35,6 +35,8 @@ class Naming:
 
     def url(self, place: str) -> str:
         """What a document calls a target, a path or URL. Raises UnnamedTargetError."""
+        if not is_remote(place) and is_passing(place):
+            raise UnnamedTargetError("it came through a pipe, and is there only while it is read")
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:

@@ -1,0 +1,131 @@
+"""Messages of ncstream, the stream of CDM Remote, read and written one by one: the public door to them.
+
+    for message in nczarr.ncstream.read_messages(open("a.ncs", "rb")):
+        print(message, getattr(message, "values", None))
+
+A stream is bytes, a memory map, or any binary file, a pipe too; memory is that of one message. Whole files and
+servers are datasets as any other: `nczarr.open("a.ncs")`. A stream that is wrong raises CompileError, whose
+`.diagnostics` have the byte offset; nothing is allocated for what it merely announces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from nczarr.diagnostics import CompileError, Report
+from nczarr.formats.ncstream.limits import DEFAULT, Limits, RefusedError
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+    from nczarr.formats.ncstream.framing import Stream
+    from nczarr.formats.ncstream.messages import (
+        CoverageData,
+        CoverageHeader,
+        Data,
+        DataColumn,
+        End,
+        Error,
+        Header,
+        Message,
+        Start,
+    )
+
+__all__ = [
+    "CoverageData",
+    "CoverageHeader",
+    "Data",
+    "DataColumn",
+    "End",
+    "Error",
+    "Header",
+    "Limits",
+    "Message",
+    "Start",
+    "data",
+    "read_messages",
+    "write_messages",
+]
+
+_TYPES = {"CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Start"}
+
+
+def __getattr__(name: str) -> Any:
+    """The types of messages, loaded with protobuf when somebody names them."""
+    if name in _TYPES:
+        from nczarr.formats.ncstream import messages
+
+        return getattr(messages, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def read_messages(
+    stream: Stream, *, definitions: pb.Header | None = None, limits: Limits = DEFAULT
+) -> Iterator[Message]:
+    """The messages of a stream, in order; `.values` of those with data are numpy arrays of the section's shape.
+
+    Numbers have the byte order of the stream and are views of it, unless they were deflated. Chars are `S1`. Strings
+    are objects: `str`, `bytes` where they are no UTF-8, None for NIL; opaque values are `bytes`. Lists are objects,
+    too, each an array. Structures and sequences are structured arrays by the definition in a header that came before,
+    or in `definitions`, with plain members first, then structures; members of variable size are objects. Rows of a
+    structure that nobody has defined are `V`, as they are, and columns name their members themselves.
+
+    Raises CompileError at the message that is wrong; those before it have been given. OSError if it cannot be read.
+    """
+    from nczarr.formats.ncstream import messages
+    from nczarr.formats.ncstream.definitions import Definitions
+
+    known = Definitions() if definitions is None else Definitions(definitions)
+    try:
+        yield from messages.read(stream, known, limits)
+    except RefusedError as error:
+        raise _refusal(error, _name_of(stream)) from None
+
+
+def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
+    """Write messages one behind the other. Raises CompileError for one that has no form on the wire; OSError."""
+    from nczarr.formats.ncstream.messages import written
+    from nczarr.formats.ncstream.pieces import UnwritableError
+
+    for message in messages:
+        try:
+            pieces = written(message)
+            for piece in pieces:
+                stream.write(piece)
+        except UnwritableError as error:
+            report = Report()
+            report.error("unwritable-ncstream", f"{message!r}: {error}")
+            raise CompileError(report.sorted()) from None
+
+
+def data(
+    name: str,
+    values: Any,
+    section: tuple[range, ...] | None = None,
+    *,
+    data_type: str | None = None,
+    column: bool | None = None,
+) -> Data | DataColumn:
+    """A message with the values of a numpy array, in the forms in which `read_messages` gives them.
+
+    `section`: the indices that the values have in their variable; all of it if None. `data_type`: the format's name
+    of the type where the dtype does not tell: `OPAQUE`, `ENUM1`, `SEQUENCE`. `column`: True for a message of columns,
+    False for one of the first kind; None: columns for lists and structures. Raises ValueError for a dtype that the
+    format lacks.
+    """
+    from nczarr.formats.ncstream.messages import of_values
+
+    return of_values(name, values, section, data_type=data_type, column=column)
+
+
+def _name_of(stream: Any) -> str:
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) else "stream"
+
+
+def _refusal(error: RefusedError, name: str) -> CompileError:
+    source = Source(name, b"", binary=True)
+    report = Report()
+    report.error(error.code, str(error), Span(source, error.start, error.end))
+    return CompileError(report.sorted())
