@@ -71,6 +71,7 @@ SIBLINGS = {
     ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
     ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
     ("nczarr.formats.awkward0", "nczarr.formats.ast_json"),
+    ("nczarr.formats.ncstream", "nczarr.formats.ast_json"),
 }
 """Formats that may import another: (who, whom)."""
 

@@ -8,6 +8,7 @@ message are big-endian, whatever its flag says; only rows follow the flag.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.formats.ncstream import definitions as known
@@ -90,10 +91,10 @@ def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, .
 def unsigned(tree: Tree) -> Tree:
     """Integers that the first generation sends with a sign, without it."""
     if isinstance(tree, Lists):
-        return tree._replace(content=unsigned(tree.content))
+        return replace(tree, content=unsigned(tree.content))
     if isinstance(tree, Numbers) and tree.data_type in UNSIGNED:
         dtype = dtype_of(UNSIGNED[tree.data_type], big=tree.values.dtype.str[0] == ">")
-        return tree._replace(values=tree.values.view(dtype))
+        return replace(tree, values=tree.values.view(dtype))
     return tree
 
 

@@ -75,7 +75,7 @@ class Held(NamedTuple):
     def decoded(self, piece: Piece) -> dict[str, NDArray[Any]]:
         """The values of a message by part, in the shape of its section. Raises OSError, ValueError."""
         tree = piece.message.tree()
-        if isinstance(tree, Records) and tree.count != piece.cells and tree.count == math.prod(self.shape):
+        if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
             whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records (§5)
             cut = taken(whole, numbers(piece.ranges, self.shape), self.type, self.types)
             return _shaped(cut, self, tuple(map(len, piece.ranges)))

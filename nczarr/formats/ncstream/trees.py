@@ -8,7 +8,8 @@ and the content of lists has as many elements as the counts add up to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Numbers(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
     """Values of fixed width, in either byte order, in any shape whose C order is theirs; chars are `S1`."""
 
     data_type: int
@@ -27,7 +29,8 @@ class Numbers(NamedTuple):
         return int(self.values.size)
 
 
-class Texts(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
     """Strings as they lie in the stream; None for NIL."""
 
     items: Sequence[bytes | None]
@@ -36,7 +39,8 @@ class Texts(NamedTuple):
         return len(self.items)
 
 
-class Opaque(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque:
     """Opaque values; the format does not say that all of a variable have one length."""
 
     items: Sequence[bytes]
@@ -45,7 +49,8 @@ class Opaque(NamedTuple):
         return len(self.items)
 
 
-class Lists(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
     """Lists: how many elements each has, and all elements, of the shape `inner` where more dimensions follow."""
 
     counts: NDArray[np.int64]
@@ -56,7 +61,8 @@ class Lists(NamedTuple):
         return len(self.counts)
 
 
-class Records(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
     """Records: `shapes` are the members' own dimensions. `rows`: the records as they lie in the stream, if so."""
 
     length: int
@@ -69,7 +75,8 @@ class Records(NamedTuple):
         return self.length
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
     """Records whose members nobody has told: rows as `V{length}`, and the strings that they may point to."""
 
     values: NDArray[Any]

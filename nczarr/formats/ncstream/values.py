@@ -144,8 +144,8 @@ class Values(NamedTuple):
 
     def _room(self, region: Selection) -> int:
         """How many cells of a region one message holds, by what its lists take on average."""
-        cells = math.prod(part.stop - part.start for part in region)
-        weight = 0
+        cells: int = math.prod(part.stop - part.start for part in region)
+        weight: int = 0
         for path, width in _list_widths(self.type, self.types):
             counts = self.sources[path]
             rest = tuple(slice(0, length) for length in counts.layout.shape[len(region) :])
