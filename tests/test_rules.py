@@ -49,6 +49,7 @@ LAYERS: dict[str, int] = {
     "nczarr.compare": 4,
     "nczarr.conversions": 4,
     "nczarr.handle": 4,
+    "nczarr.ncml": 4,
     "nczarr.ncstream": 4,
     "nczarr.peers": 4,
     "nczarr.reading": 4,

@@ -7,8 +7,8 @@ message are big-endian, whatever its flag says; only rows follow the flag.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.formats.ncstream import definitions as known
@@ -91,10 +91,10 @@ def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, .
 def unsigned(tree: Tree) -> Tree:
     """Integers that the first generation sends with a sign, without it."""
     if isinstance(tree, Lists):
-        return replace(tree, content=unsigned(tree.content))
+        return dataclasses.replace(tree, content=unsigned(tree.content))
     if isinstance(tree, Numbers) and tree.data_type in UNSIGNED:
         dtype = dtype_of(UNSIGNED[tree.data_type], big=tree.values.dtype.str[0] == ">")
-        return replace(tree, values=tree.values.view(dtype))
+        return dataclasses.replace(tree, values=tree.values.view(dtype))
     return tree
 
 

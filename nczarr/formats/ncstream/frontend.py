@@ -22,7 +22,7 @@ from nczarr.data.parts import Types, descr
 from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Report
 from nczarr.formats.ast_json import frontend as ast_json
-from nczarr.formats.ncstream import headers, model
+from nczarr.formats.ncstream import headers, model, points
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.decoding import column_tree
 from nczarr.formats.ncstream.definitions import Declared, Definitions
@@ -49,6 +49,8 @@ _OTHERS = {"coverages": "a coverage's header", "coverage data": "values of a cov
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a stream. Reports what cannot be read, with its byte offset; raises OSError."""
     source = Source(source.name, source.data, binary=True, path=source.path)
+    if points.is_points(source.data[:4]):
+        return points.read(source, report, options)
     before = report.errors
     found = scan(source, report)
     for entry in found:

@@ -7,7 +7,7 @@ place for stays as attributes: those of members as `member.attribute` of the var
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from nczarr import names
@@ -24,7 +24,6 @@ from nczarr.formats.ncstream.scopes import LARGEST, Scope, UnreadableVariableErr
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.options import Options
 from nczarr.source import Span
-
 
 CHUNKS = "_ChunkSizes"
 """The attribute by which servers tell the lengths of chunks."""
