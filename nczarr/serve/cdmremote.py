@@ -7,7 +7,6 @@ A section that suits no variable, or asks for more than an answer may have, is r
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import IO, NamedTuple
@@ -39,9 +38,6 @@ PIECES = 128 << 20
 
 COUNT = 8
 """Bytes of the length of a list."""
-
-_TOKEN = re.compile(r"\\.|\s+|[^\\\s]|\\", re.DOTALL)
-"""What blanks are looked for between."""
 
 FIRST = 1 << 20
 """Bytes of data that are made before the answer begins: a fault found there still has a status."""
@@ -116,14 +112,17 @@ def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
-    """The variables and indices that sections name. Raises RefusedError if there are none, or they do not suit."""
+    """The variables and indices that sections name; of members the whole record, as of all servers (ncstream §9).
+
+    Raises RefusedError if there are none, or they do not suit.
+    """
     from nczarr.passes.subset_sections import ranges_of
     from nczarr.syntax.section import sections
 
     report = Report(limit=20)
     if not spec.strip():
         raise RefusedError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
-    found = sections(with_blanks(spec), report, "var")
+    found = sections(spec, report, "var", members=True)
     wanted: list[tuple[str, tuple[range, ...]]] = []
     for section in found:
         fqn = _fqn(section)
@@ -158,22 +157,6 @@ def _suiting(section: Section, checked: Checked, fqn: str) -> Section:
     if rank < len(extents) <= rank + lists and extents[rank:] == (None,) * (len(extents) - rank):
         return section._replace(extents=extents[:rank])
     return section
-
-
-def with_blanks(spec: str) -> str:
-    """A specification whose names have blanks in them escaped, as clients send them: those at the ends of a name, and
-    between indices, mean nothing.
-    """
-    found: list[str] = []
-    inside = False
-    for match in _TOKEN.finditer(spec):
-        token = match.group()
-        inside = token == "(" or (inside and token != ")")
-        beside = spec[max(0, match.start() - 1) : match.start()], spec[match.end() : match.end() + 1]
-        if token.isspace() and not inside and all(each and each not in ".;()" for each in beside):
-            token = "".join(f"\\{each}" for each in token)
-        found.append(token)
-    return "".join(found)
 
 
 def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:

@@ -40,5 +40,4 @@ def ncml(checked: Checked, location: str) -> str:
     """The answer to `req=NcML`. Raises CompileError."""
     from nczarr import ncml as door
 
-    made: str = door.text(checked, location)
-    return made
+    return door.text(checked, location)

@@ -13,8 +13,7 @@ import pytest
 
 import nczarr
 from nczarr import ncstream
-from nczarr.serve.cdmremote import with_blanks
-from tests.serving import Served
+from tests.serving import Served, serving
 
 PATHS = ("cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip")
 
@@ -148,18 +147,36 @@ def test_unknown_datasets(served: Served) -> None:
         assert served.get(f"/cdmremote/{path}").status == 404, path
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("a", "a"),
-        ("station id", "station\\ id"),
-        ("g/station id(0:1 , 2);b c", "g/station\\ id(0:1 , 2);b\\ c"),
-        (" a ; b ", " a ; b "),
-        ("a\\ b", "a\\ b"),
-        ("a (1)", "a (1)"),
-        ("a\\", "a\\"),
-        ("s t.m n", "s\\ t.m\\ n"),
-    ],
-)
-def test_blanks_in_names(text: str, wanted: str) -> None:
-    assert with_blanks(text) == wanted
+def test_ncml(served: Served) -> None:
+    told = served.get("/cdmremote/groups.nc?req=NcML")
+    assert (told.status, told.headers["content-type"]) == (200, "application/xml")
+    root = ElementTree.fromstring(told.text)
+    assert root.tag == "{http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2}netcdf"
+    assert root.get("location") == f"{served.url}cdmremote/groups.nc"
+
+
+def test_members_are_whole_records(served: Served, datasets: Path) -> None:
+    header = headed(served, "types.nc").message
+    with nczarr.open(datasets / "types.nc") as truth:
+        records = [fqn for fqn in truth if kind(truth, fqn) == "compound"]
+        assert records
+        for fqn in records:
+            member = truth.checked.types[truth[fqn].type].fields[0].name
+            whole = served.get(f"/cdmremote/types.nc?req=data&var={spec(fqn)}")
+            part = served.get(f"/cdmremote/types.nc?req=data&var={spec(fqn)}.{spec(member)}")
+            assert (part.status, part.body) == (200, whole.body)
+            assert messages(part.body, header)
+
+
+def test_names_with_signs(tmp_path: Path) -> None:
+    text = "netcdf t {\nvariables:\n  int a\\ b ;\n  int c\\(d\\)\\;e\\,f.g ;\n  int ü ;\ndata:\n"
+    text += "  a\\ b = 1 ;\n  c\\(d\\)\\;e\\,f.g = 2 ;\n  ü = 3 ;\n}\n"
+    (tmp_path / "t.cdl").write_text(text, encoding="utf-8")
+    with serving(tmp_path) as served:
+        for number, written in enumerate(("a b", "c\\(d\\)\\;e\\,f\\.g", "ü"), 1):
+            for name in (written, f"/{written}"):
+                reply = served.get(f"/cdmremote/t.cdl?req=data&var={quote(name)}")
+                assert reply.status == 200, reply.text
+                assert messages(reply.body)[0].values == number
+        assert served.get("/cdmremote/t.cdl?req=data&var=a+b").status == 200
+        assert "c\\(d\\)\\;e\\,f\\.g" in served.get("/cdmremote/t.cdl?req=form").text
