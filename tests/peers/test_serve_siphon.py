@@ -1,7 +1,8 @@
 """Datasets over CDM Remote through siphon, a client of THREDDS servers: values are those that libnetcdf reads.
 
 A few files here, all real ones in the proof. siphon's own limits: it drops groups between the root and a variable from
-paths; texts and opaque values have one dimension; it has no unsigned 64-bit immediate values.
+paths; texts and opaque values have one dimension; an attribute `name` renames
+its variable.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def check(path: Path, served: Served) -> int:
             group = group.groups[each]
         variable = group.variables[own]
         assert list(variable.shape) == list(values.shape), name
-        if values.size == 0:
+        if values.size == 0 or "name" in variable.ncattrs():
             continue
         got = np.asarray(variable[...] if values.shape else variable[:])
         wanted = np.asarray(values)
