@@ -55,7 +55,13 @@ def messages(protocol: Path) -> dict[str, str]:
         done = subprocess.run(command, cwd=GRAMMARS, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"grammar: {protocol.name}\n{done.stdout}{done.stderr}")
-        return {path.name: tidy(path.read_text("utf-8")) for path in sorted(Path(folder).iterdir())}
+        return {path.name: within(tidy(path.read_text("utf-8"))) for path in sorted(Path(folder).iterdir())}
+
+
+def within(text: str) -> str:
+    """A module that finds the messages which it builds on in its own package; the compiler knows of no packages."""
+    package = ".".join(MESSAGES.relative_to(PACKAGE.parent).parts)
+    return re.sub(r"^import (\w+_pb2) as", rf"from {package} import \1 as", text, flags=re.MULTILINE)
 
 
 def tidy(text: str) -> str:

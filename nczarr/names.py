@@ -2,7 +2,8 @@
 
 Comes in: names as they are meant (no escapes, NFC). Goes out: their written forms, and back: each
 escape/unescape is an inverse pair. A FQN (`/g1/a\\ b`) follows the data model specification: `/` separates,
-`\\/`, `\\\\` and `\\ ` stand for slash, backslash and blank; the dataset's own name is never part of it.
+`\\/`, `\\\\` and `\\ ` stand for slash, backslash and blank; the dataset's own name is never part of it. A full name of
+the Common Data Model (`g1/a b`, `g1/obs.day`) has no slash in front, and a dot before a member.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
 _FQN_NEEDS = re.compile(r"[\\/ ]")
 _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
+_CDM_NEEDS = re.compile(r"[\\/.]")
+_CDM_PIECE = re.compile(r"\\.|.", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -101,6 +104,31 @@ def parent(path: str) -> str:
 def last(path: str) -> str:
     """The simple name at the end of a FQN."""
     return split(path)[-1]
+
+
+def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
+    """The Common Data Model's full name of the thing of this FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
+
+    Dot and backslash get a backslash (ncstream §9), and a slash as well, which names of that model never hold.
+    """
+    group = "/".join(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
+    return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])
+
+
+def from_cdm_full_name(text: str) -> tuple[str, tuple[str, ...]]:
+    """FQN and members behind a full name; the inverse of `cdm_full_name`.
+
+    Read from left to right; a slash in front changes nothing, and a backslash at the very end is one of the name.
+    """
+    pieces, members = [""], 0
+    for piece in _CDM_PIECE.findall(text.removeprefix("/")):
+        if piece == "." or (piece == "/" and not members):
+            pieces.append("")
+            members += piece == "."
+        else:
+            pieces[-1] += piece[1:] if len(piece) == 2 else piece
+    kept = len(pieces) - members
+    return fqn(pieces[:kept]) if text else "/", tuple(pieces[kept:])
 
 
 def escape_cdl(name: str) -> str:

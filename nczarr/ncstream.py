@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         Message,
         Start,
     )
+    from nczarr.formats.ncstream.values import Profile
+    from nczarr.passes.checked import Checked
 
 __all__ = [
     "CoverageData",
@@ -44,6 +46,8 @@ __all__ = [
     "Message",
     "Start",
     "data",
+    "data_messages",
+    "header_message",
     "read_messages",
     "write_messages",
 ]
@@ -117,6 +121,41 @@ def data(
     from nczarr.formats.ncstream.messages import of_values
 
     return of_values(name, values, section, data_type=data_type, column=column)
+
+
+def header_message(checked: Checked, *, location: str | None = None) -> bytes:
+    """The header of a dataset as a message: what a server answers to `req=header`. `location`: its URL or path."""
+    from nczarr.formats.ncstream import backend
+    from nczarr.formats.ncstream.heading import header
+
+    return backend.header_message(header(checked, location))
+
+
+def data_messages(
+    checked: Checked,
+    wanted: Iterable[tuple[str, tuple[range, ...] | None]],
+    *,
+    profile: Profile = "mixed",
+    deflate: int | None = None,
+) -> Iterator[bytes]:
+    """One message for each variable that is wanted, by FQN, and the indices of it (None: all), piece by piece.
+
+    `profile`: numbers and texts in the first form and all else in columns (`mixed`); or one of the forms wherever it
+    suits (`first`, `second`), as servers of the two generations have it. `deflate`: a level, for numbers in the first
+    form. Raises KeyError for a name that no variable has; OSError; and CompileError (`unwritable-ncstream`) for values
+    that one message does not hold.
+    """
+    from nczarr.formats.ncstream.pieces import UnwritableError
+    from nczarr.formats.ncstream.values import Values
+
+    for path, ranges in wanted:
+        try:
+            for piece in Values.of(checked, path, ranges).message(profile, deflate):
+                yield bytes(piece)
+        except UnwritableError as error:
+            report = Report()
+            report.error("unwritable-ncstream", f"`{path}`: {error}")
+            raise CompileError(report.sorted()) from None
 
 
 def _name_of(stream: Any) -> str:

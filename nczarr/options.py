@@ -134,17 +134,22 @@ class Extent(NamedTuple):
     span: Span = NOWHERE
 
 
+Extents = tuple[Extent | None, ...] | None
+"""What a section takes: one extent a dimension, None for the whole of it; None for the whole of all."""
+
+
 class Section(NamedTuple):
     """A part of one variable.
 
-    `path`: the names that lead to it, as they are meant; `absolute`: from the root. `extents`: one a dimension, None
-    for the whole of it; None for the whole variable.
+    `path`: the names that lead to it, as they are meant; `absolute`: from the root. `members`: the way on to a member
+    of its records, and of theirs, each with what is taken of it.
     """
 
     path: tuple[str, ...]
     absolute: bool = False
-    extents: tuple[Extent | None, ...] | None = None
+    extents: Extents = None
     span: Span = NOWHERE
+    members: tuple[tuple[str, Extents], ...] = ()
 
 
 def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Iterable[str], *, fixed: bool) -> str:

@@ -29,6 +29,7 @@ ROWS: dict[str, str] = {
     "nczarr3": "nczarr.formats.nczarr3:FORMAT",
     "zarr3-2019": "nczarr.formats.zarr3_2019:FORMAT",
     "awkward0": "nczarr.formats.awkward0:FORMAT",
+    "ncstream": "nczarr.formats.ncstream:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
+from nczarr import ncml, pipeline
 from nczarr.ast.text import text as tree_text
 from nczarr.diagnostics import Report
 from nczarr.options import Options
@@ -48,6 +48,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
     "nczarr3.txt": blocks("nczarr3"),
     "zarr3-2019.txt": blocks("zarr3-2019"),
     "nczarr.txt": blocks("nczarr"),
+    "ncml": lambda checked: ncml.text(checked, None).encode("utf-8"),
 }
 
 

@@ -19,6 +19,7 @@ from nczarr.codes import (
     peer_arrays,
     peer_python,
     peer_stores,
+    points,
     ragged,
     references,
     schema,
@@ -53,6 +54,7 @@ PARTS = {
     "Kinds of file and targets": targets,
     "Losses": losses,
     "Classic netCDF files": classic,
+    "Streams of points": points,
     "Files and runs": files,
 }
 """The subjects in the order of the documentation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.codes.code import ERROR, Code
+from nczarr.codes.code import ERROR, WARNING, Code
 
 _START = ">>> import io, nczarr.ncstream\n>>> "
 
@@ -10,6 +10,16 @@ _START = ">>> import io, nczarr.ncstream\n>>> "
 def _read(stream: str) -> str:
     """A script that reads a stream, given in hexadecimal."""
     return f'{_START}list(nczarr.ncstream.read_messages(bytes.fromhex("{stream}")))\n'
+
+
+def _opened(stream: str) -> str:
+    """A script that reads a stream, given in hexadecimal, as a dataset."""
+    return (
+        ">>> from nczarr.diagnostics import Report\n>>> from nczarr.options import Options\n"
+        ">>> from nczarr.source import Source\n>>> import nczarr.pipeline\n>>> report = Report()\n"
+        f'>>> source = Source("a.ncs", bytes.fromhex("{stream}"))\n'
+        ">>> nczarr.pipeline.read(source, report, Options())\n"
+    )
 
 
 CODES = (
@@ -56,5 +66,35 @@ CODES = (
         ">>> lists = nczarr.ncstream.data('l', lists, column=False)\n"
         ">>> nczarr.ncstream.write_messages([lists], io.BytesIO())\n",
         "Lists and records have a form as columns (`column=True`); split what is too large.",
+    ),
+    Code(
+        "stream-error",
+        ERROR,
+        "The sender of a stream ended it with a message that says why there is no more.",
+        _opened("adecceda 02 2801 abadbada 06 0a04 66756c6c"),
+        "What came before is in the stream: `nczarr.ncstream.read_messages` gives it, message by message.",
+    ),
+    Code(
+        "unended-stream",
+        WARNING,
+        "A stream has a beginning and no end. It may have been cut between two messages: variables whose messages are "
+        "missing hold their fill values.",
+        _opened("43444653 adecceda 02 2801"),
+        "Get the stream again, or see that all variables have values.",
+    ),
+    Code(
+        "unknown-enum",
+        WARNING,
+        "A variable is of an enum that no group around it declares, or whose integers have another size. Servers of "
+        "the first generation are known to name the variable instead of the enum.",
+        _opened("adecceda 0e 220a 1a08 0a0176 100a 3a0165 2801"),
+        "The integers are read as they are.",
+    ),
+    Code(
+        "ignored-values",
+        WARNING,
+        "The values that a header itself has of a variable are not as many as its dimensions say, or no numbers.",
+        _opened("adecceda 10 220c 1a0a 0a0176 1003 3203000001 2801"),
+        "The variable holds its fill value; a message of data with its values would count in any case.",
     ),
 )

@@ -1,31 +1,35 @@
 """Sections of variables as the Common Data Model writes them: `temp(0:9:2, :, 5)` → values and places.
 
-    text     := selector { ';' selector }
-    selector := name [ '(' extent { ',' extent } ')' ] { '.' member }
+    text     := part { ';' part }
+    part     := selector { '.' selector }                   behind a dot: a member of the structure before it
+    selector := name [ '(' extent { ',' extent } ')' ]
     extent   := ':' | index | first ':' last | first ':' last ':' stride     from 0, the last included
     name     := [ '/' ] { group '/' } variable              `\\` before any of `/ \\ ( ) ; , .` and blank
 
-Comes in: one text. Goes out: a `Section` a selector, with names as they are meant. What is no section is one error,
-bad-section, at its column. Source: the CDM section specification (ncstream §9).
+`sections` reads: one text comes in, a `Section` a part goes out, with names as they are meant. What is no section is
+one error, bad-section, at its column. Escapes are read from left to right: a backslash stands for whatever follows it.
+`written` is the inverse: what it writes reads back as the same names and indices. Source: ncstream §9.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import Report
-from nczarr.options import Extent, Section
+from nczarr.options import Extent, Extents, Section
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
-    from lark import Token, Tree
+    from lark import Lark, Token, Tree
     from lark.exceptions import UnexpectedInput
 
 GRAMMAR = r"""
-start: selector (";" selector)* [";"]
-selector: member ("." member)*
-member: NAME [extents]
+start: part (";" part)* [";"]
+part: selector ("." selector)*
+selector: NAME [extents]
 extents: "(" extent ("," extent)* ")"
 extent: WHOLE | INDEX | INDEX WHOLE INDEX [WHOLE INDEX]
 NAME: /(?:\\.|[^\\().;,\s])(?:\\.|[^\\().;,])*/s
@@ -39,25 +43,71 @@ _EXPECTED = {
     "COMMA": "`,`", "DOT": "`.`", "SEMICOLON": "`;`", "$END": "the end",
 }  # fmt: skip
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_RESERVED = re.compile(r"[/\\();,.]")
 _SEGMENT = re.compile(r"((?:\\.|[^\\/])*)(/|\Z)", re.DOTALL)
 
 
-def sections(text: str, report: Report, name: str = "--section") -> tuple[Section, ...]:
-    """The sections of one text, which is called `name` in messages; none if an error stands in the report."""
-    from lark import Lark
+def sections(text: str, report: Report, name: str = "--section", *, members: bool = False) -> tuple[Section, ...]:
+    """The sections of one text, which is called `name` in messages; none if an error stands in the report.
+
+    Without `members` a section that leads to a member of a structure is refused.
+    """
     from lark.exceptions import UnexpectedInput
 
     place = _Place(Source(name, text.encode("utf-8", "surrogateescape")), text)
-    parser = Lark(GRAMMAR, parser="lalr", propagate_positions=True)
     try:
-        tree = parser.parse(text)
+        tree = _parser().parse(text)
     except UnexpectedInput as error:
         _refuse(error, place, report)
         return ()
     before = report.errors
-    found = [_section(selector, place, report) for selector in tree.find_data("selector")]
+    found = [_section(part, place, report, members=members) for part in tree.find_data("part")]
     found.sort(key=lambda section: section.span.start)
     return tuple(found) if report.errors == before else ()
+
+
+def written(
+    path: Iterable[str],
+    ranges: Sequence[range | None] | None = None,
+    members: Iterable[tuple[str, Sequence[range | None] | None]] = (),
+) -> str:
+    """The section that takes these indices of the variable with these names from the root, or of members of it.
+
+    None stands for the whole of a dimension, or of all. Raises ValueError for a range without or with descending
+    indices, and for a name without characters: no section says that.
+    """
+    first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
+    if not first:
+        raise ValueError("a section begins with the name of a variable")
+    return ".".join([first, *(_escaped(name) + _parenthesized(given) for name, given in members)])
+
+
+def _escaped(name: str) -> str:
+    """A name as sections write it; blanks are trimmed where it begins and ends, so these get a backslash, too."""
+    if not name:
+        raise ValueError("no section holds a name without characters")
+    text = _RESERVED.sub(r"\\\g<0>", name[:-1])
+    last = "\\" + name[-1] if name[-1].isspace() or _RESERVED.match(name[-1]) else name[-1]
+    return ("\\" if text[:1].isspace() else "") + text + last
+
+
+def _parenthesized(ranges: Sequence[range | None] | None) -> str:
+    return "(" + ",".join(map(_extent_text, ranges)) + ")" if ranges else ""
+
+
+def _extent_text(indices: range | None) -> str:
+    if indices is None:
+        return ":"
+    if not indices or indices.start < 0 or indices.step < 1:
+        raise ValueError(f"no section takes the indices {indices!r}")
+    return f"{indices.start}:{indices[-1]}" + (f":{indices.step}" if indices.step > 1 else "")
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    return Lark(GRAMMAR, parser="lalr", propagate_positions=True)
 
 
 class _Place:
@@ -73,12 +123,12 @@ class _Place:
         return Span(self.source, first, first + len(self.text[start:end].encode("utf-8", "surrogateescape")))
 
 
-def _section(selector: Tree[Token], place: _Place, report: Report) -> Section:
-    members = [member for member in selector.children if not isinstance(member, str)]
-    named: Token = members[0].children[0]  # type: ignore[assignment]
+def _section(part: Tree[Token], place: _Place, report: Report, *, members: bool) -> Section:
+    selectors = [selector for selector in part.children if not isinstance(selector, str)]
+    named: Token = selectors[0].children[0]  # type: ignore[assignment]
     start = named.start_pos or 0
-    if len(members) > 1:
-        inner: Token = members[1].children[0]  # type: ignore[assignment]
+    if len(selectors) > 1 and not members:
+        inner: Token = selectors[1].children[0]  # type: ignore[assignment]
         at = inner.start_pos or 0
         report.error(
             "bad-section",
@@ -86,17 +136,31 @@ def _section(selector: Tree[Token], place: _Place, report: Report) -> Section:
             place.span(at - 1, inner.end_pos or at),
             helps=[f"write `{named}` for whole records; a dot of a name is written `\\.`"],
         )
-    written = _without_blanks(str(named))
-    extents = members[0].children[1]
-    ranges: tuple[Extent | None, ...] | None = None
-    if extents is not None:
-        ranges = tuple(_extent(extent, place, report) for extent in extents.children)  # type: ignore[union-attr, arg-type]
+    name = _without_blanks(str(named))
+    span = place.span(start, start + len(name))
+    path = _segments(name.removeprefix("/"))
+    if not all(path) or not path:
+        helps = ["slashes stand between the names of groups and of the variable; one of a name is written `\\/`"]
+        report.error("bad-section", f"no name stands beside a slash of `{name}`", span, helps=helps)
     return Section(
-        path=_segments(written.removeprefix("/")),
-        absolute=written.startswith("/"),
-        extents=ranges,
-        span=place.span(start, start + len(written)),
+        path=path,
+        absolute=name.startswith("/"),
+        extents=_extents(selectors[0], place, report),
+        span=span,
+        members=tuple(_member(selector, place, report) for selector in selectors[1:]),
     )
+
+
+def _member(selector: Tree[Token], place: _Place, report: Report) -> tuple[str, Extents]:
+    name = _without_blanks(str(selector.children[0]))
+    return _ESCAPED.sub(r"\1", name), _extents(selector, place, report)
+
+
+def _extents(selector: Tree[Token], place: _Place, report: Report) -> Extents:
+    extents = selector.children[1]
+    if extents is None:
+        return None
+    return tuple(_extent(extent, place, report) for extent in extents.children)  # type: ignore[union-attr, arg-type]
 
 
 def _without_blanks(written: str) -> str:
@@ -108,7 +172,13 @@ def _without_blanks(written: str) -> str:
 
 def _segments(written: str) -> tuple[str, ...]:
     """The names along a path, without escapes."""
-    return tuple(_ESCAPED.sub(r"\1", found[0]) for found in _SEGMENT.findall(written) if found != ("", ""))
+    found: list[str] = []
+    for match in _SEGMENT.finditer(written):
+        name, slash = match.groups()
+        found.append(_ESCAPED.sub(r"\1", name))
+        if not slash:
+            break
+    return tuple(found)
 
 
 def _extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None:

@@ -28,8 +28,8 @@ from . import corpus, dumps
 from .odd_files import FILES
 from .worker import MEMORY, Worker
 
-ROUTES = (("nczarr",), ("nczarr3",), ("nczarr", "nczarr3"), ("zarr3-2019",), ("awkward0",))
-"""Stores and archives on the way from netCDF to netCDF."""
+ROUTES = (("nczarr",), ("nczarr3",), ("nczarr", "nczarr3"), ("zarr3-2019",), ("awkward0",), ("ncstream",))
+"""Stores, archives and streams on the way from netCDF to netCDF."""
 
 DUMPED = 64 << 20
 """Bytes of values that ncdump prints; of larger files it prints the header, and nc-same alone compares the values."""

@@ -1,3 +1,18 @@
 """ncstream: a dataset as one stream of messages (contract: ncstream). `nczarr.ncstream` is the door to messages."""
 
 from __future__ import annotations
+
+from nczarr.capabilities import Capabilities, Format
+
+FORMAT = Format(
+    name="ncstream",
+    title="ncstream, the stream of CDM Remote",
+    suffixes=(".ncs",),
+    spec="https://docs.unidata.ucar.edu/netcdf-java/current/developerguide/ncstream.html",
+    capabilities=Capabilities(),
+    detects=r"CDFS|\xad[\xec\xed][\xce\xde]\xda|\xab[\xeb\xec][\xbe\xce]\xba|\xab\xed\xde\xba|\xab\xad\xba\xda"
+    r"|\xfa\xfa\xaf\xaf|\xf0\xf0\x0f\x0f|\xfe\xfe\xef\xef",
+    read="nczarr.formats.ncstream.frontend:read",
+    write="nczarr.formats.ncstream.backend:write",
+    binary=True,
+)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, OpaqueType, VlenType
+from nczarr.ast.types import CompoundType, Field, OpaqueType, VlenType
 from nczarr.data.parts import Types, descr, escape, is_fixed, size
 from nczarr.data.source import Parts, Selection, little, numpy_dtype
+from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
+from nczarr.formats.ncstream.dtypes import wire_type
 from nczarr.formats.ncstream.heading import in_order
 from nczarr.formats.ncstream.trees import Lists, Numbers, Opaque, Records, Texts, Tree
 
@@ -56,7 +59,7 @@ class Cursor:
                 )
                 for field in fields
             )
-            return Records(count, tuple(field.name for field in fields), members)
+            return _records(count, fields, members)
         return flat(self._sources[path].read(region).reshape(-1), type_name, self._types)
 
 
@@ -71,8 +74,12 @@ def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
     if isinstance(declared, CompoundType):
         fields = in_order(declared, types)
         members = tuple(flat(values[field.name].reshape(-1), field.type, types) for field in fields)
-        return Records(len(values), tuple(field.name for field in fields), members)
-    return Numbers(values)
+        return replace(_records(len(values), fields, members), rows=values)
+    return Numbers(wire_type(type_name, types).element, values)
+
+
+def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Records:
+    return Records(count, tuple(field.name for field in fields), tuple(field.shape for field in fields), members)
 
 
 def arrays(
@@ -85,7 +92,7 @@ def arrays(
     declared = types.get(type_name)
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):
-        lists = _lists(tree)
+        lists = _lists(tree, single=not shape)
         yield inside + "counts", _shaped(lists.counts, shape)
         length = int(lists.counts.sum())
         yield from arrays(lists.content, declared.base, (length,), types, inside + "content")
@@ -141,13 +148,15 @@ def _members(tree: Tree, declared: CompoundType, types: Types) -> Iterator[tuple
         yield field, known[field.name]
 
 
-def _lists(tree: Tree) -> Lists:
-    """A tree as lists; opaque values are lists of their bytes. Raises UnsuitedError."""
+def _lists(tree: Tree, *, single: bool) -> Lists:
+    """A tree as lists, or a `single` one; opaque values are lists of their bytes. Raises UnsuitedError."""
     import numpy as np
 
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
-        return Lists(counts, Numbers(np.frombuffer(b"".join(tree.items), np.uint8)))
+        return Lists(counts, Numbers(UBYTE, np.frombuffer(b"".join(tree.items), np.uint8)))
+    if not isinstance(tree, Lists) and single:  # a list that is all of a variable comes as its elements
+        return Lists(np.array([len(tree)], np.int64), tree)
     if not isinstance(tree, Lists):
         raise UnsuitedError("it holds no lists")
     return tree

@@ -43,6 +43,25 @@ def in_order(declared: CompoundType, types: Types) -> list[Field]:
     return [field for field in declared.fields if not is_structure(field.type, types)] + nested
 
 
+def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
+    """Whether a variable is one list of records, all of whose members have a form in rows (§5)."""
+    declared = types.get(type_name)
+    return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
+
+
+def _has_rows(type_name: TypeName, types: Types) -> bool:
+    """Whether a type is a compound of numbers, texts and such compounds."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return False
+    for field in declared.fields:
+        wire = wire_type(field.type, types)
+        nested = wire.element == pb.STRUCTURE and not wire.ragged and not _has_rows(field.type, types)
+        if wire.ragged or wire.element == pb.OPAQUE or nested:
+            return False
+    return True
+
+
 def is_structure(type_name: TypeName, types: Types) -> bool:
     """Whether values are records, or lists of them."""
     return wire_type(type_name, types).element == pb.STRUCTURE
@@ -75,7 +94,10 @@ class _Heading:
             if isinstance(declared, EnumType):
                 made.enumTypes.append(_enum(declared))
         for variable in group.variables:
-            self._declare(made, variable.name, variable.type, self._shape(variable), variable.attributes)
+            if is_sequence(variable.type, self._checked.shapes[names.join(path, variable.name)], self._types):
+                self._sequence(made, variable)
+            else:
+                self._declare(made, variable.name, variable.type, self._shape(variable), variable.attributes)
         made.atts.extend(self._attributes(group.attributes))
         made.groups.extend(self.group(names.join(path, inner.name), inner) for inner in group.groups)
         return made
@@ -92,6 +114,13 @@ class _Heading:
                 pb.Dimension(name=_bytes(shared.name), length=shared.size, isUnlimited=shared.unlimited or None)
             )
         return made
+
+    def _sequence(self, into: pb.Group, variable: Variable) -> None:
+        """One list of records, which has a form of its own."""
+        self._declare(into, variable.name, variable.type, [], variable.attributes)
+        made = into.structs[-1]
+        made.dataType = pb.SEQUENCE
+        del made.shape[:]
 
     def _declare(
         self,

@@ -7,30 +7,26 @@ place for stays as attributes: those of members as `member.attribute` of the var
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.storage import DEFAULT_STORAGE, Storage
+from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES, UNSIGNED
+from nczarr.formats.ncstream.scopes import LARGEST, Scope, UnreadableVariableError, lengths_of, reference, split
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.options import Options
 from nczarr.source import Span
 
-LONGEST = 240
-"""Bytes of a name that is made up, at most."""
-
-LARGEST = 2**63 - 1
-"""Length of a dimension, at most."""
-
-VALUES = "values"
-"""The member of records that stand for rows: what is behind a ragged dimension."""
+CHUNKS = "_ChunkSizes"
+"""The attribute by which servers tell the lengths of chunks."""
 
 OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
 """The size of all values of an opaque variable, or member of one; None where they differ, or nobody knows."""
@@ -43,52 +39,6 @@ class Asked(NamedTuple):
     report: Report
     options: Options
     opaque_size: OpaqueSize
-
-
-class UnreadableVariableError(ValueError):
-    """A variable that the model has no form for."""
-
-
-class _Scope(NamedTuple):
-    """A group that is being read: its path, the dimensions (FQN and length) and enums (FQN and type) that are known
-    there, names that are taken, the types that it has so far.
-    """
-
-    path: str
-    dimensions: Mapping[str, tuple[str, int]]
-    enums: Mapping[str, tuple[TypeName, EnumType]]
-    taken: set[str]
-    types: dict[str, UserType]
-
-    def free(self, wanted: str) -> str:
-        """A name for a type that nothing else in the group has."""
-        name = names.normal(wanted).encode()[:LONGEST].decode(errors="ignore")
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
-
-    def declare(self, made: UserType) -> TypeName:
-        """The FQN of a new type."""
-        self.types[made.name] = made
-        return names.join(self.path, made.name)
-
-    def opaque(self, size: int) -> TypeName:
-        """The FQN of opaque values of a size, which all variables of the group share."""
-        for name, made in self.types.items():
-            if isinstance(made, OpaqueType) and made.size == size:
-                return names.join(self.path, name)
-        return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
-
-    def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
-        """The type of lists within each other, as many as there are `stars`; of rows of `inner` lengths as records."""
-        if inner:
-            rows = Field(name=VALUES, type=base, shape=inner)
-            base = self.declare(CompoundType(name=self.free(f"{name}_row"), fields=(rows,)))
-        for number in range(stars):
-            suffix = "list" if number == stars - 1 else "item" * (stars - 1 - number)
-            base = self.declare(VlenType(name=self.free(f"{name}_{suffix}"), base=base))
-        return base
 
 
 def dataset(header: pb.Header, asked: Asked) -> Dataset:
@@ -139,13 +89,13 @@ class _Reader:
         return name
 
     # ---- groups ------------------------------------------------------------------------------------------------------
-    def group(self, given: pb.Group, name: str, around: _Scope | None, depth: int) -> Group:
+    def group(self, given: pb.Group, name: str, around: Scope | None, depth: int) -> Group:
         """A group and all that is in it."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
         taken = {names.normal(_text(each)) for each in _names(given)}
         known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
-        scope = _Scope(
+        scope = Scope(
             path,
             {**(around.dimensions if around else {}), **known},
             {**(around.enums if around else {}), **self._enums(given, path)},
@@ -167,7 +117,7 @@ class _Reader:
             span=self._asked.span,
         )
 
-    def _groups(self, given: pb.Group, scope: _Scope, depth: int) -> Iterator[Group]:
+    def _groups(self, given: pb.Group, scope: Scope, depth: int) -> Iterator[Group]:
         if given.groups and depth >= MAX_DEPTH:
             self.lost("unreadable-array", f"groups nest more than {MAX_DEPTH} deep below `{scope.path}`")
             return
@@ -228,7 +178,7 @@ class _Reader:
         return tuple(made)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
-    def _variables(self, given: pb.Group, scope: _Scope) -> Iterator[Variable]:
+    def _variables(self, given: pb.Group, scope: Scope) -> Iterator[Variable]:
         for each in _declared(given):
             called = self._name(each.name, f"a variable of `{scope.path}`")
             if called is None:
@@ -242,20 +192,24 @@ class _Reader:
                 fqn = names.join(scope.path, called)
                 self.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
-    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: _Scope) -> Variable:
+    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: Scope) -> Variable:
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(given.atts, fqn))
-        outer, stars, inner = _shape(given.shape)
+        outer, stars, inner = split(given.shape)
         element = self._type(given, name, fqn, (), scope, attributes)
         enums = [each for path, each in scope.enums.values() if path == element]
         if isinstance(given, pb.Variable) and given.enumType and not enums:
             enums = [each for _, each in scope.enums.values()]
-        type_name = scope.listed(element, stars, _lengths(inner), name)
+        type_name = scope.listed(element, stars, lengths_of(inner), name)
+        storage = _storage(attributes, [each.length for each in outer])
+        if storage is not None:
+            attributes = [each for each in attributes if each.name != CHUNKS]
         return Variable(
             name=name,
             type=type_name,
-            dimensions=tuple(_dimension(each, scope) for each in outer),
+            dimensions=tuple(reference(each, scope) for each in outer),
             attributes=self._suited(attributes, type_name, enums, fqn),
+            storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
         )
 
@@ -281,7 +235,7 @@ class _Reader:
         name: str,
         fqn: str,
         members: tuple[str, ...],
-        scope: _Scope,
+        scope: Scope,
         attributes: list[Attribute],
     ) -> TypeName:
         """The type of the elements. Raises UnreadableVariableError."""
@@ -310,7 +264,7 @@ class _Reader:
         name: str,
         fqn: str,
         members: tuple[str, ...],
-        scope: _Scope,
+        scope: Scope,
         attributes: list[Attribute],
     ) -> TypeName:
         """The type of records. Raises UnreadableVariableError."""
@@ -324,13 +278,24 @@ class _Reader:
                 raise UnreadableVariableError(f"a member: {problem}")
             path = (*members, called)
             attributes.extend(self._attributes(each.atts, fqn, ".".join(path) + "."))
-            outer, stars, inner = _shape(each.shape)
+            outer, stars, inner = split(each.shape)
             element = self._type(each, f"{name}_{called}", fqn, path, scope, attributes)
-            type_name = scope.listed(element, stars, _lengths(inner), f"{name}_{called}")
-            fields.append(Field(name=called, type=type_name, shape=_lengths(outer)))
+            type_name = scope.listed(element, stars, lengths_of(inner), f"{name}_{called}")
+            fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
             raise UnreadableVariableError("a structure without members, or with two of one name")
         return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
+
+
+def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
+    """The storage that servers tell as an attribute; None if they do not, or no variable has such chunks."""
+    given = next((each.value for each in attributes if each.name == CHUNKS), None)
+    if given is None or given.type not in ("int", "uint") or given.count != len(lengths) or not lengths:
+        return None
+    chunks = tuple(int(each) for each in given.as_numbers())
+    if not all(0 < chunk <= max(1, length) for chunk, length in zip(chunks, lengths, strict=True)):
+        return None
+    return Storage(layout="chunked", chunks=chunks)
 
 
 def _enum_base(given: pb.Group, called: bytes) -> str | None:
@@ -357,33 +322,3 @@ def _names(given: pb.Group) -> Iterator[bytes]:
     """The names of variables and groups of a group."""
     yield from (each.name for each in _declared(given))
     yield from (each.name for each in given.groups)
-
-
-def _shape(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
-    """The dimensions before the first ragged one, how many ragged ones there are, and the others behind."""
-    outer: list[pb.Dimension] = []
-    inner: list[pb.Dimension] = []
-    stars = 0
-    for each in given:
-        if each.isVlen:
-            stars += 1
-        else:
-            (inner if stars else outer).append(each)
-    return outer, stars, inner
-
-
-def _lengths(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
-    """Lengths within a record. Raises UnreadableVariableError."""
-    found = tuple(int(each.length) for each in given)
-    if not all(0 < length <= LARGEST for length in found):
-        raise UnreadableVariableError("a member without elements, or of too many")
-    return found
-
-
-def _dimension(given: pb.Dimension, scope: _Scope) -> str | int:
-    """A dimension by FQN if it is shared, else its length. Raises UnreadableVariableError."""
-    if given.length > LARGEST:
-        raise UnreadableVariableError(f"{given.length} is no length of a dimension")
-    known = scope.dimensions.get(names.normal(_text(given.name)))
-    shared = not given.isPrivate and known is not None and known[1] == given.length
-    return known[0] if shared and known is not None else int(given.length)

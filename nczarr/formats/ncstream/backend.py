@@ -1,0 +1,36 @@
+"""`write`: a dataset as a stream from front to back, so that it can go to a pipe (ncstream §2, §10).
+
+Header, then the values of every variable in the order of the header, then the end. Numbers go big-endian in one message
+a variable, which every reader takes; texts and opaque values by their lengths; lists and records as columns, a bounded
+number of cells a message. Invariant: what is in memory is a piece of one variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.diagnostics import Report
+from nczarr.formats.ncstream import wire
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.framing import END, HEADER, START
+from nczarr.formats.ncstream.heading import header
+from nczarr.formats.ncstream.values import Values
+from nczarr.options import Options
+from nczarr.passes.planned import Planned
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The pieces of the stream."""
+    checked = planned.checked
+    yield START
+    yield header_message(header(checked))
+    for path in checked.variables:
+        for piece in Values.of(checked, path).messages():
+            yield bytes(piece)
+    yield END
+
+
+def header_message(given: pb.Header) -> bytes:
+    """A header as a message."""
+    block = given.SerializeToString(deterministic=True)
+    return HEADER + wire.encoded(len(block)) + block

@@ -1,0 +1,301 @@
+"""Variables whose values are in the messages of a stream: array sources over them, decoded only where somebody reads.
+
+A message holds the cells of a section; of several that hold a cell the last counts, and cells that none holds are fill
+(ncstream §2). Where the messages of a variable are stretches of it one behind the other, as writers make them, a part
+is read message by message; otherwise all of them are put together in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nczarr.ast.node import TypeName
+from nczarr.ast.values import Constant
+from nczarr.data.blocks import every_block, first_of
+from nczarr.data.fills import all_fill
+from nczarr.data.memory import fill_array
+from nczarr.data.parts import Types, descr, parts
+from nczarr.data.source import Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.formats.ncstream.cells import arrays
+from nczarr.formats.ncstream.merging import joined, numbers, taken
+from nczarr.formats.ncstream.trees import Records, Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KEPT = 4
+"""Messages whose decoded values are kept for whoever reads next."""
+
+
+class Message(Protocol):
+    """One message of data, wherever it lies; a plain description."""
+
+    def tree(self) -> Tree:
+        """The decoded values. Raises OSError if they are out of reach, or are not what was said of them before."""
+
+
+class Piece(NamedTuple):
+    """The cells of a variable that a message holds, by their indices along each dimension."""
+
+    ranges: tuple[range, ...]
+    message: Message
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return math.prod(map(len, self.ranges))
+
+
+class Held(NamedTuple):
+    """A variable and its messages, in their order."""
+
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Types
+    fill: Constant | None
+    pieces: tuple[Piece, ...]
+
+    @property
+    def is_consecutive(self) -> bool:
+        """Whether the messages are stretches of the variable one behind the other, and make all of it."""
+        end = 0
+        for piece in self.pieces:
+            if not is_stretch(piece.ranges, self.shape):
+                return False
+            region = tuple(slice(each.start, each.stop) for each in piece.ranges)
+            if first_of(region, self.shape) != end:
+                return False
+            end += piece.cells
+        return end == math.prod(self.shape)
+
+    def decoded(self, piece: Piece) -> dict[str, NDArray[Any]]:
+        """The values of a message by part, in the shape of its section. Raises OSError, ValueError."""
+        tree = piece.message.tree()
+        if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
+            whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records (§5)
+            cut = taken(whole, numbers(piece.ranges, self.shape), self.type, self.types)
+            return _shaped(cut, self, tuple(map(len, piece.ranges)))
+        return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
+
+    def merged(self) -> dict[str, NDArray[Any]]:
+        """The values of the whole variable by part. Raises OSError, ValueError."""
+        import numpy as np
+
+        made_up = all_fill(self.fill, self.type, self.shape, self.types)
+        everywhere = {part: each.read(tuple(map(slice, each.layout.shape))) for part, each in made_up.items()}
+        every = [everywhere, *(self.decoded(piece) for piece in self.pieces)]
+        cells, begin = np.arange(math.prod(self.shape), dtype=np.int64), math.prod(self.shape)
+        for piece in self.pieces:
+            cells[numbers(piece.ranges, self.shape)] = np.arange(begin, begin + piece.cells, dtype=np.int64)
+            begin += piece.cells
+        return _shaped(taken(joined(every), cells, self.type, self.types), self, self.shape)
+
+
+def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
+    """Whether the cells of a section follow one another in C order."""
+    whole = True
+    for indices, length in zip(reversed(ranges), reversed(shape), strict=True):
+        if indices.step != 1 or (not whole and len(indices) != 1):
+            return False
+        whole = whole and len(indices) == length
+    return True
+
+
+def _shaped(values: Any, held: Held, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+    """Flat values in the shapes of their parts."""
+    found = {}
+    for part in parts(held.type, shape, held.types):
+        lengths = tuple(-1 if length is None else length for length in part.shape)
+        found[part.path] = (
+            values[part.path].reshape(lengths)
+            if -1 not in lengths or values[part.path].size
+            else (values[part.path].reshape(tuple(max(0, length) for length in lengths)))
+        )
+    return found
+
+
+class Decoder:
+    """Decodes the messages of a variable for all of its parts, and keeps those that were read last."""
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+        self._known: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
+        self._lengths: list[dict[str, int]] | None = None
+        self._whole: dict[str, NDArray[Any]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Decoder, (self.held,)
+
+    def piece(self, number: int) -> dict[str, NDArray[Any]]:
+        """The values of a message by part. Raises OSError."""
+        known = self._known.get(number)
+        if known is None:
+            known = _read(lambda: self.held.decoded(self.held.pieces[number]))
+            self._known[number] = known
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return known
+
+    @property
+    def whole(self) -> dict[str, NDArray[Any]]:
+        """The values of the whole variable by part, put together once. Raises OSError."""
+        if self._whole is None:
+            self._whole = _read(self.held.merged)
+        return self._whole
+
+    @property
+    def lengths(self) -> list[dict[str, int]]:
+        """How long the arrays of content are in each message. All messages are decoded once. Raises OSError."""
+        if self._lengths is None:
+            ragged = [part.path for part in parts(self.held.type, (), self.held.types) if None in part.shape]
+            self._lengths = []
+            for number in range(len(self.held.pieces)):
+                found = self.piece(number)
+                self._lengths.append({part: found[part].shape[0] for part in ragged})
+        return self._lengths
+
+
+def _read(call: Any) -> dict[str, NDArray[Any]]:
+    """What a call returns. Raises OSError for whatever is wrong with the bytes of a message."""
+    try:
+        found: dict[str, NDArray[Any]] = call()
+    except ValueError as fault:
+        raise OSError(None, str(fault)) from fault
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells(Computed):
+    """A part with the dimensions of its variable, and perhaps those of fields."""
+
+    decoder: Decoder
+    part: str
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """False."""
+        return False
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, put together from the messages that hold some of it. Raises OSError."""
+        held = self.decoder.held
+        selection = tuple(
+            slice(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
+        )
+        shape = tuple(max(0, part.stop - part.start) for part in selection)
+        rank = len(held.shape)
+        out = None
+        for number, piece in enumerate(held.pieces):
+            inside, outside = [], []
+            for indices, part in zip(piece.ranges, selection[:rank], strict=True):
+                first = max(0, -(-(part.start - indices.start) // indices.step))
+                last = min(len(indices), -(-(part.stop - indices.start) // indices.step))
+                inside.append(slice(first, last))
+                begin = indices.start + first * indices.step - part.start
+                outside.append(slice(begin, begin + (last - first) * indices.step, indices.step))
+            if any(part.start >= part.stop for part in inside):
+                continue
+            values = self.decoder.piece(number)[self.part]
+            values = values[(*inside, *selection[rank:])] if selection else values
+            if values.shape == shape:
+                out = values
+                continue
+            if out is None or not out.flags.writeable or out.base is not None:
+                out = fill_array(self.layout, shape) if out is None else out.copy()
+            out[tuple(outside)] = values
+        return fill_array(self.layout, shape) if out is None else out
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks that a message meets, in C order."""
+        held = self.decoder.held
+        if held.is_consecutive:
+            yield from every_block(self.layout.shape, chunks)
+            return
+        found: set[Index] = set()
+        for piece in held.pieces:
+            if not piece.cells:
+                continue
+            rest = (range(length) for length in self.layout.shape[len(held.shape) :])
+            met = [
+                sorted({index // chunk for index in indices})
+                for indices, chunk in zip((*piece.ranges, *rest), chunks, strict=True)
+            ]
+            import itertools
+
+            found.update(itertools.product(*met))
+        yield from sorted(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content(Computed):
+    """A part in a ragged dimension, whose length only the messages tell."""
+
+    decoder: Decoder
+    part: str
+    dtype: Any
+
+    @property
+    def distant(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def layout(self) -> Layout:
+        """In one piece. Decodes all messages once. Raises OSError."""
+        shape = self._shape
+        return Layout(self.dtype, shape, tuple(max(1, length) for length in shape))
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        decoder = self.decoder
+        if not decoder.held.is_consecutive:
+            return tuple(decoder.whole[self.part].shape)
+        length = sum(each[self.part] for each in decoder.lengths)
+        return (length, *decoder.piece(0)[self.part].shape[1:])
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, out of the messages that hold it. Raises OSError."""
+        import numpy as np
+
+        decoder = self.decoder
+        if not decoder.held.is_consecutive:
+            whole: NDArray[Any] = decoder.whole[self.part][selection]
+            return whole
+        start, stop = selection[0].indices(self._shape[0])[:2]
+        found, begin = [], 0
+        for number, lengths in enumerate(decoder.lengths):
+            end = begin + lengths[self.part]
+            if begin < stop and start < end:
+                values = decoder.piece(number)[self.part]
+                found.append(values[(slice(max(0, start - begin), min(end, stop) - begin), *selection[1:])])
+            begin = end
+        if len(found) == 1:
+            return found[0]
+        rest = [part.stop - part.start for part in selection[1:]]
+        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self.dtype))
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: content is what was given."""
+        return every_block(self.layout.shape, chunks)
+
+
+def sources(held: Held, fills: dict[str, bytes]) -> dict[str, Any]:
+    """The array sources of a variable by part. `fills`: what fills arrays, where that is told."""
+    decoder = Decoder(held)
+    usual = all_fill(held.fill, held.type, held.shape, held.types)
+    found: dict[str, Any] = {}
+    for part in parts(held.type, held.shape, held.types):
+        dtype = descr(part.type, held.types)
+        if None in part.shape:
+            found[part.path] = Content(decoder, part.path, dtype)
+            continue
+        shape = tuple(length for length in part.shape if length is not None)
+        fill = fills.get(part.path, usual[part.path].layout.fill)
+        layout = Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
+        found[part.path] = Cells(decoder, part.path, layout)
+    return found

@@ -1,0 +1,241 @@
+"""Streams of points → datasets (ncstream §11): a collection says what rows hold, a feature is place, time and row.
+
+Comes in: a file that begins with one of three magics. Goes out: for each collection a dimension `obs` and a variable
+of records `obs(obs)`. The first members are where and when: `time latitude longitude altitude nominal_time`, with a `_`
+where a member of the collection has the name; the attribute `location` of the variable lists them. The members of the
+collection follow in their types; enums are their integers. What is said of a member stands as attributes of the
+variable, `time.units`, `depth.long_name`; its own `long_name` is the name of the collection. A second collection is
+`obs_2`.
+
+Lists of stations are passed over with a warning; a missing END is none. Invariant: memory is that of what is given: a
+row is looked at only if it has the length that its collection says.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.types import ATOMIC, CompoundType, Field
+from nczarr.diagnostics import Report
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES
+from nczarr.formats.ncstream.framing import END, ERROR, Incoming
+from nczarr.formats.ncstream.limits import DEFAULT, RefusedError, bad, contradictory, oversized
+from nczarr.hierarchy.lenient import name_problem
+from nczarr.options import Options
+from nczarr.passes.checked import Unchecked
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from nczarr.data.source import Parts
+
+M = TypeVar("M", bound=Message)
+
+COLLECTION = b"\xfa\xfa\xaf\xaf"
+FEATURE = b"\xf0\xf0\x0f\x0f"
+STATIONS = b"\xfe\xfe\xef\xef"
+
+LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
+"""Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""
+
+MOST_MEMBERS = 10_000
+"""Members of a collection, at most."""
+
+LONGEST_ROW = 1 << 31
+"""Bytes of a row are less."""
+
+
+class Member(NamedTuple):
+    """A member of a collection: its name and atomic type in the model, its dimensions, where it begins in a row."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def elements(self) -> int:
+        """How many values a row has of it."""
+        return math.prod(self.shape)
+
+    @property
+    def width(self) -> int:
+        """Bytes in a row: of strings, one index however many there are."""
+        return 4 if self.type == "string" else self.elements * ATOMIC[self.type].size
+
+
+class Collection(NamedTuple):
+    """A collection and its features so far: `places` has five doubles a feature, `offsets` where it begins."""
+
+    message: points_pb.PointFeatureCollection
+    offset: int
+    members: tuple[Member, ...]
+    length: int
+    places: array[float]
+    offsets: array[int]
+    rows: list[bytes]
+    texts: list[tuple[bytes, ...]]
+
+    def add(self, feature: points_pb.PointFeature, offset: int) -> None:
+        """Take one feature. Raises RefusedError if its row is not as long as it has to be."""
+        if len(feature.data) != self.length:
+            text = f"a row has {len(feature.data)} bytes, and the members of the collection {self.length}"
+            raise contradictory(text, offset)
+        loc = feature.loc
+        self.places.extend((loc.time, loc.lat, loc.lon, loc.alt, loc.nomTime))
+        self.offsets.append(offset)
+        self.rows.append(feature.data)
+        self.texts.append(tuple(feature.sdata))
+
+
+def is_points(head: bytes) -> bool:
+    """Whether bytes begin a stream of points."""
+    return head[:4] in (COLLECTION, FEATURE, STATIONS)
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a stream of points; None, and an error with its offset, for what is none."""
+    from nczarr.formats.ncstream.point_rows import parts
+
+    found: list[Collection] = []
+    try:
+        found.extend(_collections(source, report))
+        stems = ["obs" if not place else f"obs_{place + 1}" for place in range(len(found))]
+        declared = [_declared(stem, each, source) for stem, each in zip(stems, found, strict=True)]
+        values: dict[str, Parts] = {}
+        for stem, each, (record, _, _) in zip(stems, found, declared, strict=True):
+            values["/" + stem] = parts(each, record)
+    except RefusedError as error:
+        report.error(error.code, str(error), Span(source, error.start, error.end))
+        return None
+    dataset = Dataset(
+        name="",
+        types=tuple(record for record, _, _ in declared),
+        dimensions=tuple(dimension for _, dimension, _ in declared),
+        variables=tuple(variable for _, _, variable in declared),
+        attributes=(Attribute(name="featureType", value=Constant.text(b"point")),),
+    )
+    return Unchecked(dataset, parts=values)
+
+
+def _collections(source: Source, report: Report) -> Iterator[Collection]:
+    """The collections of a stream, each when all its features are there."""
+    incoming = Incoming(source.data, DEFAULT)
+    collection: Collection | None = None
+    at, ended = 0, False
+    while not ended and (magic := incoming.magic(at)) is not None:
+        offset, at = at, at + 4
+        if magic == END:
+            ended = True
+            continue
+        if magic not in (COLLECTION, FEATURE, STATIONS, ERROR):
+            raise bad(f"`{magic.hex(' ')}` begins no message of a stream of points", offset, offset + 4)
+        start, at = incoming.block(at)
+        block = bytes(memoryview(incoming.buffer)[start:at])
+        if magic == FEATURE:
+            if collection is None:
+                raise bad("a point comes before the collection that it belongs to", offset)
+            collection.add(_parsed(points_pb.PointFeature(), block, start), offset)
+        elif magic == COLLECTION:
+            if collection is not None:
+                yield collection
+            collection = _begun(_parsed(points_pb.PointFeatureCollection(), block, start), start)
+        elif magic == ERROR:
+            text = _parsed(pb.Error(), block, start).message.decode("utf-8", "replace")
+            report.error("stream-error", f"the sender of the stream gave up: {text!r}", Span(source, offset, at))
+        else:
+            stations = len(_parsed(points_pb.StationList(), block, start).stations)
+            text = f"a list of {stations} stations is passed over"
+            report.warning("skipped-stations", text, Span(source, offset, at))
+    if ended and at < len(incoming.buffer):
+        raise bad("the stream goes on behind its end", at)
+    if collection is not None:
+        yield collection
+
+
+def _parsed(message: M, block: bytes, offset: int) -> M:
+    try:
+        message.ParseFromString(block)
+    except DecodeError:
+        text = f"a block is no message {type(message).__name__}"
+        raise bad(text, offset, offset + len(block)) from None
+    return message
+
+
+def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
+    """A collection without features. Raises RefusedError for members that the model has no form for."""
+    if len(message.members) > MOST_MEMBERS:
+        raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
+    members: list[Member] = []
+    start = 0
+    for given in message.members:
+        name = names.normal(given.name.decode("utf-8", "surrogateescape"))
+        problem = name_problem(name)
+        if problem is not None:
+            raise bad(f"a member of the collection cannot be called so: {problem}", offset)
+        word = ATOMS.get(given.dataType) or ENUM_BASES.get(given.dataType)
+        if word is None:
+            text = f"member `{name}` has the type {_type_name(given.dataType)}, which rows of points do not hold"
+            raise bad(text, offset)
+        shape = tuple(each.size for each in given.section.range)
+        if not all(shape) or math.prod(shape) >= LONGEST_ROW:
+            raise bad(f"member `{name}` has the lengths {', '.join(map(str, shape))}", offset)
+        members.append(Member(name, word, shape, start))
+        start += members[-1].width
+    if len({each.name for each in members}) < len(members):
+        raise contradictory("two members of the collection have the same name", offset)
+    if start >= LONGEST_ROW:
+        raise oversized(f"a row has {start} bytes", offset)
+    return Collection(message, offset, tuple(members), start, array("d"), array("q"), [], [])
+
+
+def _type_name(data_type: int) -> str:
+    return pb.DataType.Name(data_type) if data_type in pb.DataType.values() else str(data_type)
+
+
+def location_names(taken: set[str]) -> tuple[str, ...]:
+    """What the members are called that say where and when a point is, beside members with these names."""
+    found = []
+    for name in LOCATION:
+        while name in taken:
+            name += "_"
+        found.append(name)
+    return tuple(found)
+
+
+def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
+    """What the model says of a collection."""
+    span = Span(source, collection.offset, collection.offset)
+    members = collection.members
+    where = location_names({each.name for each in members})
+    record = CompoundType(
+        name=f"{stem}_t",
+        fields=(
+            *(Field(name=name, type="double", span=span) for name in where),
+            *(Field(name=each.name, type=each.type, shape=each.shape, span=span) for each in members),
+        ),
+        span=span,
+    )
+    message = collection.message
+    said = [
+        ("location", " ".join(where).encode()),
+        ("long_name", message.name),
+        (f"{where[0]}.units", message.timeUnit),
+        (f"{where[1]}.units", b"degrees_north"),
+        (f"{where[2]}.units", b"degrees_east"),
+        (f"{where[3]}.units", message.altUnit),
+        (f"{where[4]}.units", message.timeUnit),
+    ]
+    for each, given in zip(members, message.members, strict=True):
+        said += [(f"{each.name}.long_name", given.desc), (f"{each.name}.units", given.units)]
+    attributes = tuple(Attribute(name=name, value=Constant.text(text), span=span) for name, text in said if text)
+    variable = Variable(name=stem, type=f"/{record.name}", dimensions=(f"/{stem}",), attributes=attributes, span=span)
+    return record, Dimension(name=stem, size=len(collection.rows), span=span), variable

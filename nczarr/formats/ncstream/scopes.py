@@ -1,0 +1,96 @@
+"""What is known at a place of a header: dimensions, enums and types of a group and those around it (ncstream §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+
+LONGEST = 240
+"""Bytes of a name that is made up, at most."""
+
+LARGEST = 2**63 - 1
+"""Length of a dimension, at most."""
+
+VALUES = "values"
+"""The member of records that stand for rows: what is behind a ragged dimension."""
+
+
+class UnreadableVariableError(ValueError):
+    """A variable that the model has no form for."""
+
+
+class Scope(NamedTuple):
+    """A group that is being read: its path, the dimensions (FQN and length) and enums (FQN and type) that are known
+    there, names that are taken, the types that it has so far.
+    """
+
+    path: str
+    dimensions: Mapping[str, tuple[str, int]]
+    enums: Mapping[str, tuple[TypeName, EnumType]]
+    taken: set[str]
+    types: dict[str, UserType]
+
+    def free(self, wanted: str) -> str:
+        """A name for a type that nothing else in the group has."""
+        name = names.normal(wanted).encode()[:LONGEST].decode(errors="ignore")
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def declare(self, made: UserType) -> TypeName:
+        """The FQN of a new type."""
+        self.types[made.name] = made
+        return names.join(self.path, made.name)
+
+    def opaque(self, size: int) -> TypeName:
+        """The FQN of opaque values of a size, which all variables of the group share."""
+        for name, made in self.types.items():
+            if isinstance(made, OpaqueType) and made.size == size:
+                return names.join(self.path, name)
+        return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
+
+    def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
+        """The type of lists within each other, as many as there are `stars`; of rows of `inner` lengths as records."""
+        if inner:
+            rows = Field(name=VALUES, type=base, shape=inner)
+            base = self.declare(CompoundType(name=self.free(f"{name}_row"), fields=(rows,)))
+        for number in range(stars):
+            suffix = "list" if number == stars - 1 else "item" * (stars - 1 - number)
+            base = self.declare(VlenType(name=self.free(f"{name}_{suffix}"), base=base))
+        return base
+
+
+def split(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
+    """The dimensions before the first ragged one, how many ragged ones there are, and the others behind."""
+    outer: list[pb.Dimension] = []
+    inner: list[pb.Dimension] = []
+    stars = 0
+    for each in given:
+        if each.isVlen:
+            stars += 1
+        else:
+            (inner if stars else outer).append(each)
+    return outer, stars, inner
+
+
+def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
+    """Lengths within a record. Raises UnreadableVariableError."""
+    found = tuple(int(each.length) for each in given)
+    if not all(0 < length <= LARGEST for length in found):
+        raise UnreadableVariableError("a member without elements, or of too many")
+    return found
+
+
+def reference(given: pb.Dimension, scope: Scope) -> str | int:
+    """A dimension by FQN if it is shared, else its length. Raises UnreadableVariableError."""
+    if given.length > LARGEST:
+        raise UnreadableVariableError(f"{given.length} is no length of a dimension")
+    known = scope.dimensions.get(names.normal(given.name.decode("utf-8", "surrogateescape")))
+    shared = not given.isPrivate and known is not None and known[1] == given.length
+    return known[0] if shared and known is not None else int(given.length)
