@@ -1,10 +1,10 @@
 """Row I1: decoding and encoding 200 MB of data messages, beside siphon and beside a copy in memory.
 
 Goals: decode in a tenth of siphon's time, as the median over the kinds of message that siphon reads; encode doubles
-within twice the time of copying them in memory. Each kind is a stream of its own, in memory for both sides; a side reads
-it three times in a process of its own, of which the first is not counted. Streams of objects (strings, lists) are a tenth
-of the size. Compared: the shapes and sums of all values. Encoding writes to a file object that takes the bytes and drops
-them; the copy is `array.copy()`.
+within twice the time of copying them in memory. Each kind is a stream of its own, in memory for both sides; a side
+reads it three times in a process of its own, of which the first is not counted. Streams of objects (strings, lists)
+are a tenth of the size. Compared: the shapes and sums of all values. Encoding writes to a file object that takes
+the bytes and drops them; the copy is `array.copy()`.
 """
 
 from __future__ import annotations
