@@ -69,14 +69,18 @@ def column_tree(
 
 def _column(entry: Entry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
-    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column)
     declared = definitions.find(entry.message.name)
+    place = None if declared is None else known.ragged_place(declared)
+    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
     if known.is_unsigned(declared):
         tree = unsigned(tree)
     cells = len(tree)
     if section is None:
         return Decoded(None, _declared_shape(declared, cells), tree)
-    return Decoded(section, shape_of(section), tree)
+    shape = shape_of(section)
+    if isinstance(tree, Lists) and tree.inner:
+        shape = shape[: len(shape) - len(tree.inner)]
+    return Decoded(section, shape, tree)
 
 
 def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
