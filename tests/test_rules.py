@@ -59,6 +59,7 @@ LAYERS: dict[str, int] = {
     "nczarr.verification": 4,
     "nczarr.zarr3_2019": 4,
     "nczarr.cli": 5,
+    "nczarr.serve": 5,
     "nczarr.__main__": 5,
 }
 """Layer by module or folder; the longest name that fits counts (STYLE §3)."""
@@ -97,6 +98,7 @@ LAZY = {
     "fsspec",
     "distributed",
     "lark",
+    "uvicorn",
 }
 """Packages that cost too much to be imported at the top of a module (PERFORMANCE, start-up)."""
 

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("nczarr.cli.diff", "print what two datasets differ in"),
     "digest": ("nczarr.cli.digest", "print one hash of model and values, whatever the format"),
     "refs": ("nczarr.cli.refs", "expand, compact, combine and verify reference documents"),
+    "serve": ("nczarr.cli.serve", "serve datasets over HTTP, as Zarr and by CDM Remote"),
     "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
     "formats": ("nczarr.cli.formats", "list what can be read and written"),
 }

@@ -105,7 +105,7 @@ class RowReader:
             sizes.append(len(block.counts))
         layout = self._layout(first.members if first else ())
         total = sum(records)
-        dtype = self._dtype(layout, first.length if first else 1)
+        dtype = self._dtype(layout, first.length if first else 0)
         rows = np.frombuffer(bytes(data), dtype, total) if total else np.zeros(0, dtype)
         before = np.cumsum(sizes, dtype=np.int64) - np.array(sizes, np.int64)
         heaps = np.repeat(before, records) if strings else None

@@ -1,0 +1,124 @@
+"""`nczarr serve ROOT`: datasets over HTTP, read-only, until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from nczarr.cli.shared import Messages, command, following_of, size, storage_of
+from nczarr.cli.streams import write_product
+
+if TYPE_CHECKING:
+    from nczarr.serve.application import Application
+    from nczarr.serve.limits import Limits
+
+LOOPBACK = "127.0.0.1"
+DESCRIPTION = (
+    "Serve every dataset below ROOT over HTTP, whatever its format: as Zarr v2 and v3 (/zarr2/PATH, /zarr3/PATH), by "
+    "CDM Remote (/cdmremote/PATH), and as pages (/). Nothing is written. The URL is printed when the server is ready."
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of `serve`."""
+    made = command("serve", DESCRIPTION)
+    made.add_argument("root", metavar="ROOT", help="a folder of datasets, or one dataset")
+    made.add_argument("--host", default=LOOPBACK, help="address to listen at (default: this machine alone, 127.0.0.1)")
+    made.add_argument("--port", type=_port, default=8000, help="port to listen at; 0: a free one (default: 8000)")
+    made.add_argument(
+        "--origin",
+        action="append",
+        metavar="ORIGIN",
+        help="whose pages may read answers in a browser, as https://a.org; `none`; repeatable (default: all)",
+    )
+    limits = made.add_argument_group("limits")
+    limits.add_argument("--max-response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)")
+    limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of chunks that are made at once (1GiB)")
+    limits.add_argument("--concurrency", type=_count, metavar="N", help="pieces of work at once (2 + processors)")
+    limits.add_argument("--queue", type=_count, metavar="N", help="requests that may wait for that (4096)")
+    limits.add_argument("--connections", type=_count, metavar="N", help="clients at once; others wait (2048)")
+    limits.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="for a piece of work, and for slow clients (60)"
+    )
+    return made
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 65536):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 65536")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time in seconds, up to 86400")
+    return found
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal: 0 after SIGTERM, 130 after SIGINT."""
+    messages = Messages(arguments)
+    return messages.guard(lambda: _serve(arguments, messages))
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """The limits that are asked for."""
+    from nczarr.serve.limits import Limits
+
+    asked = {
+        "response": arguments.max_response,
+        "memory": arguments.memory,
+        "concurrency": arguments.concurrency,
+        "queue": arguments.queue,
+        "connections": arguments.connections,
+        "timeout": arguments.timeout,
+    }
+    return Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
+
+
+def _application(arguments: argparse.Namespace) -> Application:
+    """What answers. Raises OSError if the root is out of reach."""
+    from nczarr.serve.application import Application, to_stderr
+    from nczarr.serve.opening import Shelf
+    from nczarr.serve.places import Root
+    from nczarr.serve.routes import Routes
+
+    limits = limits_of(arguments)
+    root = Root(arguments.root)
+    following = following_of(arguments)
+    following = following._replace(roots=(root.home + os.sep, *following.roots))
+    shelf = Shelf(limits, following, storage_of(arguments))
+    origins = tuple(arguments.origin or ("*",))
+    origins = () if "none" in origins else origins
+    return Application(Routes(root, shelf, limits), origins, to_stderr if arguments.verbose else None)
+
+
+def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
+    from nczarr.serve import listening
+
+    application = _application(arguments)
+    try:
+        server = listening.server(application, verbose=arguments.verbose)
+    except ImportError:
+        text = "datasets are served by uvicorn, which is not installed"
+        messages.report.error("missing-library", text, helps=["`pip install nczarr[serve]`"])
+        return
+    socket = listening.bound(arguments.host, arguments.port)
+    write_product([f"{listening.url_of(socket)}\n".encode()])
+    sys.stdout.flush()
+    try:
+        listening.run(server, socket)
+    finally:
+        application.workers.close()

@@ -1,0 +1,190 @@
+"""The server as an ASGI application: one coroutine a request, which waits for threads and for the client, for nothing
+else.
+
+Whatever happens, a client gets a status and a line of text, never a traceback; what is a fault of ours goes to standard
+error when the server is verbose. ASGI: https://asgi.readthedocs.io
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from nczarr.diagnostics import CompileError
+from nczarr.serve.answers import Answer, text
+from nczarr.serve.delivery import CutError, Receive, Send, deliver
+from nczarr.serve.limits import Limits
+from nczarr.serve.opening import RefusedError, words
+from nczarr.serve.places import Place
+from nczarr.serve.request import Request, request
+from nczarr.serve.routes import Routes
+from nczarr.serve.workers import BusyError, Workers
+
+METHODS = ("GET", "HEAD")
+RETRY = (("Retry-After", "2"),)
+EXPOSED = "Accept-Ranges, Content-Description, Content-Length, Content-Range, ETag, Last-Modified, Retry-After"
+"""Headers of answers that scripts of other pages may read."""
+
+PREFLIGHT = (
+    ("Access-Control-Allow-Methods", ", ".join(METHODS)),
+    ("Access-Control-Allow-Headers", "Range, If-None-Match, If-Modified-Since"),
+    ("Access-Control-Max-Age", "86400"),
+)
+"""What browsers ask before they let a page send a request with headers of its own."""
+
+SAFETY = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"),
+)
+
+FORBIDDEN = frozenset({"forbidden-target"})
+"""Codes of what a client may not have."""
+
+Log = Callable[[str], None]
+
+
+class Application:
+    """Answers requests. `origins`: pages of which sites may read the answers; `*`: of all; empty: of none.
+
+    `log` is told of every request, and of faults of ours.
+    """
+
+    def __init__(self, routes: Routes, origins: tuple[str, ...] = ("*",), log: Log | None = None) -> None:
+        self.routes = routes
+        self.limits: Limits = routes.limits
+        self.workers = Workers(routes.limits)
+        self.origins = frozenset(origins)
+        self.log = log
+        self._opening: dict[tuple[str, str | None], asyncio.Task[None]] = {}
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request. Whoever gives `scope["abort"]` lets connections be cut."""
+        if scope["type"] != "http":
+            return
+        begun = time.monotonic()
+        status, count, note = 500, 0, ""
+        try:
+            answer = self._dressed(await self._answer(scope), scope)
+            status = answer.status
+            count = await deliver(answer, receive, send, self.workers, head=scope["method"] == "HEAD")
+        except asyncio.CancelledError:
+            note = "cut: the server ends"
+            self._cut(scope)
+        except CutError as error:
+            note = f"cut: {error}"
+            self._cut(scope)
+        except Exception as error:  # whatever it is, the status has been sent
+            note = f"cut: {type(error).__name__}: {error}"
+            self._cut(scope)
+        finally:
+            if self.log is not None:
+                self._tell(scope, status, count, time.monotonic() - begun, note)
+
+    def _cut(self, scope: dict[str, Any]) -> None:
+        """Cut the connection, so that nobody takes what was sent for a whole answer."""
+        abort = scope.get("abort")
+        if abort is not None:
+            abort()
+
+    def _tell(self, scope: dict[str, Any], status: int, count: int, seconds: float, note: str) -> None:
+        query = scope.get("query_string", b"")
+        raw = bytes(scope.get("raw_path") or b"") + (b"?" + query if query else b"")
+        client = (scope.get("client") or ("-",))[0]
+        line = f"{client} {scope['method']} {raw.decode('latin-1')} {status} {count} {seconds * 1000:.0f}ms {note}"
+        assert self.log is not None
+        self.log(line.rstrip())
+
+    async def _answer(self, scope: dict[str, Any]) -> Answer:
+        """The answer to a request, whatever happens."""
+        home = self.routes.root.home
+        try:
+            if scope["method"] == "OPTIONS" and self._is_preflight(scope):
+                return Answer(b"", "", 204, PREFLIGHT)
+            if scope["method"] not in METHODS:
+                return text(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
+            return await self._made(request(scope))
+        except RefusedError as error:
+            return text(error.status, error.text, error.headers)
+        except BusyError as error:
+            return text(503, f"the server is busy: {error}", RETRY)
+        except CompileError as error:
+            status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else 500
+            return text(status, words(error.diagnostics, home))
+        except OSError as error:
+            if self.log is not None:
+                self.log(f"out of reach: {error}")
+            return text(500, f"the dataset is out of reach: {error.strerror or 'no reason given'}")
+        except Exception as error:
+            if self.log is not None:
+                import traceback
+
+                self.log("".join(traceback.format_exception(error)))
+            return text(500, "a fault of the server; its log says more when it is verbose")
+
+    async def _made(self, asked: Request) -> Answer:
+        """The answer to a request that may be served. A dataset is opened once, for all who wait for it."""
+        for _ in range(3):  # a dataset may change, or be put away, between being opened and being asked
+            found = await self.workers.do(lambda: self.routes.answer(asked))
+            if isinstance(found, Answer):
+                return found
+            if found.work is not None:
+                return await self.workers.do(found.work, found.need, begun=True)
+            assert found.place is not None
+            await self._opened(found.place, found.version)
+        raise BusyError("the dataset changes")
+
+    async def _opened(self, place: Place, version: str | None) -> None:
+        key = place.path, version
+        task = self._opening.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self.workers.do(lambda: self.routes.load(place, version), begun=True))
+            self._opening[key] = task
+
+            def done(ended: asyncio.Task[None]) -> None:
+                self._opening.pop(key, None)
+                if not ended.cancelled():
+                    ended.exception()  # those who waited have it
+
+            task.add_done_callback(done)
+        await asyncio.shield(task)
+
+    def _is_preflight(self, scope: dict[str, Any]) -> bool:
+        return bool(self.origins) and any(name == b"access-control-request-method" for name, _ in scope["headers"])
+
+    def _dressed(self, answer: Answer, scope: dict[str, Any]) -> Answer:
+        """The answer with the headers that all have."""
+        headers = (*answer.headers, *SAFETY, *self._shared(scope))
+        if any(
+            name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
+            for name, value in scope["headers"]
+        ):
+            headers = (*headers, ("Connection", "close"))  # what a client sends here is not read
+        if answer.status in (200, 206, 304):
+            headers = (*headers, ("Cache-Control", "no-cache"))
+        return answer._replace(headers=headers)
+
+    def _shared(self, scope: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        """What lets pages of other sites read the answer."""
+        if not self.origins:
+            return ()
+        allowed = "*"
+        vary: tuple[tuple[str, str], ...] = ()
+        if "*" not in self.origins:
+            origin = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
+            vary = (("Vary", "Origin"),)
+            if origin not in self.origins:
+                return vary
+            allowed = origin
+        return (("Access-Control-Allow-Origin", allowed), ("Access-Control-Expose-Headers", EXPOSED), *vary)
+
+
+def to_stderr(line: str) -> None:
+    """Write one entry of the log; nothing that a client sends reaches a terminal as a control character."""
+    shown = "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in line)
+    with suppress(OSError):
+        sys.stderr.write(shown + "\n")
+        sys.stderr.flush()

@@ -1,0 +1,239 @@
+"""CDM Remote: one dataset as `req=` asks for it. Source: specs/ncstream §8 (queries) and §9 (sections).
+
+Comes in: an open dataset and a query. Goes out: an answer, whose bytes are made when they are sent where they are many.
+A section that suits no variable, or asks for more than an answer may have, is refused before a value is read.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import IO, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+from nczarr import names
+from nczarr.ast import VlenType
+from nczarr.data.parts import is_fixed, size
+from nczarr.data.source import itemsize
+from nczarr.diagnostics import CompileError, Report
+from nczarr.options import Options, Section
+from nczarr.passes.checked import Checked
+from nczarr.serve import wire
+from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
+from nczarr.serve.limits import PIECE, Limits
+from nczarr.serve.opening import Opened, RefusedError, words
+from nczarr.serve.pages import form
+
+NCSTREAM = (("Content-Description", "ncstream"),)
+"""The header by which clients recognise the protocol."""
+
+KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
+
+TEXT_SIZE = 64
+"""Bytes of a text in memory, about: nobody knows its length before it is read."""
+
+PIECES = 128 << 20
+"""Bytes that a piece of numbers takes while it is made, at most."""
+
+COUNT = 8
+"""Bytes of the length of a list."""
+
+FIRST = 1 << 20
+"""Bytes of data that are made before the answer begins: a fault found there still has a status."""
+
+
+class Asked(NamedTuple):
+    """One query: `what` in lower case, empty for none; `location`: the dataset's URL."""
+
+    what: str
+    query: Mapping[str, str]
+    location: str
+
+
+def answer(opened: Opened, asked: Asked, limits: Limits, home: str) -> Answer:
+    """The answer to a query. Raises RefusedError, CompileError, OSError."""
+    checked = opened.checked
+    match asked.what:
+        case "header":
+            return Answer(wire.header(checked, asked.location), BYTES, headers=NCSTREAM)
+        case "data":
+            return _data(checked, asked, limits, home)
+        case "cdl":
+            return _text(_cdl(opened, limits), TEXT)
+        case "ncml":
+            return _text(wire.ncml(checked, asked.location), XML)
+        case "capabilities":
+            return _text(_capabilities(asked.location), XML)
+        case "form":
+            return _text(form(opened, asked.location), HTML)
+        case _:
+            raise RefusedError(400, f"`req` is none of {', '.join(KNOWN)}")
+
+
+def _text(words: str, kind: str) -> Answer:
+    return Answer(words.encode("utf-8", "surrogateescape"), kind)
+
+
+def _capabilities(location: str) -> str:
+    place = quoteattr(location)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"<cdmRemoteCapabilities location={place}>\n  <featureDataset url={place} />\n</cdmRemoteCapabilities>\n"
+    )
+
+
+def _cdl(opened: Opened, limits: Limits) -> str:
+    from nczarr import pipeline
+    from nczarr.hierarchy.plain import stem
+
+    report = Report(limit=100)
+    name = stem(opened.place.segments[-1]) or None
+    options = Options(
+        header_only=True, allow_loss=frozenset({"all"}), name=opened.checked.dataset.name or name, memory=limits.memory
+    )
+    pieces = pipeline.dump(opened.checked, "cdl", report, options)
+    if pieces is None or report.errors:
+        raise CompileError(report.sorted())
+    return b"".join(pieces).decode("utf-8", "surrogateescape")
+
+
+def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
+    wanted = wanted_of(checked, asked.query.get("var", ""), home)
+    least = sum(size_of(checked, fqn, ranges) for fqn, ranges in wanted)
+    if least > limits.response:
+        text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
+        raise RefusedError(413, text)
+    deflate = _deflate(asked.query.get("deflate"))
+    pieces = _bounded(wire.data(checked, wanted, deflate), limits)
+    known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in wanted)
+    body = _begun(pieces) if known else _whole(pieces)
+    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, PIECES, limits.memory))
+
+
+def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
+    """The variables and indices that sections name; of members the whole record, as of all servers (ncstream §9).
+
+    Raises RefusedError if there are none, or they do not suit.
+    """
+    from nczarr.passes.subset_sections import ranges_of
+    from nczarr.syntax.section import sections
+
+    report = Report(limit=20)
+    if not spec.strip():
+        raise RefusedError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
+    found = sections(spec, report, "var", members=True)
+    wanted: list[tuple[str, tuple[range, ...]]] = []
+    for section in found:
+        fqn = _fqn(section)
+        if fqn not in checked.variables:
+            meant = names.closest(fqn, checked.variables)
+            raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
+        ranges = ranges_of([(fqn, _suiting(section, checked, fqn))], checked, report)
+        wanted.append((fqn, ranges[fqn]))
+    if report.errors or not wanted:
+        raise RefusedError(400, words(report.sorted(), home) or "`var` names no variable")
+    return wanted
+
+
+def _fqn(section: Section) -> str:
+    return names.fqn(map(names.normal, section.path))
+
+
+def _suiting(section: Section, checked: Checked, fqn: str) -> Section:
+    """The section of the dimensions that a variable has here: clients count the lengths of lists as one more, which
+    takes `:` alone; and sections of sequences mean nothing.
+    """
+    extents = section.extents
+    if extents is None:
+        return section
+    if wire.is_sequence(checked, fqn):
+        return section._replace(extents=None)
+    lists = 0
+    declared = checked.types.get(checked.variables[fqn].type)
+    while isinstance(declared, VlenType):
+        lists, declared = lists + 1, checked.types.get(declared.base)
+    rank = len(checked.shapes[fqn])
+    if rank < len(extents) <= rank + lists and extents[rank:] == (None,) * (len(extents) - rank):
+        return section._replace(extents=extents[:rank])
+    return section
+
+
+def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
+    """Bytes of the values of a section; about so many where nobody knows before they are read."""
+    type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
+    if is_fixed(type_name, checked.types):
+        return cells * size(type_name, checked.types)
+    if type_name == "string":
+        return cells * TEXT_SIZE
+    parts = checked.parts.get(fqn, {})
+    whole = sum(math.prod(part.layout.shape) * (itemsize(part.layout.dtype) or TEXT_SIZE) for part in parts.values())
+    counts, declared = parts.get("counts"), checked.types.get(type_name)
+    if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
+        return whole * cells // max(1, math.prod(checked.shapes[fqn]))
+    box = tuple(slice(each.start, max(each.start, each[-1] + 1 if each else 0)) for each in ranges)
+    if math.prod(part.stop - part.start for part in box) * COUNT > PIECES:
+        return whole
+    values = counts.read(box)[tuple(slice(None, None, each.step) for each in ranges)]
+    return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
+
+
+def _deflate(text: str | None) -> int | None:
+    if text is None or text == "":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) == 1):
+        raise RefusedError(400, "`deflate` is a digit, 0 to 9")
+    return int(text)
+
+
+def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """The same pieces, as long as they are no more than an answer may have. Raises RefusedError at the one too many."""
+    count = 0
+    most = limits.response + limits.response // 8 + (1 << 20)  # what frames and incompressible values add
+    for piece in pieces:
+        count += len(piece)
+        if count > most:
+            raise RefusedError(413, f"the values have more than {limits.response} bytes, and answers at most that")
+        yield piece
+
+
+def _begun(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
+    """All bytes if they are few; else a stream whose first pieces are there."""
+    first: list[bytes] = []
+    count = 0
+    for piece in pieces:
+        first.append(piece)
+        count += len(piece)
+        if count > FIRST:
+            return _joined(first, pieces)
+    return b"".join(first)
+
+
+def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+    while first:
+        yield first.pop(0)
+    yield from rest
+
+
+def _whole(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
+    """All bytes if they are few; else a stream of a file that has them all, so that every fault is found before it."""
+    spool = tempfile.SpooledTemporaryFile(max_size=FIRST)  # noqa: SIM115 (closed by the stream)
+    try:
+        for piece in pieces:
+            spool.write(piece)
+        count = spool.tell()
+        spool.seek(0)
+        if count <= FIRST:
+            data = spool.read()
+            spool.close()
+            return data
+    except BaseException:
+        spool.close()
+        raise
+    return _of(spool)
+
+
+def _of(spool: IO[bytes] | tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+    with spool:
+        while piece := spool.read(4 * PIECE):
+            yield piece

@@ -1,0 +1,234 @@
+"""Sockets, connections and signals: uvicorn with this server's limits.
+
+A connection may be idle, or send a request, for a while only; more than there may be wait in the system's own queue
+until one ends. A connection's buffer is empty before the next piece of an answer goes into it, so that what a client
+does not take is never in memory twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.serve.application import Application, to_stderr
+from nczarr.serve.limits import Limits
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+IDLE = 10
+"""Seconds for which a connection without a request stays."""
+
+HEAD = 1 << 14
+"""Bytes of a request's line and headers."""
+
+BACKLOG = 2048
+"""Connections that the system holds for the server."""
+
+SPARE = 128
+"""Files that a process has open for other things than connections."""
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens at a host and port; 0: a free one. Raises OSError, which names them."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = found[0]
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(place)
+            made.listen(BACKLOG)
+        except BaseException:
+            made.close()
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), f"{host}:{port}") from None
+    made.setblocking(False)
+    return made
+
+
+def url_of(listening: socket.socket) -> str:
+    """The URL of the server behind a socket."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+class Listener(NamedTuple):
+    """A server, and the gate that lets so many clients in."""
+
+    server: Server
+    gate: asyncio.Semaphore
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Serve until the server is told to end."""
+        accepting = asyncio.ensure_future(self._accept(listening))
+        try:
+            await self.server.serve(sockets=[])
+        finally:
+            accepting.cancel()
+            listening.close()
+
+    async def _accept(self, listening: socket.socket) -> None:
+        """Take clients one by one, when there is room for them, until the server ends."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self.gate.acquire()
+            try:
+                client, _ = await loop.sock_accept(listening)
+            except OSError:  # the client has gone, or there are no more files: that passes
+                self.gate.release()
+                await asyncio.sleep(0.1)
+                continue
+            if self.server.should_exit:
+                client.close()
+                return
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                await loop.connect_accepted_socket(self._connection, client)
+            except OSError:
+                client.close()
+                self.gate.release()
+
+    def _connection(self) -> asyncio.Protocol:
+        config = self.server.config
+        found: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
+            config=config, server_state=self.server.server_state, app_state={}
+        )
+        return found
+
+
+def _files() -> int:
+    """How many files the process may have open; as many as it may ask for."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 512
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if hard == resource.RLIM_INFINITY else hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return max(2 * SPARE, wanted if soft == resource.RLIM_INFINITY else soft)
+
+
+def server(application: Application, *, verbose: bool = False) -> Listener:
+    """The server, which serves what a socket gives it. Raises ImportError if uvicorn is not installed."""
+    import uvicorn
+
+    logger = logging.getLogger("uvicorn.error")
+    logger.handlers[:] = [_Handler()] if verbose else [logging.NullHandler()]
+    logger.propagate = False
+    logger.setLevel(logging.WARNING)
+    limits = application.limits
+    gate = asyncio.Semaphore(min(limits.connections, _files() - SPARE))
+    config = uvicorn.Config(
+        application,
+        http=_protocol(limits, gate),
+        ws="none",
+        loop="asyncio",
+        interface="asgi3",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=max(1, round(limits.grace)),
+        h11_max_incomplete_event_size=HEAD,
+    )
+    made = uvicorn.Server(config)
+    return Listener(made, gate)
+
+
+class _Handler(logging.Handler):
+    """What uvicorn has to say, in the log of the server, without tracebacks."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        to_stderr(f"{record.levelname.lower()}: {record.getMessage().strip()}")
+
+
+def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]:
+    """The protocol of a connection, with the limits of this server; its end opens the gate for another."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Connection(H11Protocol):
+        """One connection."""
+
+        patience: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            transport.set_write_buffer_limits(high=0)
+            self.app = _with_abort(self.app, transport.abort)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._unwait()
+            super().connection_lost(exc)
+            gate.release()
+
+        def handle_events(self) -> None:
+            super().handle_events()
+            if self._busy:
+                self._unwait()
+
+        def on_response_complete(self) -> None:
+            self._wait()
+            super().on_response_complete()
+
+        @property
+        def _busy(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _wait(self) -> None:
+            """Give the client some time to send a request, or to take the rest of an answer."""
+            self._unwait()
+            self.patience = self.loop.call_later(limits.timeout, self._give_up)
+
+        def _unwait(self) -> None:
+            if self.patience is not None:
+                self.patience.cancel()
+                self.patience = None
+
+        def _give_up(self) -> None:
+            if not self._busy:
+                self.transport.abort()
+
+    return Connection
+
+
+def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
+    async def with_abort(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await app({**scope, "abort": abort}, receive, send)
+
+    return with_abort
+
+
+def run(made: Listener, listening: socket.socket) -> None:
+    """Serve until SIGTERM, which ends it, or SIGINT, which ends it and raises KeyboardInterrupt."""
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        """The server has heard the signal, and is done."""
+
+    before = None
+    if _is_main_thread():
+        before = signal.signal(signal.SIGTERM, ended)  # uvicorn raises it again when it has ended
+    try:
+        asyncio.run(made.serve(listening))
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _is_main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()

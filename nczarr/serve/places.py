@@ -1,0 +1,133 @@
+"""Which dataset below the root a URL names, and what there is in a folder.
+
+Comes in: the segments of a URL's path, decoded one by one. Goes out: a folder, or a dataset and the segments behind it.
+Invariant: no segment leads out of the root: `.`, `..`, separators of any system, NUL, and links that lead elsewhere
+name nothing. Hidden names, and targets that are not finished, are not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import NamedTuple
+
+UNFINISHED = re.compile(r"\.(?:partial|replaced)-")
+"""In names of targets that grow, or step aside."""
+
+KNOWN_FOLDERS = 4096
+"""Folders of which it is remembered whether they are stores."""
+
+
+class Place(NamedTuple):
+    """Something below the root: its `path` in the file system, the `segments` of its name, and those `behind` it in the
+    URL, which only a dataset has. `folder`: it is none; `store`: it is one, but a folder in the file system.
+    """
+
+    path: str
+    segments: tuple[str, ...]
+    behind: tuple[str, ...] = ()
+    folder: bool = False
+    store: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name below the root."""
+        return "/".join(self.segments)
+
+
+def is_visible(name: str) -> bool:
+    """Whether a name may be that of something that is served."""
+    return bool(name) and name[0] != "." and not UNFINISHED.search(name) and not re.search(r"[/\\\0]", name)
+
+
+class Root:
+    """A folder of datasets, or one dataset, which then is all that there is. Raises OSError if it is out of reach."""
+
+    def __init__(self, path: str) -> None:
+        self.real = os.path.realpath(path)
+        status = os.stat(self.real)
+        self._stores: OrderedDict[tuple[str, int, int], bool] = OrderedDict()
+        self._lock = Lock()
+        folder = stat.S_ISDIR(status.st_mode)
+        if not folder and not stat.S_ISREG(status.st_mode):
+            raise OSError(None, "it is neither a folder nor a file", path)
+        os.listdir(self.real) if folder else os.close(os.open(self.real, os.O_RDONLY))
+        self.only = not folder or self._is_store(self.real)
+        self.title = os.path.basename(self.real) or "data"
+        self.home = os.path.dirname(self.real) if self.only and not folder else self.real
+        """The folder out of which nothing leads."""
+
+    def find(self, segments: Sequence[str]) -> Place | None:
+        """What the segments name; None: nothing that is served. Raises OSError."""
+        given = tuple(segments)
+        if self.only:
+            if not given:
+                return Place(self.real, (), folder=True)
+            return self._only(given) if given[0] == self.title else None
+        path = self.real
+        for number, segment in enumerate(given, 1):
+            found = self._below(path, segment)
+            if found is None:
+                return None
+            path, mode = found
+            if stat.S_ISREG(mode):
+                return Place(path, given[:number], given[number:])
+            if self._is_store(path):
+                return Place(path, given[:number], given[number:], store=True)
+        return Place(path, given, folder=True)
+
+    def _only(self, given: tuple[str, ...]) -> Place:
+        return Place(self.real, given[:1], given[1:], store=os.path.isdir(self.real))
+
+    def _below(self, folder: str, name: str) -> tuple[str, int] | None:
+        """The real path and mode of a file or folder in a folder; None if it is not served."""
+        if not is_visible(name):
+            return None
+        path = os.path.join(folder, name)
+        try:
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                path = os.path.realpath(path, strict=True)
+                if not self._holds(path):
+                    return None
+                status = os.lstat(path)
+        except (OSError, ValueError):  # not there, a circle of links, a name that no file can have
+            return None
+        return (path, status.st_mode) if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else None
+
+    def _holds(self, real: str) -> bool:
+        """Whether a real path lies below the root, and nothing on the way there is hidden."""
+        relative = os.path.relpath(real, self.real)
+        return relative == os.curdir or all(map(is_visible, relative.split(os.sep)))
+
+    def _is_store(self, path: str) -> bool:
+        """Whether a folder is a store of some format."""
+        status = os.stat(path)
+        key = path, status.st_ino, status.st_mtime_ns
+        with self._lock:
+            known = self._stores.get(key)
+        if known is None:
+            from nczarr.registry import detect_store
+            from nczarr.stores.directory import DirectoryStore
+
+            known = detect_store(DirectoryStore(path)) is not None
+            with self._lock:
+                self._stores[key] = known
+                while len(self._stores) > KNOWN_FOLDERS:
+                    self._stores.popitem(last=False)
+        return known
+
+    def names(self, folder: Place) -> list[str]:
+        """The names in a folder that may be served, sorted; nothing is known of what they name. Raises OSError."""
+        if self.only:
+            return [self.title]
+        with os.scandir(folder.path) as entries:
+            return sorted(entry.name for entry in entries if is_visible(entry.name))
+
+    def child(self, folder: Place, name: str) -> Place | None:
+        """What a name in a folder is. Raises OSError."""
+        return self.find((*folder.segments, name))

@@ -1,0 +1,84 @@
+"""One request as the parts of the server want it: method, segments of its path, query, headers.
+
+A path is split at its slashes before it is decoded, so that `%2F` is never a separator; a segment that holds one, or a
+NUL, or that is no text in UTF-8 or in the file system's own encoding, names nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote
+
+from nczarr.serve.opening import RefusedError
+
+LONGEST = 8192
+"""Bytes of a path, of a query, and of all headers."""
+
+MOST_FIELDS = 64
+"""Members of a query."""
+
+_HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]")
+
+
+class Request(NamedTuple):
+    """One request. `segments`: of its path, decoded; the last is empty if it ends in a slash. `query`: by name in lower
+    case, the first of each. `headers`: by name in lower case. `place`: scheme and host as the client knows them.
+    """
+
+    method: str
+    segments: tuple[str, ...]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    place: str
+    raw: str
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether a page is to be JSON."""
+        if "format" in self.query:
+            return self.query["format"].lower() == "json"
+        accepted = self.headers.get("accept", "")
+        return "application/json" in accepted and "text/html" not in accepted
+
+
+def request(scope: Mapping[str, Any]) -> Request:
+    """The request of an ASGI scope. Raises RefusedError for one that is too long or names nothing."""
+    raw = bytes(scope.get("raw_path") or scope["path"].encode("utf-8")).split(b"?")[0]
+    query = bytes(scope.get("query_string", b""))
+    if len(raw) > LONGEST or len(query) > LONGEST:
+        raise RefusedError(414, f"a path or query has at most {LONGEST} characters")
+    if raw[:1] != b"/":
+        raise RefusedError(400, "the path does not begin with a slash")
+    segments = tuple(_decoded(each) for each in raw.decode("latin-1")[1:].split("/"))
+    try:
+        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise RefusedError(400, f"a query has at most {MOST_FIELDS} members") from None
+    members: dict[str, str] = {}
+    for name, value in fields:
+        members.setdefault(name.lower(), value)
+    if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > LONGEST:
+        raise RefusedError(431, f"headers have at most {LONGEST} bytes")
+    headers: dict[str, str] = {}
+    for name, value in scope.get("headers", ()):
+        headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    host = headers.get("host", "")
+    if not host or not _HOST.issuperset(host) or len(host) > 255:
+        server = scope.get("server") or ("127.0.0.1", 80)
+        host = f"{server[0]}:{server[1]}"
+    return Request(
+        scope["method"], segments, members, headers, f"{scope.get('scheme', 'http')}://{host}", raw.decode("latin-1")
+    )
+
+
+def _decoded(segment: str) -> str:
+    found = unquote(segment, errors="surrogateescape")
+    if "/" in found or "\0" in found:
+        raise RefusedError(404, "there is no such name")
+    return found
+
+
+def url(*segments: str) -> str:
+    """The path of a URL that leads to these segments."""
+    return "/" + "/".join(quote(each.encode("utf-8", "surrogateescape"), safe="") for each in segments)

@@ -1,0 +1,200 @@
+"""What is done for a request: which dataset it names, and what of it. All of this runs in threads of the server.
+
+    /                       the datasets below the root, a page at a time; /browse/PATH: of one folder or dataset
+    /zarr2/PATH/KEY         a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY of v3
+    /cdmremote/PATH?req=…   CDM Remote
+
+Comes in: a `Request`. Goes out: an `Answer`, a `Later` with what it needs, or RefusedError.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nczarr import __version__
+from nczarr.data.source import Index
+from nczarr.diagnostics import CompileError
+from nczarr.link.tasks import Array
+from nczarr.serve import cdmremote, pages, stores
+from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
+from nczarr.serve.bodies import resolved
+from nczarr.serve.limits import Limits
+from nczarr.serve.opening import Opened, RefusedError, Shelf, format_of, stamp_of, without_home
+from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
+from nczarr.serve.places import Place, Root
+from nczarr.serve.request import Request, url
+from nczarr.stores.base import Range
+
+IMMEDIATE = 8 << 20
+"""Bytes that work may need that is done at once, without asking for room."""
+
+
+class Later(NamedTuple):
+    """Work that has to wait for its turn: `open` a dataset, in one version of Zarr perhaps, and come again; or make
+    something that needs much memory.
+    """
+
+    place: Place | None = None
+    version: str | None = None
+    work: Callable[[], Answer] | None = None
+    need: int = 0
+
+
+class Routes(NamedTuple):
+    """The server's answers, without any of its threads."""
+
+    root: Root
+    shelf: Shelf
+    limits: Limits
+
+    def answer(self, asked: Request) -> Answer | Later:
+        """The answer to a request. Raises RefusedError, CompileError, OSError."""
+        first, rest = asked.segments[0], asked.segments[1:]
+        if first in stores.VERSIONS:
+            return self._zarr(first, rest, asked)
+        if first == CDMREMOTE:
+            return self._remote(rest, asked)
+        if first == BROWSE or asked.segments == ("",):
+            return self._page(rest, asked)
+        raise RefusedError(404, "there is no such page; `/` lists what there is")
+
+    def _found(self, segments: tuple[str, ...]) -> Place:
+        """What segments name. Raises RefusedError."""
+        place = self.root.find(segments)
+        if place is None:
+            raise RefusedError(404, "there is no such dataset")
+        return place
+
+    def _zarr(self, version: str, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+        place = self._found(_trimmed(segments))
+        if place.folder:
+            raise RefusedError(404, "there is no such dataset")
+        opened = self.shelf.known(place)
+        if opened is None or version not in opened.views:
+            return Later(place, version)
+        if not place.behind:
+            return self._dataset(opened, asked)
+        key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
+        view = stores.view(opened, version, self.limits)
+        held = view.documents.get(key)
+        if held is not None:
+            return conditional(Answer(held, "application/json"), asked.headers, opened.modified)
+        found = view.place(key)
+        if found is None:
+            raise RefusedError(404, "there is no such key")
+        array, index = found
+        need = stores.check(array, self.limits)
+
+        def work() -> Answer:
+            return self._chunk(opened, version, key, asked, array, index)
+
+        return work() if need <= IMMEDIATE else Later(work=work, need=need)
+
+    def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
+        """The answer that is a chunk. Raises RefusedError, CompileError, OSError."""
+        tag = tag_of(__version__, opened.stamp, version, key) if opened.alone else None
+        if tag is not None and is_had(tag, opened.modified, asked.headers):
+            return unchanged(tag, opened.modified)
+        made = stores.chunk(array, index, self.limits)
+        if made is None:
+            raise RefusedError(404, "the chunk is not there: it holds nothing but fill values")
+        whole = made[0] if len(made) == 1 and isinstance(made[0], bytes) else tuple(made)
+        modified = opened.modified if opened.alone else None
+        if tag is None and isinstance(whole, tuple):
+            tag = tag_of(whole, *(_state(each.path) for each in made if isinstance(each, Range)))
+        answer = resolved(conditional(Answer(whole, "application/octet-stream"), asked.headers, modified, tag))
+        if opened.alone and stamp_of(opened.place) != opened.stamp:
+            raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
+        return answer
+
+    def _remote(self, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+        place = self._found(_trimmed(segments))
+        if place.folder or place.behind:
+            raise RefusedError(404, "there is no such dataset")
+        what = asked.query.get("req", "").lower()
+        if not what and not asked.query:
+            return Answer(b"", headers=cdmremote.NCSTREAM)
+        opened = self.shelf.known(place)
+        if opened is None:
+            return Later(place)
+        location = asked.place + url(CDMREMOTE, *place.segments)
+        wanted = cdmremote.Asked(what, asked.query, location)
+        found = cdmremote.answer(opened, wanted, self.limits, self.root.home)
+        if what == "data":
+            return found
+        return conditional(found, asked.headers, opened.modified)
+
+    def _page(self, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+        place = self._found(_trimmed(segments))
+        if not place.folder:
+            if place.behind:
+                raise RefusedError(404, "there is no such dataset")
+            opened = self.shelf.known(place)
+            return Later(place) if opened is None else self._dataset(opened, asked)
+        listing = self._listing(place, asked)
+        if asked.wants_json:
+            return conditional(document(listing.members()), asked.headers, None)
+        return conditional(Answer(pages.folder(listing).encode(), HTML), asked.headers, None)
+
+    def _listing(self, place: Place, asked: Request) -> Listing:
+        """One page of a folder. Raises RefusedError for a page that there is not."""
+        found = self.root.names(place)
+        size = self.limits.page
+        count = max(1, -(-len(found) // size))
+        wanted = asked.query.get("page", "1")
+        number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 0
+        if not 1 <= number <= count:
+            raise RefusedError(404, f"pages are 1 to {count}")
+        entries = [self._entry(place, name) for name in found[(number - 1) * size : number * size]]
+        return Listing(place, [each for each in entries if each is not None], number, count)
+
+    def _entry(self, folder: Place, name: str) -> Entry | None:
+        """A name of a folder as an entry; None if it is that of nothing that is served."""
+        from nczarr import pipeline
+        from nczarr.diagnostics import Report
+
+        try:
+            place = self.root.child(folder, name)
+            if place is None or place.folder:
+                return None if place is None else Entry(place)
+            source = pipeline.opened(place.path, Report(), self.shelf.options)
+            form = None if source is None else format_of(source)
+            size = None if place.store else os.stat(place.path).st_size
+        except (OSError, CompileError):
+            return None  # it cannot be looked at: who asks for it is told why
+        return None if form is None else Entry(place, form, size)
+
+    def _dataset(self, opened: Opened, asked: Request) -> Answer:
+        """The page of a dataset."""
+        losses = {version: self._losses(opened, version) for version in stores.VERSIONS}
+        if asked.wants_json:
+            return conditional(document(pages.description(opened, losses, asked.place)), asked.headers, None)
+        return conditional(Answer(pages.dataset(opened, losses, asked.place).encode(), HTML), asked.headers, None)
+
+    def _losses(self, opened: Opened, version: str) -> list[str]:
+        """What a version of Zarr does not hold of a dataset, in words."""
+        try:
+            found = stores.view(opened, version, self.limits).losses
+        except CompileError as error:
+            return [without_home(f"everything: {each.message}", self.root.home) for each in error.diagnostics]
+        return [each.message for each in found if each.weight == "value"] + [
+            f"{each.message} (annotation)" for each in found if each.weight == "annotation"
+        ]
+
+    def load(self, place: Place, version: str | None) -> None:
+        """Open a dataset, so that the next request for it finds it open. Raises RefusedError, CompileError, OSError."""
+        opened = self.shelf.open(place)
+        if version is not None:
+            stores.view(opened, version, self.limits)
+
+
+def _trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Segments without the empty one behind a slash at the end."""
+    return segments[:-1] if segments and segments[-1] == "" else segments
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    status = os.stat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns

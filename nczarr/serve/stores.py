@@ -1,0 +1,127 @@
+"""A dataset as a Zarr store that nobody writes: its documents, made once, and its chunks, made when they are asked for.
+
+Comes in: an open dataset and a version. Goes out: the bytes of a key, or the ranges of files in which they lie. What
+the version cannot hold is lost, and said (`View.losses`). A chunk goes the linker's way: as it lies in the source where
+that will do, else decoded and encoded. Never more of a dataset is made than one chunk. Contract: DESIGN §6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nczarr.data.source import Index
+from nczarr.diagnostics import CompileError, Report
+from nczarr.link.pieces import Piece
+from nczarr.link.tasks import Array
+from nczarr.options import Options
+from nczarr.passes.planned import Loss
+from nczarr.serve.limits import Limits
+from nczarr.serve.opening import Opened, RefusedError
+from nczarr.stores.base import Range
+
+VERSIONS = ("zarr2", "zarr3")
+"""Names of the formats, which are the first segments of URLs."""
+
+TIMES = 3
+"""How often the bytes of a chunk are in memory while it is made."""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+_DOCUMENT = re.compile(r"(?:^|/)(?:\.z(?:array|group|attrs|metadata)|zarr\.json)$")
+
+
+class View(NamedTuple):
+    """A dataset in one version: documents by key, arrays by what their keys begin with."""
+
+    documents: Mapping[str, bytes]
+    arrays: Mapping[str, Array]
+    losses: tuple[Loss, ...]
+
+    def place(self, key: str) -> tuple[Array, Index] | None:
+        """The array and chunk of a key; None if it is that of no chunk."""
+        end = len(key)
+        while True:
+            end = key.rfind("/", 0, end)
+            array = self.arrays.get(key[: end + 1])
+            if array is not None:
+                index = _index(array, key[end + 1 :])
+                if index is not None:
+                    return array, index
+            if end < 0:
+                return None
+
+
+def _index(array: Array, words: str) -> Index | None:
+    """The chunk that the rest of a key names, if there is one such within the array."""
+    lengths = array.target.layout.shape
+    parts = words.split(array.separator) if array.separator else [words]
+    if array.lead:
+        if parts[0] != array.lead:
+            return None
+        parts = parts[1:]
+    elif not lengths:
+        return () if parts == ["0"] else None
+    if len(parts) != len(lengths) or not all(_NUMBER.fullmatch(each) for each in parts):
+        return None
+    index = tuple(map(int, parts))
+    inside = all(number * unit < length for number, unit, length in zip(index, array.unit, lengths, strict=True))
+    return index if inside else None
+
+
+def view(opened: Opened, version: str, limits: Limits) -> View:
+    """A dataset in one version; made once. Raises CompileError if it can be none, OSError."""
+    with opened.lock:
+        known = opened.views.get(version)
+        if known is None:
+            known = opened.views[version] = _made(opened, version, limits)
+        found: View = known
+        return found
+
+
+def _made(opened: Opened, version: str, limits: Limits) -> View:
+    from nczarr import registry
+    from nczarr.link.metadata import emit
+    from nczarr.link.tasks import arrays
+    from nczarr.passes.plan import plan
+
+    form = registry.named(version)
+    assert form is not None
+    report = Report(limit=100)
+    options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
+    planned = plan(opened.checked, form, options, report)
+    if planned is None or report.errors:
+        raise CompileError(report.sorted())
+    found = {array.prefix: array for array in arrays(planned)}
+    documents = dict(emit(planned, report))
+    if report.errors:
+        raise CompileError(report.sorted())
+    return View(documents, found, planned.losses)
+
+
+def is_document(key: str) -> bool:
+    """Whether a key can be one of metadata."""
+    return _DOCUMENT.search(key) is not None
+
+
+def check(array: Array, limits: Limits) -> int:
+    """Bytes of memory that a chunk needs while it is made. Raises RefusedError where that is over the limit."""
+    size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
+    if size > limits.response:
+        text = f"a chunk of `{array.path}` has {size} bytes, and answers have at most {limits.response}"
+        raise RefusedError(413, text)
+    return size * TIMES
+
+
+def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
+    """What a chunk consists of; None if there is none, because it would hold nothing but fill.
+
+    Raises CompileError for one that cannot be read, OSError, RefusedError.
+    """
+    from nczarr.link.work import chunks_of, make, pieces
+
+    found = list(pieces(array, make(array, chunks_of(array, index))))
+    size = sum(each.length if isinstance(each, Range) else len(each) for each in found)
+    if size > limits.response:
+        raise RefusedError(413, f"the chunk has {size} bytes, and answers have at most {limits.response}")
+    return found or None

@@ -1,0 +1,106 @@
+"""A server of ours in a process of its own on loopback, and clients that send what they are told, byte for byte."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.conftest import ROOT
+
+SECONDS = 30
+
+
+class Reply(NamedTuple):
+    """What came back: headers by name in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8")
+
+
+class Served:
+    """A running server: `get` asks it, `raw` says whatever it is given."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process = process
+        self.url = url
+        self.host, _, port = url.removeprefix("http://").rstrip("/").rpartition(":")
+        self.port = int(port)
+        self._connection: http.client.HTTPConnection | None = None
+
+    def get(self, path: str, method: str = "GET", /, **headers: str) -> Reply:
+        """Ask for a path, as it stands; the connection stays open."""
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        for attempt in range(2):
+            if self._connection is None:
+                self._connection = http.client.HTTPConnection(self.host, self.port, timeout=SECONDS)
+            try:
+                self._connection.request(method, path, headers=given)
+                found = self._connection.getresponse()
+                return Reply(found.status, {name.lower(): value for name, value in found.headers.items()}, found.read())
+            except (ConnectionError, http.client.BadStatusLine, http.client.CannotSendRequest):
+                self._connection.close()
+                self._connection = None  # it was idle for too long
+                if attempt:
+                    raise
+        raise AssertionError
+
+    def raw(self, data: bytes, seconds: float = SECONDS) -> bytes:
+        """Everything that comes back for these bytes, until the connection is closed or nothing comes any more."""
+        found = b""
+        with socket.create_connection((self.host, self.port), timeout=seconds) as line:
+            try:
+                line.sendall(data)
+                while piece := line.recv(1 << 16):
+                    found += piece
+            except (TimeoutError, ConnectionError):
+                pass
+        return found
+
+    def resident(self) -> int:
+        """Bytes of memory that the process has, at its most."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal, and wait for the end. The exit status."""
+        if self._connection is not None:
+            self._connection.close()
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(SECONDS)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait(SECONDS)
+
+
+@contextmanager
+def serving(root: Path, *options: str) -> Iterator[Served]:
+    """A server of a folder, or of one dataset, for as long as the block takes."""
+    command = [sys.executable, "-m", "nczarr", "serve", str(root), "--port", "0", *options]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as made:
+        assert made.stdout is not None
+        assert made.stderr is not None
+        url = made.stdout.readline().strip()
+        if not url:
+            raise AssertionError(made.stderr.read())
+        served = Served(made, url)
+        try:
+            yield served
+        finally:
+            if made.poll() is None:
+                served.end()

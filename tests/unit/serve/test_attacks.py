@@ -1,0 +1,267 @@
+"""What a client may try: to leave the root, to say more than a request, to ask for more than there is."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.serving import Served, serving
+
+OUT = [
+    "/zarr2/../outside0/secret.cdl/.zgroup",
+    "/zarr2/%2e%2e/outside0/secret.cdl/.zgroup",
+    "/zarr2/..%2foutside0/secret.cdl/.zgroup",
+    "/zarr2/%2e%2e%2f%2e%2e%2fetc/passwd",
+    "/zarr2/%252e%252e/outside0/secret.cdl/.zgroup",
+    "/zarr2/..%5coutside0%5csecret.cdl/.zgroup",
+    "/zarr2/..\\outside0\\secret.cdl/.zgroup",
+    "/zarr2/%c0%ae%c0%ae/outside0/secret.cdl/.zgroup",
+    "/zarr2/stores/../../outside0/secret.cdl/.zgroup",
+    "/zarr2/cmip.nc/../../outside0/secret.cdl/.zgroup",
+    "/zarr2//etc/passwd",
+    "/zarr2/%2fetc%2fpasswd",
+    "/zarr2//../../../../../../etc/passwd",
+    "/zarr2/leads-out/secret.cdl/.zgroup",
+    "/zarr2/leads-out.cdl/.zgroup",
+    "/zarr2/to-hidden.cdl/.zgroup",
+    "/zarr2/circle/.zgroup",
+    "/zarr2/circle/circle/a/.zgroup",
+    "/zarr2/.hidden.cdl/.zgroup",
+    "/zarr2/.git/a.cdl/.zgroup",
+    "/zarr2/%2egit/a.cdl/.zgroup",
+    "/zarr2/x.nc.partial-01234567/.zgroup",
+    "/zarr2/cmip.nc%00/.zgroup",
+    "/zarr2/cmip.nc%00.cdl/.zgroup",
+    "/zarr2/./cmip.nc/.zgroup",
+    "/zarr2/stores/./cmip.zarr/.zgroup",
+    "/zarr2/stores/cmip.zarr/%2e%2e/%2e%2e/station.cdl",
+    "/zarr2/C:%5cwindows/.zgroup",
+    "/zarr2/" + "a" * 300 + "/.zgroup",
+    "/zarr2/" + "a/" * 2000,
+    "/browse/..",
+    "/browse/%2e%2e/",
+    "/browse/leads-out",
+    "/browse/.git",
+    "/browse//",
+    "/cdmremote/leads-out.cdl?req=CDL",
+    "/cdmremote/..%2f..%2fetc%2fpasswd?req=CDL",
+    "/cdmremote/../outside0/secret.cdl?req=CDL",
+    "/cdmremote/stores?req=CDL",
+    "/cdmremote/cmip.nc/tas?req=CDL",
+    "/zarr2/notes.txt/.zgroup",
+    "/static/../../etc/passwd",
+    "/etc/passwd",
+    "/favicon.ico",
+]
+
+
+@pytest.mark.parametrize("path", OUT)
+def test_nothing_leads_out_of_the_root(path: str, served: Served) -> None:
+    for way in (path, path.replace("zarr2", "zarr3", 1)):
+        reply = served.get(way)
+        assert reply.status == 404, way
+        assert b"kept_apart" not in reply.body
+        assert b"root:" not in reply.body
+
+
+def test_absolute_targets_are_no_other(served: Served) -> None:
+    """`GET http://host/path`, as proxies are asked, names nothing."""
+    for target in ("http://127.0.0.1/zarr2/cmip.nc/.zgroup", "http://example.org/", "*", "cmip.nc"):
+        found = served.raw(f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        assert found.split(b" ", 2)[1] in (b"400", b"404"), target
+
+
+def test_references_do_not_leave_the_root(served: Served) -> None:
+    for name in ("out.json", "web.json"):
+        for path in (f"/zarr2/{name}/.zgroup", f"/cdmremote/{name}?req=CDL", f"/browse/{name}"):
+            reply = served.get(path)
+            assert reply.status == 403, path
+            assert "forbidden-target" in reply.text
+    assert served.get("/zarr2/cmip.json/tas/0.0.0").status == 200
+
+
+def test_references_go_where_the_caller_allows(datasets: Path) -> None:
+    outside = (datasets / "leads-out").resolve()
+    with serving(datasets, "--source-root", str(outside)) as found:
+        assert found.get("/cdmremote/out.json?req=CDL").status != 403
+        assert found.get("/cdmremote/web.json?req=CDL").status == 403
+
+
+def test_methods(served: Served) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "get", "OPTIONS"):
+        reply = served.get("/zarr2/cmip.nc/.zgroup", method)
+        assert reply.status == 405, method
+        assert reply.headers["allow"] == "GET, HEAD"
+    preflight = served.get("/zarr2/cmip.nc/.zgroup", "OPTIONS", Origin="http://a", Access_Control_Request_Method="GET")
+    assert (preflight.status, preflight.headers["access-control-allow-methods"]) == (204, "GET, HEAD")
+    assert served.raw(b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").split(b" ")[1] in (
+        b"400",
+        b"405",
+    )
+
+
+def test_a_body_is_not_read(served: Served) -> None:
+    told = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n"
+    assert b" 200 OK" in served.raw(told, 2)
+    chunked = (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + b"4\r\naaaa\r\n" * 1000 + b"0\r\n\r\n"
+    )
+    assert b" 405 " in served.raw(chunked, 2)
+
+
+def test_requests_that_are_none(served: Served) -> None:
+    head = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    for data in (
+        head + b"X: " + b"a" * 100_000 + b"\r\n\r\n",
+        head + b"X: a\r\n" * 10_000 + b"\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        b"\0" * 1000 + b"\r\n\r\n",
+        b"GET / HTTP/x\r\nHost: a\r\n\r\n",
+        head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        head + b"Content-Length: -1\r\n\r\n",
+        head + b"a b: c\r\n\r\n",
+        b"GET /\r\n X HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00" * 10 + b"\r\n\r\n",
+    ):
+        found = served.raw(data, 5)
+        assert found == b"" or found.split(b" ", 2)[1] in (b"400", b"414", b"431"), data[:60]
+        assert b"Traceback" not in found
+    assert served.get("/zarr2/cmip.nc/.zgroup").status == 200
+
+
+def test_long_paths_and_queries(served: Served) -> None:
+    assert served.get("/" + "a" * 9000).status == 414
+    assert served.get("/cdmremote/cmip.nc?req=data&var=" + "a" * 9000).status == 414
+    assert served.get("/cdmremote/cmip.nc?" + "&".join(f"a{n}=1" for n in range(100))).status == 400
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["req=nothing", "var=tas", "req=data", "req=data&var=", "req=data&var=nothing", "req=data&var=tas(", "req=",
+     "req=data&var=tas(0)", "req=data&var=tas(0,0,9)", "req=data&var=tas(0:1:0,:,:)", "req=data&var=tas(1:0,:,:)",
+     "req=data&var=tas(-1,0,0)", "req=data&var=tas&deflate=10", "req=data&var=tas&deflate=x", "req=data&var=..%2Ftas",
+     "req=data&var=tas(99999999999999999999,0,0)", "req=data&var=tas(0:18446744073709551615,:,:)",
+     "req=data&var=%00", "req=data&var=%FF%FE", "req=data&var=" + "(" * 3000, "req=data&var=" + ";" * 3000],
+)  # fmt: skip
+def test_questions_that_have_no_answer(query: str, served: Served) -> None:
+    reply = served.get(f"/cdmremote/cmip.nc?{query}")
+    assert reply.status == 400, reply.text
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+    assert reply.text.strip()
+    assert "Traceback" not in reply.text
+
+
+def test_a_dataset_that_is_in_error_says_so_without_its_place(datasets: Path, served: Served) -> None:
+    for path in ("/zarr2/broken.cdl/.zgroup", "/cdmremote/broken.cdl?req=header", "/browse/broken.cdl"):
+        reply = served.get(path)
+        assert (reply.status, "undefined-dimension" in reply.text) == (500, True)
+        assert str(datasets) not in reply.text
+
+
+def test_names_are_text_in_pages(served: Served) -> None:
+    page = served.get("/").text
+    assert "<b>" not in page
+    assert "odd &amp;&lt;b&gt;&quot;&#x27; ümlaut.cdl" in page
+    listed = json.loads(served.get("/?format=json").body)
+    odd = next(each for each in listed["entries"] if each["name"].startswith("odd"))
+    for link in odd["links"].values():
+        assert link.isascii()
+        reply = served.get(link)
+        assert reply.status == 200
+        assert b"<b>" not in reply.body
+    asked = served.get("/cdmremote/cmip.nc?req=form", Host='a"><script>alert(1)</script>')
+    assert b"<script>" not in asked.body
+
+
+def test_what_is_listed(served: Served) -> None:
+    listed = json.loads(served.get("/", Accept="application/json").body)
+    found = {each["name"]: each for each in listed["entries"]}
+    assert set(found) == {
+        "cmip.nc", "groups.nc", "types.nc", "stores", "cmip.json", "station.cdl", "odd &<b>\"' ümlaut.cdl",
+        "broken.cdl", "leads-in.cdl", "out.json", "web.json",
+    }  # fmt: skip
+    assert found["cmip.nc"]["format"] == "netcdf4"
+    assert found["stores"]["kind"] == "folder"
+    inner = json.loads(served.get("/browse/stores?format=json").body)
+    assert {each["name"]: each["format"] for each in inner["entries"]} == {
+        "cmip.zarr": "nczarr", "groups.zarr.zip": "nczarr", "strings.zarr3": "zarr3",
+    }  # fmt: skip
+
+
+def test_large_folders_are_paged(tmp_path: Path, datasets: Path) -> None:
+    for number in range(450):
+        (tmp_path / f"d{number:04}.cdl").write_text("netcdf t {\n}\n", encoding="utf-8")
+    with serving(tmp_path) as served:
+        names: list[str] = []
+        link = "/?format=json"
+        while link:
+            told = json.loads(served.get(link).body)
+            names += [each["name"] for each in told["entries"]]
+            link = told["next"]
+        assert names == [f"d{number:04}.cdl" for number in range(450)]
+        assert "page 2 of 3" in served.get("/?page=2").text
+        for page in ("0", "4", "x", "-1", "9" * 30):
+            assert served.get(f"/?page={page}").status == 404
+
+
+def test_origins(datasets: Path) -> None:
+    with serving(datasets, "--origin", "https://a.org") as served:
+        told = served.get("/zarr2/cmip.nc/.zgroup", Origin="https://a.org")
+        assert told.headers["access-control-allow-origin"] == "https://a.org"
+        assert "access-control-allow-origin" not in served.get("/", Origin="https://b.org").headers
+        assert served.get("/").headers["vary"] == "Origin"
+    with serving(datasets, "--origin", "none") as served:
+        assert "access-control-allow-origin" not in served.get("/", Origin="https://a.org").headers
+
+
+def test_the_log_has_no_control_characters(datasets: Path) -> None:
+    with serving(datasets, "--verbose") as served:
+        served.get("/%1b[31m/a%0d%0ab")
+        served.raw(b"GET /x\x1b[31m HTTP/1.1\r\nHost: a\r\n\r\n", 1)
+        served.end()
+        assert served.process.stderr is not None
+        log = served.process.stderr.read()
+    assert "GET /%1b[31m/a%0d%0ab 404" in log
+    assert "\x1b" not in log
+
+
+def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
+    with serving(datasets) as served:
+        served.get("/")
+        served.get("/zarr2/broken.cdl/.zgroup")
+        served.raw(b"nonsense\r\n\r\n", 1)
+        served.end()
+        assert served.process.stderr is not None
+        assert served.process.stderr.read() == ""
+
+
+def test_a_client_that_says_nothing_is_left(datasets: Path) -> None:
+    with serving(datasets, "--timeout", "1") as served:
+        for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\nX:"):
+            begun = time.monotonic()
+            assert served.raw(said, 10) == b""
+            assert time.monotonic() - begun < 5
+
+
+def test_more_clients_than_there_may_be(datasets: Path) -> None:
+    with serving(datasets, "--connections", "4") as served:
+        lines = [socket.create_connection((served.host, served.port)) for _ in range(20)]
+        for line in lines:
+            line.settimeout(0.5)
+            line.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        for number, line in enumerate(lines):
+            if number < 4:
+                assert line.recv(15) == b"HTTP/1.1 200 OK"
+            else:
+                with pytest.raises(TimeoutError):
+                    line.recv(1)
+                break
+        lines[0].close()
+        assert lines[4].recv(15) == b"HTTP/1.1 200 OK"
+        for line in lines:
+            line.close()
+        assert served.get("/").status == 200

@@ -1,0 +1,280 @@
+"""What a server may take: sizes, turns, time; clients that are slow; how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from nczarr.serve.bodies import Held
+from nczarr.serve.limits import PIECE, Limits
+from nczarr.serve.workers import BusyError, Workers
+from nczarr.stores.base import Range
+from tests.conftest import ROOT
+from tests.serving import Served, serving
+
+LENGTH = 6_000_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleType]) -> Path:
+    """One file with a chunk that is moved as it lies (`moved`), and one of the same size that is made (`made`)."""
+    numpy, netcdf = peer("numpy"), peer("netCDF4")
+    root = tmp_path_factory.mktemp("large")
+    values = numpy.random.default_rng(1).integers(0, 2**31, LENGTH, "i4")
+    with netcdf.Dataset(root / "large.nc", "w") as file:
+        file.createDimension("x", LENGTH)
+        file.createVariable("moved", "i4", ("x",), zlib=True, complevel=1, chunksizes=(LENGTH,))[:] = values
+        file.createVariable("plain", "i4", ("x",), contiguous=True)[:] = values
+    return root
+
+
+def tree(root: Path) -> str:
+    """One hash of all names and bytes below a folder."""
+    found = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        found.update(str(path.relative_to(root)).encode())
+        if path.is_file():
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def test_answers_have_a_limit(large: Path) -> None:
+    with serving(large, "--max-response", "1MB") as served:
+        for path in ("/zarr2/large.nc/moved/0", "/zarr3/large.nc/moved/c/0", "/cdmremote/large.nc?req=data&var=plain"):
+            reply = served.get(path)
+            assert reply.status == 413, path
+            assert "1000000" in reply.text
+        assert served.get("/zarr2/large.nc/.zmetadata").status == 200
+        assert served.resident() < 300 << 20
+
+
+def test_pieces_of_a_large_chunk_are_those_of_the_file(large: Path) -> None:
+    with serving(large) as served:
+        whole = served.get("/zarr2/large.nc/moved/0")
+        assert (whole.status, len(whole.body)) == (200, int(whole.headers["content-length"]))
+        assert len(whole.body) > 10 << 20
+        part = served.get("/zarr2/large.nc/moved/0", Range="bytes=3000000-9999999")
+        assert (part.status, part.body) == (206, whole.body[3_000_000:10_000_000])
+        assert whole.body in (large / "large.nc").read_bytes()
+
+
+def slow(served: Served, path: str) -> socket.socket:
+    """A client that asks, and takes next to nothing."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect((served.host, served.port))
+    line.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    return line
+
+
+def test_slow_clients_do_not_hold_up_others(large: Path) -> None:
+    with serving(large, "--concurrency", "2") as served:
+        for path in ("/zarr2/large.nc/moved/0", "/zarr2/large.nc/plain/0"):
+            assert served.get(path).status == 200
+        before = served.resident()
+        lines = [slow(served, f"/zarr2/large.nc/{('moved', 'plain')[n % 2]}/0") for n in range(24)]
+        time.sleep(1.5)
+        for _ in range(3):
+            for line in lines:
+                assert line.recv(1)
+            begun = time.monotonic()
+            for path in ("/", "/zarr2/large.nc/.zmetadata", "/zarr2/large.nc/plain/1"):
+                assert served.get(path).status == 200
+            assert time.monotonic() - begun < 2
+        assert served.resident() - before < 100 << 20
+        for line in lines:
+            line.close()
+        assert served.get("/").status == 200
+
+
+def test_a_client_that_takes_nothing_is_cut_off(large: Path) -> None:
+    with serving(large, "--timeout", "1") as served:
+        line = slow(served, "/zarr2/large.nc/moved/0")
+        time.sleep(4)
+        taken = 0
+        line.settimeout(5)
+        try:
+            while piece := line.recv(1 << 20):
+                taken += len(piece)
+        except ConnectionError:
+            pass
+        assert taken < 10 << 20
+        assert served.get("/").status == 200
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> None:
+    with serving(large) as served:
+        assert served.get("/zarr2/large.nc/.zmetadata").status == 200
+        line = slow(served, "/zarr2/large.nc/moved/0")
+        time.sleep(0.2)
+        begun = time.monotonic()
+        assert served.end(number) == status
+        assert time.monotonic() - begun < 8
+        line.close()
+        assert served.process.stderr is not None
+        assert served.process.stderr.read() == ""
+
+
+def test_an_answer_that_has_begun_is_finished(large: Path) -> None:
+    with serving(large) as served:
+        whole = served.get("/zarr2/large.nc/moved/0").body
+        connection = http.client.HTTPConnection(served.host, served.port)
+        connection.request("GET", "/zarr2/large.nc/moved/0")
+        reply = connection.getresponse()
+        first = reply.read(100)
+        ending = threading.Thread(target=served.end)
+        ending.start()
+        time.sleep(0.3)
+        assert first + reply.read() == whole
+        ending.join()
+        assert served.process.returncode == 0
+
+
+def test_killed_in_the_middle_it_leaves_all_as_it_was(large: Path) -> None:
+    before = tree(large)
+    paths = ["/", "/zarr2/large.nc/.zmetadata", "/zarr2/large.nc/plain/0", "/zarr3/large.nc/moved/c/0"]
+    with serving(large) as served:
+        answers = [served.get(path).body for path in paths]
+        line = slow(served, paths[-1])
+        served.process.kill()
+        served.process.wait()
+        line.close()
+    assert tree(large) == before
+    with serving(large) as served:
+        assert [served.get(path).body for path in paths] == answers
+    assert tree(large) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["missing"], 3, "unreachable-file"),
+        (["."], 3, "unreachable-file"),
+        ([".", "--port", "70000"], 2, "is no port"),
+        ([".", "--max-response", "x"], 2, "is no size"),
+        ([".", "--concurrency", "0"], 2, "is no number"),
+        ([".", "--timeout", "-1"], 2, "is no time"),
+        (["/dev/null"], 3, "neither a folder nor a file"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], status: int, words: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        if arguments == ["."]:
+            arguments = [".", "--port", str(taken.getsockname()[1])]
+        command = [sys.executable, "-m", "nczarr", "serve", *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60, env=environment()
+        )
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr
+
+
+def environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_without_the_library_it_says_so(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['uvicorn'] = None; from nczarr.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "serve", str(tmp_path), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment())
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "missing-library" in done.stderr
+    assert "nczarr[serve]" in done.stderr
+
+
+def workers(**limits: float) -> Workers:
+    return Workers(Limits()._replace(**limits))  # type: ignore[arg-type]
+
+
+def test_turns() -> None:
+    """Work beyond the threads waits, work beyond the queue is refused, and work that is begun comes first."""
+
+    async def turns() -> list[str]:
+        crew, gate, order = workers(concurrency=1, queue=2, timeout=5.0), threading.Event(), list[str]()
+        first = asyncio.ensure_future(crew.do(lambda: gate.wait() and order.append("first")))
+        await asyncio.sleep(0.05)
+        rest = [asyncio.ensure_future(crew.do(lambda name=name: order.append(name))) for name in ("second", "third")]
+        await asyncio.sleep(0.05)
+        with pytest.raises(BusyError):
+            await crew.do(lambda: order.append("fourth"))
+        begun = asyncio.ensure_future(crew.do(lambda: order.append("begun"), begun=True))
+        await asyncio.sleep(0.05)
+        gate.set()
+        await asyncio.gather(first, begun, *rest)
+        crew.close()
+        return order
+
+    assert asyncio.run(turns()) == ["first", "begun", "second", "third"]
+
+
+def test_memory_is_shared_out() -> None:
+    async def most() -> int:
+        crew, lock, now, highest = workers(concurrency=8, memory=100), threading.Lock(), [0], [0]
+
+        def work(need: int) -> None:
+            with lock:
+                now[0] += need
+                highest[0] = max(highest[0], now[0])
+            time.sleep(0.01)
+            with lock:
+                now[0] -= need
+
+        await asyncio.gather(*(crew.do(lambda need=need: work(need), need) for need in [40, 60, 30, 90, 10] * 4))
+        crew.close()
+        return highest[0]
+
+    assert asyncio.run(most()) <= 100
+
+
+def test_work_that_takes_too_long_is_given_up_and_keeps_its_place() -> None:
+    async def late() -> None:
+        crew, gate = workers(concurrency=1, queue=4, timeout=0.1), threading.Event()
+        with pytest.raises(BusyError, match="longer than"):
+            await crew.do(gate.wait)
+        with pytest.raises(BusyError, match="no turn"):
+            await crew.do(lambda: None)
+        gate.set()
+        await asyncio.sleep(0.05)
+        assert await crew.do(lambda: 7) == 7
+        crew.close()
+
+    asyncio.run(late())
+
+
+def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    data = bytes(range(256)) * 9000
+    path.write_bytes(data)
+    body = (data[:10], Range(str(path), 5, len(data) - 5), data * 2)
+    wanted = data[:10] + data[5:] + data * 2
+    for away in (False, True):
+        held, found = Held(body), b""
+        while True:
+            piece = held.ready() or held.next()
+            if piece is None:
+                break
+            assert len(piece) <= PIECE
+            found += piece
+            if away and held.heavy:
+                held.put_away()
+                assert not held.heavy
+        assert found == wanted
+        held.close()
+    short = Held((Range(str(path), 0, len(data) + 1),))
+    with pytest.raises(OSError, match="ends before"):
+        b"".join(iter(short.next, None))

@@ -1,0 +1,173 @@
+"""Datasets as stores over HTTP: key by key what a conversion would write, ranges, conditions."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import nczarr
+from nczarr import pipeline, registry
+from nczarr.diagnostics import Report
+from nczarr.options import UNREAD, Options
+from tests.conftest import ROOT
+from tests.serving import Served, serving
+
+from .conftest import convert
+
+PATHS = (
+    "cmip.nc",
+    "cmip.json",
+    "groups.nc",
+    "types.nc",
+    "station.cdl",
+    "leads-in.cdl",
+    "stores/cmip.zarr",
+    "stores/groups.zarr.zip",
+    "stores/strings.zarr3",
+)
+
+
+def written(path: Path, version: str) -> dict[str, bytes]:
+    """Every key of the store that a conversion would write."""
+    report = Report()
+    checked = pipeline.read_path(os.fspath(path), report, Options(allow_loss=UNREAD))
+    form = registry.named(version)
+    assert checked is not None
+    assert form is not None
+    found = pipeline.keys(checked, form, report, Options(allow_loss=frozenset({"all"}), consolidated=True))
+    assert found is not None
+    return dict(found)
+
+
+@pytest.mark.parametrize("version", ["zarr2", "zarr3"])
+@pytest.mark.parametrize("name", PATHS)
+def test_every_key_is_what_a_conversion_writes(name: str, version: str, datasets: Path, served: Served) -> None:
+    keys = written(datasets / name, version)
+    assert len(keys) > 3
+    for key, data in keys.items():
+        reply = served.get(f"/{version}/{name}/{key}")
+        assert (reply.status, reply.body) == (200, data), key
+        kind = "application/json" if key.endswith(("json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")) else None
+        assert reply.headers["content-type"] == (kind or "application/octet-stream")
+        assert reply.headers["content-length"] == str(len(data))
+        assert reply.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in (ROOT / "samples").glob("*.cdl")))
+def test_samples_are_served(name: str, samples: Served) -> None:
+    for version in ("zarr2", "zarr3"):
+        for key, data in written(ROOT / "samples" / name, version).items():
+            reply = samples.get(f"/{version}/{name}/{key}")
+            assert (reply.status, reply.body) == (200, data), (version, key)
+
+
+@pytest.fixture(scope="module")
+def samples(datasets: Path) -> object:
+    with serving(ROOT / "samples") as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["tas/0.0.1", "tas/9.0.0", "tas/0.0", "tas/0.0.0.0", "tas/00.0.0", "tas/-1.0.0", "tas/0.0.0/", "tas", "nothing/0",
+     "tas/c/0/0/0", "", "tas/../tas/0.0.0", "tas/99999999999999999999999.0.0", "tas/٠.0.0", ".zarray", "tas/.zgroup"],
+)  # fmt: skip
+def test_keys_that_there_are_not(key: str, served: Served) -> None:
+    reply = served.get(f"/zarr2/cmip.nc/{quote(key, safe='/.')}" if key else "/zarr2/cmip.nc/.z")
+    assert reply.status == 404
+    assert reply.headers["content-type"].startswith("text/plain")
+
+
+def test_ranges(served: Served) -> None:
+    path = "/zarr3/cmip.nc/zarr.json"
+    whole = served.get(path).body
+    length = len(whole)
+    for asked, (first, last) in {
+        "bytes=0-9": (0, 9),
+        "bytes=5-": (5, length - 1),
+        "bytes=-7": (length - 7, length - 1),
+        f"bytes=-{length * 2}": (0, length - 1),
+        f"bytes={length - 1}-{length * 3}": (length - 1, length - 1),
+        "BYTES = 3 - 4": (3, 4),
+    }.items():
+        reply = served.get(path, Range=asked)
+        assert (reply.status, reply.body) == (206, whole[first : last + 1]), asked
+        assert reply.headers["content-range"] == f"bytes {first}-{last}/{length}"
+    for asked in (f"bytes={length}-", f"bytes={length}-{length + 3}", "bytes=-0"):
+        reply = served.get(path, Range=asked)
+        assert (reply.status, reply.headers["content-range"]) == (416, f"bytes */{length}"), asked
+    for asked in ("bytes=5-3", "bytes=a-b", "bytes=", "bytes=-", "lines=0-9", "bytes=0-1,4-5", "bytes=" + "9" * 400):
+        reply = served.get(path, Range=asked)
+        assert (reply.status, reply.body) == (200, whole), asked
+
+
+def test_head_and_conditions(served: Served) -> None:
+    for path in ("/zarr2/cmip.nc/.zmetadata", "/zarr2/cmip.nc/tas/0.0.0", "/zarr2/stores/cmip.zarr/tas/0.0.0"):
+        got = served.get(path)
+        head = served.get(path, "HEAD")
+        assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(got.body)))
+        tag = got.headers["etag"]
+        assert head.headers["etag"] == tag
+        for told in (tag, f'"x", W/{tag}', "*"):
+            reply = served.get(path, If_None_Match=told)
+            assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
+        assert served.get(path, If_None_Match='"x"').status == 200
+        assert served.get(path, Range="bytes=0-0", If_Range=tag).status == 206
+        assert served.get(path, Range="bytes=0-0", If_Range='"x"').status == 200
+    modified = served.get("/zarr2/cmip.nc/.zmetadata").headers["last-modified"]
+    assert served.get("/zarr2/cmip.nc/.zmetadata", If_Modified_Since=modified).status == 304
+    assert served.get("/zarr2/cmip.nc/.zmetadata", If_Modified_Since="Sat, 01 Jan 2000 00:00:00 GMT").status == 200
+    assert served.get("/zarr2/cmip.nc/.zmetadata", If_Modified_Since="some day").status == 200
+
+
+def test_consolidated_metadata_are_there(served: Served) -> None:
+    two = json.loads(served.get("/zarr2/groups.nc/.zmetadata").body)
+    assert two["zarr_consolidated_format"] == 1
+    three = json.loads(served.get("/zarr3/groups.nc/zarr.json").body)
+    assert set(three["consolidated_metadata"]["metadata"]) >= {name.removesuffix("/.zarray") for name in two["metadata"]
+                                                               if name.endswith("/.zarray")}  # fmt: skip
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path, datasets: Path) -> None:
+    text = "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, %d ;\n}\n"
+    source = tmp_path / "t.cdl"
+    source.write_text(text % 2, encoding="utf-8")
+    store = tmp_path / "t.zarr"
+    convert(source, store)
+    with serving(tmp_path) as served:
+        first = served.get("/zarr2/t.cdl/v/0")
+        assert first.body == b"\1\0\0\0\2\0\0\0"
+        other = tmp_path / "new"
+        other.write_text(text % 3, encoding="utf-8")
+        other.replace(source)
+        second = served.get("/zarr2/t.cdl/v/0", If_None_Match=first.headers["etag"])
+        assert (second.status, second.body) == (200, b"\1\0\0\0\3\0\0\0")
+        assert served.get("/zarr2/t.zarr/v/0").body == b"\1\0\0\0\2\0\0\0"
+        convert(source, store, "--overwrite")
+        assert served.get("/zarr2/t.zarr/v/0").body == b"\1\0\0\0\3\0\0\0"
+        source.unlink()
+        assert served.get("/zarr2/t.cdl/v/0").status == 404
+
+
+def test_one_dataset_is_a_root_too(datasets: Path) -> None:
+    for name in ("cmip.nc", "stores/cmip.zarr"):
+        with serving(datasets / name) as served:
+            own = name.rpartition("/")[2]
+            listed = json.loads(served.get("/?format=json").body)
+            assert [each["name"] for each in listed["entries"]] == [own]
+            assert served.get(f"/zarr2/{own}/.zgroup").status == 200
+            assert served.get("/zarr2/groups.nc/.zgroup").status == 404
+            assert served.get("/zarr2/.zgroup").status == 404
+
+
+def test_values_over_http_are_those_of_the_file(datasets: Path, served: Served, peer: object) -> None:
+    zarr = peer("zarr")  # type: ignore[operator]
+    peer("aiohttp")  # type: ignore[operator]
+    group = zarr.open_group(f"{served.url}zarr3/cmip.nc", mode="r")
+    with nczarr.open(datasets / "cmip.nc") as truth:
+        for fqn in truth:
+            assert (group[fqn.removeprefix("/")][...] == truth[fqn][...]).all(), fqn
