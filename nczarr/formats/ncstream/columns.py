@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 
 from nczarr.formats.ncstream import wire
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.elements import Section, dtype_of, known_type, name_of, section_of, shape_of
+from nczarr.formats.ncstream.elements import NUMPY, Section, dtype_of, known_type, name_of, section_of, shape_of
 from nczarr.formats.ncstream.limits import Limits, bad, contradictory, oversized
 from nczarr.formats.ncstream.nil import with_nil
 from nczarr.formats.ncstream.trees import Lists, Numbers, Opaque, Records, Texts, Tree
@@ -93,12 +93,33 @@ class Decoder:
         self._base = base
         self._big = big
 
-    def tree(self, column: Column) -> tuple[Section | None, Tree]:
-        """The section of a column at the top of a message, and its values."""
+    def tree(self, column: Column, place: int | None) -> tuple[Section | None, Tree]:
+        """The section of a column at the top of a message, and its values. `place`: that of a ragged dimension."""
+        message = column.message
         offset = self._base + column.start
-        section, _ = section_of(column.message, offset, ragged=column.message.isVlen)
-        cells = None if section is None else math.prod(shape_of(section))
-        return section, self._tree(column, cells)
+        section, dropped = section_of(message, offset, ragged=message.isVlen)
+        if section is None:
+            return None, self._tree(column, None)
+        shape = shape_of(section)
+        if message.isVlen and message.dataType in NUMPY:
+            counts = self._counts(column)
+            before = _outer(shape, len(counts), place if dropped is None else dropped)
+            if before < len(shape):
+                return section, self._arrays(column, counts, shape[before:])
+        return section, self._tree(column, math.prod(shape))
+
+    def _arrays(self, column: Column, counts: NDArray[np.int64], inner: tuple[int, ...]) -> Lists:
+        """Lists of arrays, where dimensions follow the ragged one; they count elements, or whole arrays."""
+        offset = self._base + column.start
+        start, end = column.payload or (0, 0)
+        elements = (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
+        one, total = math.prod(inner), int(counts.sum())
+        if total == elements:
+            if not one or (counts % one).any():
+                raise contradictory(f"a list is not made of elements of {one} values", offset)
+            counts = counts // one
+        self._check_elements(column.message, total, offset)
+        return Lists(counts, self._numbers(column, int(counts.sum()) * one), inner)
 
     def _tree(self, column: Column, cells: int | None) -> Tree:
         """`cells`: how many there have to be; None if the message does not say so."""
@@ -115,7 +136,7 @@ class Decoder:
                 return Lists(counts, self._tree(inner[0], elements))
             return Lists(counts, self._flat(column, elements))
         if cells is None:
-            cells = message.nelems
+            cells = message.nelems if message.HasField("nelems") else self._length(column)
         self._check_elements(message, cells, offset)
         return self._flat(column, cells)
 
@@ -123,6 +144,15 @@ class Decoder:
         if message.HasField("nelems") and message.nelems != count & 0xFFFF_FFFF:
             text = f"a column announces {message.nelems} elements, and its section or lists make {count}"
             raise contradictory(text, offset)
+
+    def _length(self, column: Column) -> int:
+        """How many elements there are where nothing says so."""
+        start, end = column.payload or (0, 0)
+        if column.message.dataType in NUMPY:
+            return (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
+        if column.members:
+            return 1
+        return len(self._items(column, STRINGS if column.message.dataType == pb.STRING else OPAQUES))
 
     def _counts(self, column: Column) -> NDArray[np.int64]:
         import numpy as np
@@ -212,6 +242,18 @@ class Decoder:
         if cells == count:
             return ()
         raise contradictory(f"the section of a member has {cells} places, for {count} records", offset)
+
+
+def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
+    """How many dimensions of a section are those of the lists; the others are of their elements.
+
+    `place`: that of the ragged dimension, None if nothing tells it: then all are the lists', if there are as many.
+    """
+    if place is not None and place < len(shape) and math.prod(shape[:place]) == lists:
+        return place
+    if math.prod(shape) == lists:
+        return len(shape)
+    return next((each for each in reversed(range(len(shape))) if math.prod(shape[:each]) == lists), len(shape))
 
 
 def check_record(records: Records, offset: int) -> None:

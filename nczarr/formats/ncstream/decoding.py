@@ -28,7 +28,7 @@ from nczarr.formats.ncstream.elements import (
 )
 from nczarr.formats.ncstream.framing import Incoming
 from nczarr.formats.ncstream.inflating import inflated
-from nczarr.formats.ncstream.limits import DEFAULT, Limits, bad, contradictory
+from nczarr.formats.ncstream.limits import DEFAULT, Limits, RefusedError, bad, contradictory
 from nczarr.formats.ncstream.nil import with_nil
 from nczarr.formats.ncstream.rows import RowReader
 from nczarr.formats.ncstream.scanning import Entry, is_counted
@@ -69,14 +69,18 @@ def column_tree(
 
 def _column(entry: Entry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
-    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column)
     declared = definitions.find(entry.message.name)
+    place = None if declared is None else known.ragged_place(declared)
+    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
     if known.is_unsigned(declared):
         tree = unsigned(tree)
     cells = len(tree)
     if section is None:
         return Decoded(None, _declared_shape(declared, cells), tree)
-    return Decoded(section, shape_of(section), tree)
+    shape = shape_of(section)
+    if isinstance(tree, Lists) and tree.inner:
+        shape = shape[: len(shape) - len(tree.inner)]
+    return Decoded(section, shape, tree)
 
 
 def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
@@ -188,11 +192,14 @@ class _Reader:
         count = self._message.uncompressedSize
         if self._section is not None:
             count = math.prod(shape_of(self._section))
-        inside = Incoming(data, self._limits)
-        inside.base = self._base + self._start
-        bounds, end = inside.bounds(0, count)
+        try:
+            bounds, end = Incoming(data, self._limits).bounds(0, count)
+        except RefusedError as error:  # whose place is one in the inflated bytes
+            text = f"{count} values within a deflated block: {error}"
+            raise contradictory(text, self._base + self._start, self._base + self._end) from None
         if end != len(data):
-            raise contradictory(f"{count} values do not fill the deflated block", self._base + self._start)
+            text = f"{count} values do not fill the deflated block"
+            raise contradictory(text, self._base + self._start, self._base + self._end)
         return data, bounds, count
 
     def _nil(self) -> NDArray[np.uint64]:
@@ -214,7 +221,8 @@ class _Reader:
         if len(wrong):
             first = int(wrong[0])
             text = f"a list of {lengths[first]} bytes, of elements of {width}"
-            raise contradictory(text, self._base + bounds[2 * first], self._base + bounds[2 * first + 1])
+            place = self._start if buffer is not self._buffer else bounds[2 * first]
+            raise contradictory(text, self._base + place)
         content = np.frombuffer(_joined(buffer, places, lengths), dtype)
         tree = self._signed(Lists(counts, Numbers(self._message.dataType, content), inner))
         return Decoded(self._section, shape, tree, self._ragged)

@@ -62,6 +62,11 @@ def is_ragged(declared: Declared) -> bool:
     return any(each.isVlen for each in declared.shape)
 
 
+def ragged_place(declared: Declared) -> int | None:
+    """The place of the first ragged dimension, None if there is none."""
+    return next((place for place, each in enumerate(declared.shape) if each.isVlen), None)
+
+
 def is_unsigned(declared: Declared | None) -> bool:
     """Whether the first generation says that integers have no sign."""
     return isinstance(declared, pb.Variable) and declared.unsigned and declared.dataType in UNSIGNED

@@ -173,7 +173,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
         content = tree.content
         inside = (range(len(content)),)
     inner = tree.inner if isinstance(tree, Lists) else ()
-    if section is not None and math.prod(shape_of(section)) not in (len(tree), len(tree) * math.prod(inner)):
+    if section is not None and math.prod(shape_of(section)) != len(tree) * math.prod(inner):
         raise UnwritableError(f"{len(tree)} values, and the section has {math.prod(shape_of(section))} places")
     if len(content) >= 1 << 32:
         raise UnwritableError(f"{len(content)} elements are more than a column can count")

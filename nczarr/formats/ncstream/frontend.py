@@ -38,6 +38,7 @@ from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
+from nczarr.stores.served import Served
 
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
@@ -48,6 +49,10 @@ _OTHERS = {"coverages": "a coverage's header", "coverage data": "values of a cov
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a stream. Reports what cannot be read, with its byte offset; raises OSError."""
+    if isinstance(source, Served):
+        from nczarr.formats.ncstream import remote
+
+        return remote.read(source, report, options)
     source = Source(source.name, source.data, binary=True, path=source.path)
     if points.is_points(source.data[:4]):
         return points.read(source, report, options)

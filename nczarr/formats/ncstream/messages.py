@@ -212,15 +212,21 @@ def of_values(
     found = np.asarray(array)
     sequence = number == pb.SEQUENCE
     tree = tree_of(found, None if number in (pb.SEQUENCE, pb.STRUCTURE) else number)
+    ragged = None
     if section is None:
         section = tuple(map(range, found.shape))
+        if isinstance(tree, Lists) and tree.inner:
+            ragged = len(section)
+            section += tuple(map(range, tree.inner))
     elif shape_of(section) != found.shape:
         raise ValueError(f"an array of shape {found.shape} for a section of shape {shape_of(section)}")
     if sequence:
         return Data(name, tree, None, found.shape, sequence=True)
     if column is None:
         column = isinstance(tree, Lists) or element_type(tree) == pb.STRUCTURE
-    return (DataColumn if column else Data)(name, tree, section)
+    if column:
+        return DataColumn(name, tree, section, found.shape)
+    return Data(name, tree, section, found.shape, ragged=ragged)
 
 
 # ---- from bytes ------------------------------------------------------------------------------------------------------

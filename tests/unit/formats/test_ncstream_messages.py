@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
+from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.decoding import column_tree
+from nczarr.formats.ncstream.definitions import Definitions
+from nczarr.formats.ncstream.scanning import scan
+from nczarr.formats.ncstream.trees import values as tree_values
+from nczarr.source import Source
 from tests.unit.formats import ncstream_streams as make
 from tests.unit.formats.ncstream_streams import RAGGED
 
@@ -243,6 +249,33 @@ def test_a_ragged_dimension_may_stand_before_others() -> None:
     assert same(one(rewritten([found])).values, found.values)
     flat = make.head(pb.SHORT, (2, RAGGED, 3), vdata=True) + make.counted([b"\0\1"] * 6)
     assert one(flat).values.shape == (2, 3)
+    for column in (None, True):
+        made = door.data("v", found.values, column=column)
+        assert same(one(rewritten([made])).values, found.values)
+
+
+def test_columns_may_count_elements_of_lists_or_whole_arrays() -> None:
+    numbers = np.arange(18, dtype="<i4")
+    definition = make.header(make.variable("v", pb.INT, 2, RAGGED, 3))
+    for lengths in ([2, 4], [6, 12]):
+        made = make.column(pb.INT, (2, 3), isVlen=True, vlens=lengths, nelems=sum(lengths), primdata=numbers.tobytes())
+        for stream in (make.columns(made), definition + make.columns(made)):
+            found = one(stream)
+            assert same(found.values, lists((2,), [numbers[:6].reshape(2, 3), numbers[6:].reshape(4, 3)]))
+            assert same(one(rewritten([found])).values, found.values)
+    many = make.column(pb.INT, (2, 3), isVlen=True, vlens=[3] * 6, nelems=18, primdata=numbers.tobytes())
+    assert one(definition + make.columns(many)).values.shape == (2, 3)
+
+
+def test_columns_without_a_section() -> None:
+    for made, wanted in (
+        (pb.DataCol(name=b"v", dataType=pb.SHORT, primdata=b"\1\0\2\0"), [1, 2]),
+        (pb.DataCol(name=b"v", dataType=pb.STRING, stringdata=[b"a", b"b"]), ["a", "b"]),
+        (pb.DataCol(name=b"v", dataType=pb.OPAQUE, nelems=1, opaquedata=[b"a"]), [b"a"]),
+    ):
+        assert one(make.columns(made)).values.tolist() == wanted
+        head = make.header(make.variable("v", made.dataType, 1, len(wanted)))
+        assert one(head + make.columns(made)).values.tolist() == [wanted]
 
 
 def test_lists_of_lists_strings_opaque_values_and_records() -> None:
@@ -495,3 +528,41 @@ def test_messages_come_as_soon_as_they_are_there() -> None:
 def test_nothing_behind_the_end_is_looked_at() -> None:
     assert [each.kind for each in read(make.START + make.END + b"what else")] == ["start", "end"]
     assert read(b"") == []
+
+
+# ---- the index -------------------------------------------------------------------------------------------------------
+
+
+def test_the_index_says_where_values_lie() -> None:
+    """Without decoding one: numbers, deflated or not, are one stretch of the file."""
+    stream = stream_of_everything()
+    report = Report()
+    found = scan(Source("s", stream, binary=True), report)
+    assert not report.sorted()
+    assert [each.kind for each in found] == [each.kind for each in read(stream)]
+    assert [each.offset for each in found[1:]] == [each.end for each in found[:-1]]
+    numbers = found[2]
+    assert numbers.payload is not None
+    assert np.frombuffer(stream[slice(*numbers.payload)], ">f8").tolist() == list(range(70_000))
+    assert found[4].blocks == 600
+    for entry, message in zip(found, read(stream), strict=True):
+        if entry.kind in ("data", "column"):
+            tree = column_tree(entry, stream, Definitions(read(stream)[1].header)).tree
+            assert same(tree_values(tree, message.shape), message.values)
+
+
+def test_the_index_of_columns_copies_no_numbers() -> None:
+    array = np.arange(1000.0)
+    stream = make.columns(make.column(pb.DOUBLE, (1000,), primdata=array.tobytes(), nelems=1000))
+    (entry,) = scan(Source("s", stream, binary=True), Report())
+    assert entry.payload is not None
+    assert stream[slice(*entry.payload)] == array.tobytes()
+    assert entry.message.ByteSize() < 100
+
+
+def test_the_index_of_what_is_cut_has_what_lies_before() -> None:
+    stream = stream_of_everything()
+    report = Report()
+    assert len(scan(Source("s", stream[:-10], binary=True), report)) == 7
+    (found,) = report.sorted()
+    assert (found.code, found.primary.offset) == ("truncated-ncstream", len(stream) - 13)

@@ -1,0 +1,181 @@
+"""Row I1: decoding and encoding 200 MB of data messages, beside siphon and beside a copy in memory.
+
+Goals: decode in a tenth of siphon's time, as the median over the kinds of message that siphon reads; encode doubles
+within twice the time of copying them in memory. Each kind is a stream of its own, in memory for both sides; a side
+reads it three times in a process of its own, of which the first is not counted. Streams of objects (strings, lists)
+are a tenth of the size. Compared: the shapes and sums of all values. Encoding writes to a file object that takes
+the bytes and drops them; the copy is `array.copy()`.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+
+from harness import execute, main
+
+KINDS = ("doubles", "deflated", "strings", "lists", "structure", "columns", "column lists", "column structure")
+GOAL, ENCODE_GOAL = 0.1, 2.0
+ROUNDS = 3
+
+MAKE = """
+import io, sys
+import numpy as np
+import nczarr.ncstream as door
+kind, size, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+rng = np.random.default_rng(1)
+def doubles(count):
+    return np.round(rng.standard_normal(count), 2)
+def lists(count):
+    counts = rng.integers(0, 40, count)
+    ends = np.cumsum(counts)
+    made = np.empty(count, object)
+    made[:] = np.split(doubles(int(ends[-1])), ends[:-1])
+    return made
+def records(count):
+    made = np.zeros(count, [("id", "<i4"), ("t", "<f8"), ("p", "<f4"), ("q", "u1")])
+    for name in made.dtype.names:
+        made[name] = rng.integers(0, 100, count)
+    return made
+if kind == "doubles":
+    made = [door.data("v", doubles(size // 8))]
+elif kind == "deflated":
+    made = [door.data("v", doubles(size // 8))]
+    made[0].deflate = 4
+elif kind == "strings":
+    made = [door.data("v", np.array([f"station {n}" for n in rng.integers(0, 10**6, size // 160)], object))]
+elif kind == "lists":
+    made = [door.data("v", lists(size // 1600), column=False)]
+elif kind == "structure":
+    made = [door.data("v", records(size // 17), column=False)]
+elif kind == "columns":
+    made = [door.data("v", doubles(size // 8), column=True)]
+elif kind == "column lists":
+    made = [door.data("v", lists(size // 1600))]
+elif kind == "column structure":
+    made = [door.data("v", records(size // 17))]
+with open(path, "wb") as out:
+    door.write_messages(made, out)
+"""
+
+READ = """
+import io, json, sys, time
+import numpy as np
+stream = open(sys.argv[1], "rb").read()
+def seconds(read, times=3):
+    found = []
+    for _ in range(times):
+        made = None
+        start = time.perf_counter()
+        made = read()
+        found.append(time.perf_counter() - start)
+    return made, found[1:]
+def summed(values):
+    if values.dtype.names:
+        return [summed(values[name]) for name in values.dtype.names]
+    if values.dtype.kind == "V":
+        return [int(np.frombuffer(values.tobytes(), "u1").sum(dtype="i8"))]
+    if values.dtype.kind == "O":
+        some = values.ravel()
+        if isinstance(some[0], str):
+            return [len(some), sum(map(len, some)), some[-1]]
+        return [len(some), sum(map(len, some)), round(float(np.concatenate(list(some)).sum(dtype="f8")), 3)]
+    return [values.size, round(float(values.sum(dtype="f8")), 3)]
+def done(made, found, values):
+    json.dump({"seconds": found, "sum": summed(values)}, open(sys.argv[2], "w"))
+"""
+THEIRS = (
+    READ
+    + """
+import siphon.cdmr.ncstream as siphon
+made, found = seconds(lambda: siphon.read_ncstream_messages(io.BytesIO(stream)))
+values = made[0].view(f"V{made[0].dtype.itemsize}") if made[0].dtype.names and sys.argv[3] == "structure" else made[0]
+done(made, found, values)
+"""
+)
+OURS = (
+    READ
+    + """
+import nczarr.ncstream as door
+def read():
+    made = list(door.read_messages(stream))
+    made[0].values
+    return made
+made, found = seconds(read)
+done(made, found, made[0].values)
+"""
+)
+ENCODE = """
+import json, sys, time
+import numpy as np
+import nczarr.ncstream as door
+array = np.random.default_rng(1).standard_normal(int(sys.argv[1]) // 8)
+class Drop:
+    size = 0
+    def write(self, data):
+        self.size += len(data)
+ratios, found = [], {"copy": [], "encode": [], "columns": []}
+for _ in range(7):
+    for name in found:
+        made = None
+        message = door.data("v", array, column=name == "columns")
+        start = time.perf_counter()
+        if name == "copy":
+            made = array.copy()
+        else:
+            out = Drop()
+            door.write_messages([message], out)
+        found[name].append(time.perf_counter() - start)
+        assert name == "copy" or out.size > array.nbytes
+json.dump({name: each[1:] for name, each in found.items()}, open(sys.argv[2], "w"))
+"""
+
+
+def row(folder: Path, quick: bool) -> bool:
+    """Each kind in turn, three rounds that count; then encoding."""
+    size = 20_000_000 if quick else 200_000_000
+    ratios = {}
+    for kind in KINDS:
+        execute([sys.executable, "-c", MAKE, kind, str(size), "v.ncs"], folder)
+        ratios[kind] = _decode(folder, kind)
+        (folder / "v.ncs").unlink()
+    execute([sys.executable, "-c", ENCODE, str(size), "encode.json"], folder)
+    found = json.loads((folder / "encode.json").read_text())
+    encode = {
+        name: round(statistics.median(a / b for a, b in zip(found[name], found["copy"], strict=True)), 3)
+        for name in ("encode", "columns")
+    }
+    ratio = statistics.median(each["ratio"] for each in ratios.values())
+    met = ratio <= GOAL and encode["encode"] <= ENCODE_GOAL
+    line = {
+        "row": "I1", "ratio": round(ratio, 4), "goal": GOAL, "met": met, "kinds": ratios,
+        "encode_to_copy": encode["encode"], "encode_columns_to_copy": encode["columns"], "encode_goal": ENCODE_GOAL,
+        "copy_seconds": round(statistics.median(found["copy"]), 4), "rounds": ROUNDS,
+        "compared": "shapes and sums of all values",
+    }  # fmt: skip
+    print(json.dumps(line), flush=True)
+    return met
+
+
+def _decode(folder: Path, kind: str) -> dict[str, float]:
+    rounds = []
+    for _ in range(ROUNDS + 1):
+        found = {}
+        for name, script in (("theirs", THEIRS), ("ours", OURS)):
+            execute([sys.executable, "-c", script, "v.ncs", f"{name}.json", kind], folder)
+            found[name] = json.loads((folder / f"{name}.json").read_text())
+        if found["theirs"]["sum"] != found["ours"]["sum"]:
+            raise SystemExit(f"benchmark: the values of {kind} differ: {found}")
+        rounds.append({name: statistics.median(each["seconds"]) for name, each in found.items()})
+    rounds = rounds[1:]
+    return {
+        "ratio": round(statistics.median(each["ours"] / each["theirs"] for each in rounds), 5),
+        "siphon_seconds": round(statistics.median(each["theirs"] for each in rounds), 4),
+        "our_seconds": round(statistics.median(each["ours"] for each in rounds), 5),
+    }
+
+
+if __name__ == "__main__":
+    main(row)
