@@ -264,3 +264,25 @@ def test_values_that_are_none_of_their_variable(tmp_path: Path) -> None:
     found = opened(tmp_path, header(variable("v", pb.STRING, 2)), numbers(pb.INT, np.zeros(2, "i4")))
     with pytest.raises(OSError, match="no texts"):
         found["/v"][...]
+
+
+def test_numbers_are_deflated_where_that_is_asked_for(
+    dataset: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "DEFLATED", 16)
+    nczarr.write(dataset, tmp_path / "d.ncs", codecs={"": "deflate:4"})
+    found = list(nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes()))
+    deflated = [each.name for each in found if each.kind == "data" and each.message.compress == pb.Data.DEFLATE]
+    assert deflated == ["i", "i", "scalar", "c", "e", "never", "lng", "lng"]
+    assert nczarr.diff(dataset, tmp_path / "d.ncs", storage=True) == []
+
+
+@pytest.mark.parametrize("name", ["d.ncs", "d.awkd"])
+def test_what_a_stream_has_no_place_for_is_told(
+    dataset: Any, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "d.nc"
+    nczarr.write(dataset, source)
+    assert main(["convert", str(source), str(tmp_path / name), "--codec", "zstd:3", "--chunks", "n=1"]) == 0
+    assert "does not keep storage hints" in capsys.readouterr().err
+    assert nczarr.diff(dataset, tmp_path / name) == []
