@@ -15,7 +15,9 @@ import nczarr
 from nczarr import ncstream
 from tests.serving import Served, serving
 
-PATHS = ("cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip")
+PATHS = (
+    "cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip",
+    "stores/cmip.awkd", "stores/draft", "stores/types.ncs", "stores/types.nczarr3")  # fmt: skip
 
 
 def spec(fqn: str) -> str:
