@@ -240,7 +240,8 @@ def test_what_is_listed(served: Served) -> None:
     assert found["stores"]["kind"] == "folder"
     inner = json.loads(served.get("/browse/stores?format=json").body)
     assert {each["name"]: each["format"] for each in inner["entries"]} == {
-        "cmip.zarr": "nczarr", "groups.zarr.zip": "nczarr", "strings.zarr3": "zarr3",
+        "cmip.zarr": "nczarr", "groups.zarr.zip": "nczarr", "strings.zarr3": "zarr3", "cmip.awkd": "awkward0",
+        "draft": "zarr3-2019", "types.ncs": "ncstream", "types.nczarr3": "nczarr3",
     }  # fmt: skip
 
 
