@@ -62,7 +62,8 @@ class Capabilities(NamedTuple):
     `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
     `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise;
     `names`: the dataset's own name and the homes of dimensions; `extensions`: protocol extensions of Zarr that a source
-    has, and nobody here knows;
+    has, and nobody here knows; `codecs`: HDF5 filter numbers of codecs that a single file has for numbers, one at a
+    time;
     `arrays`: for chunked stores, how arrays lie there; None for texts and single files.
     """
 
@@ -81,6 +82,7 @@ class Capabilities(NamedTuple):
     data: bool = True
     names: bool = True
     extensions: bool = False
+    codecs: frozenset[int] = frozenset()
     arrays: Arrays | None = None
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Start,
     )
     from nczarr.formats.ncstream.values import Profile
+    from nczarr.handle import DatasetHandle
     from nczarr.passes.checked import Checked
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "header_message",
     "read_messages",
     "write_messages",
+    "write_points",
 ]
 
 _TYPES = {"CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Start"}
@@ -156,6 +158,27 @@ def data_messages(
             report = Report()
             report.error("unwritable-ncstream", f"`{path}`: {error}")
             raise CompileError(report.sorted()) from None
+
+
+def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
+    """Write a variable of records along one dimension as a stream of points, as features with a place and a time.
+
+    `variable`: its path; None: the only one of its kind. `nczarr.open` reads such streams, whose variables suit as
+    they are. Otherwise the attribute `location` of the variable names five members, time, latitude, longitude, altitude
+    and nominal time, separated by blanks; or members are called so (`lat`, `lon`, `alt` for short).
+
+    The report has a warning, `lost-beside-points`, if the dataset has more than a stream of points holds. Raises
+    CompileError (`unsuited-points`) for other variables, OSError.
+    """
+    from nczarr.formats.ncstream.point_writing import write
+
+    report = Report()
+    pieces = write(dataset.checked, report, variable)
+    if pieces is None:
+        raise CompileError(report.sorted())
+    for piece in pieces:
+        stream.write(piece)
+    return report
 
 
 def _name_of(stream: Any) -> str:

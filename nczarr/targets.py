@@ -31,6 +31,8 @@ Inspect: TypeAlias = Callable[[Planned, str], None]
 
 def unmet_mode(place: Location, form: Format) -> str | None:
     """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
+    if place.service:
+        return "a server of CDM Remote gives datasets, and takes none"
     if place.remote and (fault := untidy(place.path)):
         return fault
     if place.modes and not form.emit:

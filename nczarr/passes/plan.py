@@ -60,12 +60,16 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         return file
     found = [*losses(checked, form), *more]
     if form.capabilities.arrays is None:
+        asked: dict[str, Storage] = {}
         if form.binary:
             from nczarr.passes.plan_file import check_size
+            from nczarr.passes.plan_single import plan_single
 
             check_size(checked, options, report)
+            asked, unkept_wishes = plan_single(checked, form, options, report)
+            found += unkept_wishes
         _tell(found, form, options, report)
-        return Planned(checked, form, options, tuple(found)) if report.errors == before else None
+        return Planned(checked, form, options, tuple(found), asked) if report.errors == before else None
     places: Mapping[tuple[str, str], str] = {}
     if form.capabilities.arrays.portable_names:
         from nczarr.passes.places import placed  # few runs need it

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import Dimension, DimensionRef
+from nczarr.ast import Dimension, DimensionRef, VlenType
 from nczarr.diagnostics import Report
-from nczarr.options import Section
+from nczarr.options import Extents, Section
 from nczarr.passes.checked import Checked
 
 Ranges = tuple[range, ...]
@@ -48,16 +48,17 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
         if fqn in found:
             report.error("unmatched-section", f"`{fqn}` has two sections", section.span)
         found[fqn] = tuple(map(range, shape))
-        if section.extents is None:
+        extents = _of_cells(section, fqn, checked)
+        if extents is None:
             continue
-        if len(section.extents) != len(shape):
-            text = f"the section gives {len(section.extents)} extents; `{fqn}` has {len(shape)} dimensions"
+        if len(extents) != len(shape):
+            text = f"the section gives {len(extents)} extents; `{fqn}` has {len(shape)} dimensions"
             lengths = ", ".join(map(str, shape))
             helps = [f"their lengths are {lengths}; `:` takes the whole of one"] if shape else ["leave them out"]
             report.error("unmatched-section", text, section.span, helps=helps)
             continue
         taken = []
-        for extent, length, reference in zip(section.extents, shape, checked.variables[fqn].dimensions, strict=True):
+        for extent, length, reference in zip(extents, shape, checked.variables[fqn].dimensions, strict=True):
             if extent is None:
                 taken.append(range(length))
                 continue
@@ -69,6 +70,19 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
                 report.error("unmatched-section", text, extent.span, helps=helps)
         found[fqn] = tuple(taken)
     return found
+
+
+def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
+    """The extents of a section without those of ragged dimensions, which may follow and are `:` (ncstream §9)."""
+    extents, rank = section.extents, len(checked.shapes[fqn])
+    if extents is None:
+        return None
+    declared = checked.types.get(checked.variables[fqn].type)
+    ragged = 0
+    while isinstance(declared, VlenType):
+        ragged, declared = ragged + 1, checked.types.get(declared.base)
+    behind = extents[rank:]
+    return extents[:rank] if 0 < len(behind) <= ragged and not any(behind) else extents
 
 
 def settle(variables: list[str], sections: Mapping[str, Ranges], checked: Checked, report: Report) -> Cuts:

@@ -13,7 +13,9 @@ from typing import IO, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names
+from nczarr.ast import VlenType
 from nczarr.data.parts import is_fixed, size
+from nczarr.data.source import itemsize
 from nczarr.diagnostics import CompileError, Report
 from nczarr.options import Options, Section
 from nczarr.passes.checked import Checked
@@ -28,8 +30,14 @@ NCSTREAM = (("Content-Description", "ncstream"),)
 
 KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
 
-LEAST = 8
-"""Bytes of a value whose size nobody knows before it is read, at least."""
+TEXT_SIZE = 64
+"""Bytes of a text in memory, about: nobody knows its length before it is read."""
+
+PIECES = 128 << 20
+"""Bytes that a piece of numbers takes while it is made, at most."""
+
+COUNT = 8
+"""Bytes of the length of a list."""
 
 FIRST = 1 << 20
 """Bytes of data that are made before the answer begins: a fault found there still has a status."""
@@ -92,7 +100,7 @@ def _cdl(opened: Opened, limits: Limits) -> str:
 
 def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
-    least = sum(_size(checked, fqn, ranges) for fqn, ranges in wanted)
+    least = sum(size_of(checked, fqn, ranges) for fqn, ranges in wanted)
     if least > limits.response:
         text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
         raise RefusedError(413, text)
@@ -100,25 +108,28 @@ def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
     pieces = _bounded(wire.data(checked, wanted, deflate), limits)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in wanted)
     body = _begun(pieces) if known else _whole(pieces)
-    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, limits.memory))
+    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, PIECES, limits.memory))
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
-    """The variables and indices that sections name. Raises RefusedError if there are none, or they do not suit."""
+    """The variables and indices that sections name; of members the whole record, as of all servers (ncstream §9).
+
+    Raises RefusedError if there are none, or they do not suit.
+    """
     from nczarr.passes.subset_sections import ranges_of
     from nczarr.syntax.section import sections
 
     report = Report(limit=20)
     if not spec.strip():
         raise RefusedError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
-    found = sections(spec, report, "var")
+    found = sections(spec, report, "var", members=True)
     wanted: list[tuple[str, tuple[range, ...]]] = []
     for section in found:
         fqn = _fqn(section)
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
             raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
-        ranges = ranges_of([(fqn, section)], checked, report)
+        ranges = ranges_of([(fqn, _suiting(section, checked, fqn))], checked, report)
         wanted.append((fqn, ranges[fqn]))
     if report.errors or not wanted:
         raise RefusedError(400, words(report.sorted(), home) or "`var` names no variable")
@@ -129,11 +140,42 @@ def _fqn(section: Section) -> str:
     return names.fqn(map(names.normal, section.path))
 
 
-def _size(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
-    """Bytes of the values of a section; the least that they can be where nobody knows before they are read."""
-    type_name = checked.variables[fqn].type
-    each = size(type_name, checked.types) if is_fixed(type_name, checked.types) else LEAST
-    return math.prod(map(len, ranges)) * each
+def _suiting(section: Section, checked: Checked, fqn: str) -> Section:
+    """The section of the dimensions that a variable has here: clients count the lengths of lists as one more, which
+    takes `:` alone; and sections of sequences mean nothing.
+    """
+    extents = section.extents
+    if extents is None:
+        return section
+    if wire.is_sequence(checked, fqn):
+        return section._replace(extents=None)
+    lists = 0
+    declared = checked.types.get(checked.variables[fqn].type)
+    while isinstance(declared, VlenType):
+        lists, declared = lists + 1, checked.types.get(declared.base)
+    rank = len(checked.shapes[fqn])
+    if rank < len(extents) <= rank + lists and extents[rank:] == (None,) * (len(extents) - rank):
+        return section._replace(extents=extents[:rank])
+    return section
+
+
+def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
+    """Bytes of the values of a section; about so many where nobody knows before they are read."""
+    type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
+    if is_fixed(type_name, checked.types):
+        return cells * size(type_name, checked.types)
+    if type_name == "string":
+        return cells * TEXT_SIZE
+    parts = checked.parts.get(fqn, {})
+    whole = sum(math.prod(part.layout.shape) * (itemsize(part.layout.dtype) or TEXT_SIZE) for part in parts.values())
+    counts, declared = parts.get("counts"), checked.types.get(type_name)
+    if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
+        return whole * cells // max(1, math.prod(checked.shapes[fqn]))
+    box = tuple(slice(each.start, max(each.start, each[-1] + 1 if each else 0)) for each in ranges)
+    if math.prod(part.stop - part.start for part in box) * COUNT > PIECES:
+        return whole
+    values = counts.read(box)[tuple(slice(None, None, each.step) for each in ranges)]
+    return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
 
 
 def _deflate(text: str | None) -> int | None:

@@ -7,7 +7,6 @@ the replacement character. A folder is listed a page at a time: only what stands
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from nczarr import names
 from nczarr.serve.opening import Opened
 from nczarr.serve.places import Place
 from nczarr.serve.request import url
+from nczarr.syntax.section import written
 
 BROWSE, CDMREMOTE = "browse", "cdmremote"
 """First segments of URLs."""
@@ -28,8 +28,6 @@ STYLE = (
     "th,td{text-align:left;padding:.25rem .75rem;border-bottom:1px solid #ccc}"
     "code{font-size:.9em}a:focus{outline:3px solid #06c}"
 )
-
-_RESERVED = re.compile(r"([().;,\\])")
 
 
 class Entry(NamedTuple):
@@ -210,11 +208,6 @@ def _table(variables: list[dict[str, Any]]) -> str:
     return f"<table><thead>{head}</thead>\n<tbody>\n{''.join(rows)}</tbody></table>\n"
 
 
-def spec(fqn: str) -> str:
-    """A variable as a section specification names it: groups by slashes, whatever is a sign there escaped."""
-    return "/".join(_RESERVED.sub(r"\\\1", each) for each in names.split(fqn))
-
-
 def form(opened: Opened, location: str) -> str:
     """The form of CDM Remote for one dataset."""
     return page(f"CDM Remote: {opened.place.segments[-1]}", _form(opened, location))
@@ -231,11 +224,12 @@ def _form(opened: Opened, location: str) -> Iterator[str]:
     yield '<p><label for="var">Sections, with ; between them, as <code>temp(0:9:2, :, 5)</code></label><br>\n'
     yield '<input id="var" name="var" list="variables" size="60" required></p>\n<datalist id="variables">\n'
     variables = list(checked.variables)[:MOST_VARIABLES]
-    yield from (f'<option value="{_text(spec(fqn))}"></option>\n' for fqn in variables)
+    yield from (f'<option value="{_text(written(names.split(fqn)))}"></option>\n' for fqn in variables)
     yield '</datalist>\n<p><label for="deflate">Deflate</label> <select id="deflate" name="deflate">'
     yield '<option value="">no</option>' + "".join(f"<option>{level}</option>" for level in range(1, 10))
     yield '</select> <button type="submit">Data</button></p></form>\n<h2>Variables</h2>\n<ul>\n'
     for fqn in variables:
         lengths = ", ".join(map(str, checked.shapes[fqn]))
-        yield f"<li><code>{_text(spec(fqn))}</code> {_text(checked.variables[fqn].type)} ({lengths})</li>\n"
+        name, type_name = _text(written(names.split(fqn))), _text(checked.variables[fqn].type)
+        yield f"<li><code>{name}</code> {type_name} ({lengths})</li>\n"
     yield "</ul>\n"

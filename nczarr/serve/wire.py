@@ -16,21 +16,28 @@ def header(checked: Checked, location: str) -> bytes:
     """The answer to `req=header`. Raises CompileError."""
     from nczarr import ncstream
 
-    made: bytes = ncstream.header_message(checked, location=location)
-    return made
+    return ncstream.header_message(checked, location=location)
 
 
 def data(checked: Checked, wanted: Wanted, deflate: int | None) -> Iterator[bytes]:
     """The answer to `req=data`, piece by piece. Raises CompileError, OSError."""
     from nczarr import ncstream
 
-    made: Iterator[bytes] = ncstream.data_messages(checked, wanted, deflate=deflate)
-    return made
+    return ncstream.data_messages(checked, wanted, deflate=deflate)
+
+
+def is_sequence(checked: Checked, fqn: str) -> bool:
+    """Whether clients see a variable as a sequence, of which no section can be had (ncstream §9)."""
+    from nczarr.registry import load
+
+    found = load("nczarr.formats.ncstream.heading:is_sequence")(
+        checked.variables[fqn].type, checked.shapes[fqn], checked.types
+    )
+    return bool(found)
 
 
 def ncml(checked: Checked, location: str) -> str:
     """The answer to `req=NcML`. Raises CompileError."""
     from nczarr import ncml as door
 
-    made: str = door.text(checked, location)
-    return made
+    return door.text(checked, location)

@@ -20,11 +20,14 @@ _TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "Versio
 
 
 def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
-    """The text for a path or URL; None for a store of which nobody tells when it changes, as web servers do not.
+    """The text for a path or URL; None for what nobody tells the changes of: stores on web servers, datasets that a
+    server gives by sections.
 
     Raises OSError if it is out of reach.
     """
     place = location(path)
+    if place.service:
+        return None
     if place.remote:
         return _of_remote(path, storage)
     if not os.path.isdir(place.path):

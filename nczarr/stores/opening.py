@@ -20,6 +20,10 @@ def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store
     Raises OSError, BadURLError, MissingProtocolError.
     """
     place = location(path)
+    if place.service:
+        from nczarr.stores.served import served
+
+        return served(path, storage)
     if place.remote:
         return _open_remote(path, storage)
     path = place.path
@@ -56,6 +60,8 @@ def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
     """Whether there is a folder or archive at a path or URL; what cannot be looked at is none."""
     try:
         place = location(path)
+        if place.service:
+            return False
         if place.remote:
             from nczarr.stores.looking import is_folder
             from nczarr.stores.remote import RemoteStore

@@ -3,7 +3,7 @@
 The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip` the kind of store,
 `consolidated` asks for all metadata in one key, `noxarray` for no `_ARRAY_DIMENSIONS`; with `s3` the URL of a web
 server is that of a bucket there. URLs that lead to no file of this machine are for `stores.remote`, chained ones too
-(`zip::s3://b/x.zip`).
+(`zip::s3://b/x.zip`). `cdmremote:` in front of a web server's URL, or instead of `http:`, is a dataset of CDM Remote.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """The modes of a netCDF URL."""
 
+_SERVICE = re.compile(r"cdmremote:(?:(?=https?://)|(?=//))", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _EXCLUSIVE = (("file", "zip", "s3"),)
@@ -30,13 +31,15 @@ class BadURLError(ValueError):
 class Location(NamedTuple):
     """A path, or a URL that leads to no file of this machine, and the modes that stood behind it.
 
-    `server`: the web server that a bucket is on, for URLs that name it so; None: the usual one.
+    `server`: the web server that a bucket is on, for URLs that name it so; None: the usual one. `service`: whether the
+    URL is that of a dataset which a CDM Remote server gives by sections, not of bytes.
     """
 
     path: str
     modes: frozenset[str] = frozenset()
     remote: bool = False
     server: str | None = None
+    service: bool = False
 
     @property
     def format(self) -> str | None:
@@ -49,11 +52,14 @@ class Location(NamedTuple):
 def is_remote(text: str) -> bool:
     """Whether a text is a URL that leads to no file of this machine."""
     found = _SCHEME.match(text)
-    return found is not None and found[0].lower() != "file://"
+    return _SERVICE.match(text) is not None or (found is not None and found[0].lower() != "file://")
 
 
 def location(text: str) -> Location:
     """The place that a text names. A path with `#` in it is a path. Raises BadURLError."""
+    service = _SERVICE.match(text)
+    if service is not None:
+        return _service(text[service.end() :])
     found = _SCHEME.match(text)
     if found is None:
         return Location(text)
@@ -66,6 +72,14 @@ def location(text: str) -> Location:
     if not path or "\0" in path:
         raise BadURLError("the URL has no path")
     return Location(path, _modes_of(fragment))
+
+
+def _service(text: str) -> Location:
+    """The place of a dataset on a server of CDM Remote."""
+    url = "http:" + text if text.startswith("//") else _lowered(text)
+    if not url.partition("://")[2].partition("/")[0]:
+        raise BadURLError("the URL names no server")
+    return Location(url, remote=True, service=True)
 
 
 def _remote(text: str) -> Location:

@@ -9,7 +9,7 @@ FORMAT = Format(
     title="ncstream, the stream of CDM Remote",
     suffixes=(".ncs",),
     spec="https://docs.unidata.ucar.edu/netcdf-java/current/developerguide/ncstream.html",
-    capabilities=Capabilities(),
+    capabilities=Capabilities(codecs=frozenset({1})),
     detects=r"CDFS|\xad[\xec\xed][\xce\xde]\xda|\xab[\xeb\xec][\xbe\xce]\xba|\xab\xed\xde\xba|\xab\xad\xba\xda"
     r"|\xfa\xfa\xaf\xaf|\xf0\xf0\x0f\x0f|\xfe\xfe\xef\xef",
     read="nczarr.formats.ncstream.frontend:read",

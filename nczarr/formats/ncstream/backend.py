@@ -25,7 +25,9 @@ def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]
     yield START
     yield header_message(header(checked))
     for path in checked.variables:
-        for piece in Values.of(checked, path).messages():
+        storage = planned.storage.get(path)
+        level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
+        for piece in Values.of(checked, path).messages(deflate=level):
             yield bytes(piece)
     yield END
 

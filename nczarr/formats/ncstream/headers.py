@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nczarr import names
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.columns import Column
+from nczarr.formats.ncstream.definitions import Declared
 from nczarr.formats.ncstream.elements import RAGGED
 from nczarr.formats.ncstream.scanning import Entry, is_counted
 
@@ -46,7 +49,10 @@ def made_up(entries: Iterable[Entry]) -> pb.Header:
     header = pb.Header(root=pb.Group(name=b""))
     for entry in entries:
         if entry.kind == "column" and entry.column is not None:
-            _column(header.root, entry.column, entry.column.message.name, 0)
+            group, name = _home(header.root, entry.column.message.name)
+            taken = {*(each.name for each in group.vars), *(each.name for each in group.structs)}
+            if name not in taken:
+                _column(group, entry.column, name, 0)
         elif entry.kind == "data":
             _data(header.root, entry)
     return header
@@ -60,7 +66,9 @@ def _data(root: pb.Group, entry: Entry) -> None:
     shape = [pb.Dimension(length=each.size, isPrivate=True) for each in ranges]
     if is_counted(message) and message.vdata:
         shape.append(pb.Dimension(name=b"*", isVlen=True, isPrivate=True))
-    root.vars.add(name=_short(message.varName), dataType=message.dataType, shape=shape)
+    group, name = _home(root, message.varName)
+    if all(each.name != name for each in group.vars):
+        group.vars.add(name=name, dataType=message.dataType, shape=shape)
 
 
 def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: int) -> None:
@@ -74,17 +82,35 @@ def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: in
         if len(inner.members) != 1 or inner.members[0].message.name:
             break
         inner = inner.members[0]
-    short = _short(name) if not rank and isinstance(into, pb.Group) else name
     if message.dataType not in (pb.STRUCTURE, pb.SEQUENCE):
-        into.vars.add(name=short, dataType=message.dataType, shape=shape)
+        into.vars.add(name=name, dataType=message.dataType, shape=shape)
         return
-    made = into.structs.add(name=short, dataType=pb.STRUCTURE, shape=shape)
+    made = into.structs.add(name=name, dataType=pb.STRUCTURE, shape=shape)
     behind = 1 if message.isVlen else rank + len(ranges)
     for member in inner.members:
         _column(made, member, member.message.name, behind)
 
 
-def _short(name: bytes) -> bytes:
-    """The name of a variable out of its full one (§9)."""
-    last = name.rsplit(b"/", 1)[-1]
-    return last.replace(b"\\.", b".").replace(b"\\\\", b"\\")
+def _home(root: pb.Group, full: bytes) -> tuple[pb.Group, bytes]:
+    """The group of a variable, made where it is not there, and its name, out of its full one (§9)."""
+    *groups, name = full.removeprefix(b"/").split(b"/")
+    for each in map(_unescaped, groups):
+        root = next((group for group in root.groups if group.name == each), None) or root.groups.add(name=each)
+    return root, _unescaped(name)
+
+
+def _unescaped(name: bytes) -> bytes:
+    return re.sub(rb"\\(.)", rb"\1", name, flags=re.DOTALL)
+
+
+def alone(path: str, declared: Declared | None) -> bytes:
+    """A header with one variable."""
+    header = pb.Header(root=pb.Group(name=b""))
+    group = header.root
+    for name in names.split(names.parent(path)):
+        group = group.groups.add(name=name.encode("utf-8", "surrogateescape"))
+    if isinstance(declared, pb.Structure):
+        group.structs.append(declared)
+    elif declared is not None:
+        group.vars.append(declared)
+    return header.SerializeToString()

@@ -41,6 +41,9 @@ CELLS = 1 << 16
 MESSAGE = 32 << 20
 """Bytes of one message of lists in a file, about; a single cell may have more."""
 
+DEFLATED = 64 << 20
+"""Bytes of numbers in one deflated message of a file, at most: what comes of them is held in memory."""
+
 Profile = Literal["mixed", "first", "second"]
 """Which kinds of message are written: the first for numbers and texts and the second for all else, or one of them
 wherever that has a form for the values.
@@ -79,14 +82,14 @@ class Values(NamedTuple):
         wire = wire_type(self.type, self.types)
         return not wire.ragged and wire.element in NUMPY
 
-    def messages(self) -> Iterator[Piece]:
-        """The messages of a file. Raises OSError."""
+    def messages(self, deflate: int | None = None) -> Iterator[Piece]:
+        """The messages of a file. `deflate`: a level, for numbers. Raises OSError."""
         if self.are_numbers:
             width = size(self.type, self.types)
             shape = self.shape
-            block = linear_block(shape, LONGEST_BLOCK // width)
+            block = linear_block(shape, (LONGEST_BLOCK if deflate is None else DEFLATED) // width)
             for index in every_block(shape, block):
-                yield from self._numbers(region_of(index, block, shape), None)
+                yield from self._numbers(region_of(index, block, shape), deflate)
             return
         cursor = Cursor(self.sources, self.types)
         for region in self._regions():

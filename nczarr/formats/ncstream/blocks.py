@@ -1,0 +1,231 @@
+"""Ragged variables on servers: array sources that ask for blocks of cells (ncstream §9).
+
+The cells of a variable in C order make blocks of at most `MOST` cells, each a section: one index along the first
+dimensions, a stretch of the next, all of the rest. What a block holds of every part comes by one answer. Invariant:
+which cells a block has follows from its number, so a description of a variable does not grow with it; how long contents
+are is known when every block was here once, and that is asked for only by whoever needs it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.data.blocks import every_block
+from nczarr.data.memory import fill_array
+from nczarr.data.parts import descr, parts
+from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.formats.ncstream.remote import Region, Variable, each_at_once
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST = 2048
+"""Cells of a block, at most."""
+
+KEPT = 8
+"""Blocks whose decoded values are kept."""
+
+
+class Grid(NamedTuple):
+    """The blocks of a shape: one index along dimensions before `axis`, `step` of them along it."""
+
+    shape: tuple[int, ...]
+    axis: int
+    step: int
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], most: int) -> Grid:
+        """Blocks of at most so many cells."""
+        axis, inner = len(shape) - 1, 1
+        while axis > 0 and inner * shape[axis] <= most:
+            inner *= shape[axis]
+            axis -= 1
+        return cls(shape, max(0, axis), max(1, most // inner))
+
+    @property
+    def along(self) -> int:
+        """How many blocks there are along `axis`."""
+        return -(-self.shape[self.axis] // self.step) if self.shape else 1
+
+    def __len__(self) -> int:
+        return math.prod(self.shape[: self.axis]) * self.along
+
+    def region(self, number: int) -> Region:
+        """The cells of a block."""
+        if not self.shape:
+            return ()
+        number, last = divmod(number, self.along)
+        leading: list[range] = []
+        for length in reversed(self.shape[: self.axis]):
+            number, index = divmod(number, length)
+            leading.append(range(index, index + 1))
+        stretch = range(last * self.step, min((last + 1) * self.step, self.shape[self.axis]))
+        return (*reversed(leading), stretch, *map(range, self.shape[self.axis + 1 :]))
+
+    def met(self, region: Region) -> Iterator[int]:
+        """The blocks with cells of a region, in their order."""
+        if not self.shape:
+            yield 0
+            return
+        part = region[self.axis]
+        last = range(part.start // self.step, -(-part.stop // self.step))
+        for index in itertools.product(*region[: self.axis], last):
+            number = 0
+            for each, length in zip(index, (*self.shape[: self.axis], self.along), strict=True):
+                number = number * length + each
+            yield number
+
+
+class Blocks:
+    """The blocks of a variable: decoded for all of its parts, the last of them kept. Pickles as a description."""
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+        self.grid = Grid.of(variable.shape, MOST)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
+        self._ends: dict[str, NDArray[np.int64]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Blocks, (self.variable,)
+
+    def block(self, number: int) -> dict[str, NDArray[Any]]:
+        """The values of a block by part. Raises OSError."""
+        with self._lock:
+            known = self._kept.get(number)
+            if known is not None:
+                self._kept.move_to_end(number)
+                return known
+        found = self.variable.values(self.grid.region(number), keep=True)
+        with self._lock:
+            self._kept[number] = found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+    @property
+    def ends(self) -> dict[str, NDArray[np.int64]]:
+        """Where the content of each block ends, by ragged part. Asks for all blocks once. Raises OSError."""
+        import numpy as np
+
+        if self._ends is None:
+            ragged = [each.path for each in parts(self.variable.type, (), self.variable.types) if None in each.shape]
+            lengths: dict[int, list[int]] = {}
+
+            def look(number: int) -> None:
+                found = self.block(number)
+                lengths[number] = [found[part].shape[0] for part in ragged]
+
+            many = iter(range(len(self.grid)))
+            while some := list(itertools.islice(many, KEPT)):
+                each_at_once(look, some)
+            columns = zip(*(lengths[number] for number in range(len(self.grid))), strict=True)
+            self._ends = {part: np.cumsum(column) for part, column in zip(ragged, columns, strict=True)}
+        return self._ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockCells(Computed):
+    """A part with the dimensions of its variable, and perhaps those of a member."""
+
+    blocks: Blocks
+    part: str
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """True."""
+        return True
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, put together from blocks. Raises OSError."""
+        whole = tuple(
+            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
+        )
+        out = fill_array(self.layout, tuple(map(len, whole)))
+        if not all(whole):
+            return out
+        rank = len(self.blocks.grid.shape)
+        rest = tuple(slice(each.start, each.stop) for each in whole[rank:])
+
+        def fill(number: int) -> None:
+            inside, outside = [], []
+            for block, part in zip(self.blocks.grid.region(number), whole[:rank], strict=True):
+                first, last = max(block.start, part.start), min(block.stop, part.stop)
+                inside.append(slice(first - block.start, last - block.start))
+                outside.append(slice(first - part.start, last - part.start))
+            out[tuple(outside)] = self.blocks.block(number)[self.part][(*inside, *rest)]
+
+        numbers = self.blocks.grid.met(whole[:rank])
+        while some := list(itertools.islice(numbers, KEPT)):
+            each_at_once(fill, some)
+        return out
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: nobody tells what is fill."""
+        return every_block(self.layout.shape, chunks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockContent(Computed):
+    """A part in a ragged dimension, whose length the blocks tell together."""
+
+    blocks: Blocks
+    part: str
+    dtype: Descr
+
+    @property
+    def distant(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def layout(self) -> Layout:
+        """In one piece. Asks for all blocks once. Raises OSError."""
+        shape = (int(self.blocks.ends[self.part][-1]), *self.blocks.block(0)[self.part].shape[1:])
+        return Layout(self.dtype, shape, tuple(max(1, length) for length in shape))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, out of the blocks that hold it. Raises OSError."""
+        import numpy as np
+
+        ends = self.blocks.ends[self.part]
+        start, stop = selection[0].indices(int(ends[-1]))[:2]
+        found = []
+        for number in range(int(np.searchsorted(ends, start, "right")), len(ends)):
+            begin = int(ends[number - 1]) if number else 0
+            if begin >= stop:
+                break
+            values = self.blocks.block(number)[self.part]
+            inside = slice(max(0, start - begin), min(int(ends[number]), stop) - begin)
+            found.append(values[(inside, *selection[1:])])
+        if len(found) == 1:
+            return found[0]
+        rest = [part.stop - part.start for part in selection[1:]]
+        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self.dtype))
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: content is what was given."""
+        return every_block(self.layout.shape, chunks)
+
+
+def sources(variable: Variable, fills: Mapping[str, bytes | None]) -> Parts:
+    """The array sources of a ragged variable by part. `fills`: what fills those arrays that have a fill value."""
+    blocks = Blocks(variable)
+    found: Parts = {}
+    for part in parts(variable.type, variable.shape, variable.types):
+        form = descr(part.type, variable.types)
+        if None in part.shape:
+            found[part.path] = BlockContent(blocks, part.path, form)
+            continue
+        shape = tuple(length for length in part.shape if length is not None)
+        layout = Layout(form, shape, tuple(max(1, length) for length in shape), fill=fills.get(part.path))
+        found[part.path] = BlockCells(blocks, part.path, layout)
+    return found

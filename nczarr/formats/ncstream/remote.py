@@ -1,0 +1,324 @@
+"""Datasets on servers of CDM Remote: the header once, values by sections when somebody reads them (ncstream §8, §9).
+
+Comes in: a `Served` source. Goes out: the tree of its header, as of any stream, and for each variable array sources
+that ask for what is read. A part of fixed size, or of strings, is asked for just the region, in pieces of at most
+`PIECE` bytes. Lists, and records that have them, are asked for in blocks of cells (`blocks.py`): nobody knows how long
+they are before they are here. Both kinds of message are understood, whatever the server sends; members of records are
+picked here, and so are the records that were asked for, where a server sends all. Invariant: an answer holds what was
+asked for, or is an OSError.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.ast.node import TypeName
+from nczarr.ast.walk import building
+from nczarr.data.blocks import every_block
+from nczarr.data.fills import all_fill
+from nczarr.data.memory import ArrayInMemory, fill_array
+from nczarr.data.parts import Types, descr, is_fixed
+from nczarr.data.source import Computed, Index, Layout, Parts, Selection, itemsize, numpy_dtype
+from nczarr.diagnostics import Report
+from nczarr.formats.ncstream import headers, model
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.decoding import column_tree
+from nczarr.formats.ncstream.definitions import Declared, Definitions
+from nczarr.formats.ncstream.dtypes import full_name
+from nczarr.formats.ncstream.framing import Incoming
+from nczarr.formats.ncstream.held import Held, Piece
+from nczarr.formats.ncstream.limits import DEFAULT
+from nczarr.formats.ncstream.scanning import entries, scan
+from nczarr.formats.ncstream.trees import Opaque, Records, Tree
+from nczarr.options import Options
+from nczarr.passes.checked import Unchecked
+from nczarr.passes.read_lists import variable_fill
+from nczarr.passes.tables import Tables, tables
+from nczarr.source import Source, Span
+from nczarr.stores.served import Served, Service
+from nczarr.syntax.section import written
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECE = 16 << 20
+"""Bytes of values that one answer is asked for, at most."""
+
+AT_ONCE = 8
+"""Questions that are under way for one read of a large region."""
+
+TEXT = 64
+"""Bytes that a string is taken for."""
+
+LOOKED_AT = 4096
+"""Cells of an opaque variable, at most, that are looked at to see how long its values are."""
+
+Region = tuple[range, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A variable on a server: what has to be known to ask for it and to understand the answer. Pickles.
+
+    `behind`: how many dimensions its section has beyond those of `shape`: ragged ones, and what follows them.
+    `declared`: a header with the variable alone.
+    """
+
+    service: Service
+    path: str
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Types
+    behind: int
+    declared: bytes
+
+    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
+        """The values of a region by part. `keep`: others will ask for the same. Raises OSError."""
+        held = Held(self.type, self.shape, self.types, None, ())
+        try:
+            return held.decoded(Piece(region, _Message(self, region, keep)))
+        except ValueError as fault:
+            text = f"the answer to `{self.section(region)}` cannot be used: {fault}"
+            raise OSError(None, text, self.service.shown) from None
+
+    def section(self, region: Region) -> str:
+        """The section of a region as servers read it."""
+        path = names.split(self.path)
+        return written(path, [*region, *[None] * self.behind] if self.shape else None)
+
+    def tree(self, region: Region, *, keep: bool = False) -> Tree:
+        """The answer for a region, decoded. Raises OSError, ValueError."""
+        ask = self.service.recall if keep else self.service.ask
+        data = ask("data", variable=self.section(region), size=math.prod(map(len, region)) * TEXT)
+        wanted = full_name(self.path).encode("utf-8", "surrogateescape")
+        for entry in entries(Incoming(data, DEFAULT), values=True):
+            if entry.kind == "error":
+                said = entry.message.message.decode("utf-8", "replace")
+                raise OSError(None, f"the server says: {said}", self.service.shown)
+            if entry.kind not in ("data", "column"):
+                continue
+            found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
+            name = entry.message.name if entry.kind == "column" else entry.message.varName
+            if name.removeprefix(b"/") not in (wanted, wanted.rsplit(b"/", 1)[-1]):
+                raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
+            section = found.section
+            if self.shape and section is not None and section[: len(region)] != region and section != ():
+                raise ValueError("its section is another")
+            return found.tree
+        raise ValueError("it has no data")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """The message that answers a question."""
+
+    variable: Variable
+    region: Region
+    keep: bool
+
+    def tree(self) -> Tree:
+        """The decoded values. Raises OSError, ValueError."""
+        return self.variable.tree(self.region, keep=self.keep)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells(Computed):
+    """A variable of values of fixed size, or of strings: one array."""
+
+    variable: Variable
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """True."""
+        return True
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, asked for in pieces, several at once. Raises OSError."""
+        region = tuple(
+            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
+        )
+        if not all(region):
+            return fill_array(self.layout, tuple(map(len, region)))
+        pieces = list(divided(region, itemsize(self.layout.dtype) or TEXT))
+        if len(pieces) == 1:
+            return self._piece(region)
+        import numpy as np
+
+        out = np.empty(tuple(map(len, region)), numpy_dtype(self.layout.dtype))
+
+        def fill(piece: Region) -> None:
+            place = tuple(
+                slice(part.start - whole.start, part.stop - whole.start)
+                for part, whole in zip(piece, region, strict=True)
+            )
+            out[place] = self._piece(piece)
+
+        each_at_once(fill, pieces)
+        return out
+
+    def _piece(self, region: Region) -> NDArray[Any]:
+        is_record = self.variable.behind == 0 and not isinstance(self.layout.dtype, str)
+        return self.variable.values(region, keep=is_record)[""]  # old servers send all records every time
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: nobody tells what is fill."""
+        return every_block(self.layout.shape, chunks)
+
+
+def each_at_once(call: Any, items: list[Any]) -> None:
+    """Call a function with each of some items, several at once. Raises what it raises."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
+        running = [threads.submit(call, item) for item in items]
+        try:
+            for each in running:
+                each.result()
+        except BaseException:
+            for each in running:
+                each.cancel()
+            raise
+
+
+def divided(region: Region, width: int) -> Iterator[Region]:
+    """A region in pieces of at most `PIECE` bytes, cut along its first dimensions."""
+    inner = width
+    axis = len(region)
+    while axis and inner * len(region[axis - 1]) <= PIECE:
+        axis -= 1
+        inner *= len(region[axis])
+    if not axis:
+        yield region
+        return
+    step = max(1, PIECE // inner)
+    whole = region[axis - 1]
+    for start in range(whole.start, whole.stop, step):
+        cut = (*region[: axis - 1], range(start, min(start + step, whole.stop)), *region[axis:])
+        yield from _single(cut, axis - 1)
+
+
+def _single(region: Region, axes: int) -> Iterator[Region]:
+    """A region for each index along the first dimensions."""
+    import itertools
+
+    for leading in itertools.product(*region[:axes]):
+        yield (*(range(index, index + 1) for index in leading), *region[axes:])
+
+
+# ---- from the header -------------------------------------------------------------------------------------------------
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a server, which a `Served` source comes from. Raises OSError."""
+    assert isinstance(source, Served)
+    before = report.errors
+    found = scan(source, report)
+    given = [entry.message for entry in found if entry.kind == "header"]
+    for entry in found:
+        if entry.kind == "error":
+            said = entry.message.message.decode("utf-8", "replace")
+            report.error("stream-error", f"the sender of the stream gave up: {said!r}", Span(source, 0, 0))
+    if not given and report.errors == before:
+        report.error("bad-ncstream", "the answer holds no header", Span(source, 0, len(source.data)))
+    if report.errors > before:
+        return None
+    with building():
+        return _Reader(source, headers.merged(given), report, options).read()
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, source: Served, header: pb.Header, report: Report, options: Options) -> None:
+        self._source = source
+        self._header = header
+        self._report = report
+        self._options = options
+        self._definitions = Definitions(header)
+
+    def read(self) -> Unchecked | None:
+        """The dataset, with the array sources of its variables."""
+        from nczarr.formats.ncstream import frontend
+
+        if self._header.HasField("nczarr"):
+            made = frontend.told(self._header, self._source.name, self._report, self._options)
+        else:
+            span = Span(self._source, 0, len(self._source.data))
+            asked = model.Asked(span, self._report, self._options, self._opaque_size)
+            made = Unchecked(model.dataset(self._header, asked))
+        if made is None:
+            return None
+        known = tables(made.dataset)
+        fills = frontend.told_fills(self._header)
+        for path, shape in frontend.shapes_of(known).items():
+            own = frontend.suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
+            made.parts[path] = self._parts(path, shape, known, own)
+        return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
+
+    def _declared(self, path: str) -> Declared | None:
+        return self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
+
+    def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
+        declared = self._declared(path)
+        behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
+        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
+
+    def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
+        """The array sources of a variable."""
+        found = known.variables[path]
+        fill = variable_fill(found, known)
+        usual = all_fill(fill, found.type, shape, known.types)
+        if not math.prod(shape):
+            return dict(usual)
+        values = self._immediate(path, found.type, shape, known.types)
+        variable = self._variable(path, found.type, shape, dict(known.types))
+        if not (found.type == "string" or is_fixed(found.type, known.types)):
+            from nczarr.formats.ncstream.blocks import sources
+
+            return sources(variable, {part: fills.get(part, each.layout.fill) for part, each in usual.items()})
+        form = descr(found.type, known.types)
+        chunks = tuple(max(1, length) for length in shape)
+        layout = Layout(form, shape, chunks, fill=fills.get("", usual[""].layout.fill))
+        return {"": Cells(variable, layout) if values is None else ArrayInMemory(layout, values)}
+
+    def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
+        """The values that the header itself has of a variable, if they suit it."""
+        declared = self._declared(path)
+        if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+            return None
+        from nczarr.formats.ncstream.cells import fixed
+        from nczarr.formats.ncstream.immediate import numbers
+
+        try:
+            return fixed(numbers(declared), type_name, shape, types)
+        except ValueError:
+            return None  # then they are asked for
+
+    def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """The size of all opaque values of a small variable, or member of one; None where they differ, or are many."""
+        declared = self._declared(path)
+        if declared is None or any(each.isVlen for each in declared.shape):
+            return None
+        shape = tuple(each.length for each in declared.shape)
+        if not 0 < math.prod(shape) <= LOOKED_AT:
+            return None
+        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
+        try:
+            tree = variable.tree(tuple(map(range, shape)), keep=True)
+        except ValueError:
+            return None  # told where the values are read
+        for name in members:
+            if not isinstance(tree, Records) or name not in tree.names:
+                return None
+            tree = tree.members[tree.names.index(name)]
+        sizes = {len(each) for each in tree.items} if isinstance(tree, Opaque) else set()
+        return sizes.pop() if len(sizes) == 1 else None

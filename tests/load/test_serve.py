@@ -1,0 +1,78 @@
+"""A server under load: 32 clients for a minute, slow clients beside them, and a kill in the middle of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.serving import serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+SCRIPT = ROOT / "benchmarks" / "serve_load.py"
+
+
+@pytest.fixture(scope="module")
+def script(peer: Callable[[str], ModuleType]) -> ModuleType:
+    """The script of the benchmark, which has the clients."""
+    for name in ("uvicorn", "netCDF4", "h5py", "google.protobuf"):
+        peer(name)
+    spec = importlib.util.spec_from_file_location("serve_load", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_many_clients_for_a_minute(script: ModuleType) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [sys.executable, SCRIPT], capture_output=True, text=True, env=environment, check=False, timeout=300
+    )
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["errors"]) == (0, 0), (told, done.stderr)
+    assert told["answers"] > 1000
+    assert told["peak_mb_beside_slow"] <= 400
+
+
+def tree(root: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(root.rglob("*"))}
+
+
+def test_a_kill_in_the_middle_loses_nothing(script: ModuleType, tmp_path: Path) -> None:
+    script.make(tmp_path)
+    before = tree(tmp_path)
+    with serving(tmp_path) as served:
+        answers = {url: served.get(url).body for url in script.urls()}
+    for _ in range(3):
+        seen: list[list[tuple[str, float, int, str]]] = [[] for _ in range(32)]
+        with serving(tmp_path) as served:
+            place, ends = (served.host, served.port), time.time() + 2.5
+            threads = [threading.Thread(target=script.client, args=(place, n, ends, seen[n])) for n in range(32)]
+            for thread in threads:
+                thread.start()
+            time.sleep(1.5)
+            served.process.kill()
+            served.process.wait()
+            for thread in threads:
+                thread.join()
+        assert sum(not wrong for some in seen for *_, wrong in some) > 100
+        assert any(wrong for some in seen for *_, wrong in some)
+        assert not [wrong for some in seen for *_, wrong in some if "status" in wrong or "before" in wrong]
+        assert tree(tmp_path) == before
+    with serving(tmp_path) as served:
+        for url, body in answers.items():
+            again = served.get(url).body
+            assert again == body or b"127.0.0.1" in body, url
