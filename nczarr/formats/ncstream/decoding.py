@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-JOINED = 128
+JOINED = 512
 """Bytes of lists on average from which on they are moved one by one."""
 
 

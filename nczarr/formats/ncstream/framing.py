@@ -146,7 +146,10 @@ class Incoming:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
                 length = buffer[at]
-                if length >= 0x80 or at + length >= size:
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    length += (more << 7) - 0x7F if more < 0x80 else size
+                if at + length >= size:
                     break
                 at += length + 1
                 count -= 1
@@ -163,11 +166,16 @@ class Incoming:
         while count:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
+                start = at + 1
                 length = buffer[at]
-                end = at + 1 + length
-                if length >= 0x80 or end > size:
+                if length >= 0x80 and start < size:  # most of the others take two bytes
+                    more = buffer[start]
+                    start += 1
+                    length += (more << 7) - 0x80 if more < 0x80 else size
+                end = start + length
+                if end > size:
                     break
-                add(buffer[at + 1 : end])
+                add(buffer[start:end])
                 at = end
                 count -= 1
             if count:
@@ -183,28 +191,37 @@ class Incoming:
         self._check(at, count)
         first = at
         lengths: list[int] = []
-        wide: list[tuple[int, int]] = []  # blocks whose length takes more than a byte, and how many
+        wide: list[tuple[int, int]] = []  # blocks whose length takes more bytes than it has to, or three
         add = lengths.append
         while len(lengths) < count:
             buffer, size, left = self.buffer, len(self.buffer), count - len(lengths)
             while left and at < size:
                 length = buffer[at]
-                if length >= 0x80 or at + length >= size:
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    if more >= 0x80 or not more:
+                        break
+                    length += (more << 7) - 0x80
+                    at += 1
+                    if at + length >= size:
+                        at -= 1
+                        break
+                elif at + length >= size:
                     break
                 at += length + 1
                 add(length)
                 left -= 1
             if left:
                 start, end = self.block(at)
-                wide.append((len(lengths), start - at - 1))
+                wide.append((len(lengths), start - at - (2 if end - start >= 0x80 else 1)))
                 add(end - start)
                 at = end
         sizes = np.array(lengths, np.int64)
-        begins = np.cumsum(sizes) - sizes + np.arange(first + 1, first + 1 + len(sizes))
+        begins = first + np.cumsum(sizes + 1 + (sizes >= 0x80)) - sizes
         if wide:
-            places, more = np.array(wide, np.int64).T
+            places, longer = np.array(wide, np.int64).T
             shifts = np.zeros(len(sizes), np.int64)
-            shifts[places] = more
+            shifts[places] = longer
             begins += np.cumsum(shifts)
         return Bounds(begins, sizes), at
 

@@ -250,8 +250,9 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
             raise ValueError("lists have elements of different shapes")
         content = filled[0] if len(filled) == 1 else np.concatenate(filled)
         return Lists(counts, tree_of(content, data_type), inner)
-    if data_type == pb.OPAQUE or (data_type is None and isinstance(some, bytes)):
-        if not all(isinstance(each, bytes) for each in items):
+    bare = some is not None and all(isinstance(each, bytes) for each in items)
+    if data_type == pb.OPAQUE or (data_type is None and bare):
+        if items and not bare:
             raise ValueError("opaque values are bytes")
         return Opaque(items)
     return Texts([each if each is None or isinstance(each, bytes) else str(each).encode("utf-8") for each in items])
