@@ -48,6 +48,7 @@ class Load(NamedTuple):
 
 def make(folder: Path) -> None:
     """The datasets: one file with deflated chunks and plain values, one store in other chunks, a text."""
+    import h5py
     import netCDF4
     import numpy as np
 
@@ -59,9 +60,8 @@ def make(folder: Path) -> None:
         file.createVariable("moved", "f4", shape, zlib=True, shuffle=True, chunksizes=(20, 100, 100))[:] = values
         file.createVariable("plain", "f4", shape, contiguous=True)[:] = values
         file.createVariable("time", "f8", ("time",))[:] = range(400)
-        file.createVariable("made", "f4", shape, zlib=True, chunksizes=(1, 50, 50), endian="big")[:] = values.astype(
-            ">f4"
-        )
+    with h5py.File(folder / "b.h5", "w") as file:  # a filter that Zarr has no name for: each chunk is made anew
+        file.create_dataset("made", data=values, chunks=(1, 50, 50), compression="lzf")
     text = "netcdf t {\ndimensions:\n  x = 1000 ;\nvariables:\n  int v(x) ;\n  string s(x) ;\ndata:\n  v = "
     text += ", ".join(map(str, range(1000))) + " ;\n  s = " + ", ".join(f'"t{n}"' for n in range(1000)) + " ;\n}\n"
     (folder / "t.cdl").write_text(text, encoding="utf-8")
@@ -71,10 +71,11 @@ def urls() -> list[str]:
     """What is asked for."""
     found = ["/", "/?format=json", "/browse/a.nc", "/zarr2/a.nc/.zmetadata", "/zarr3/a.nc/zarr.json"]
     found += [f"/zarr2/a.nc/moved/{n}.0.0" for n in range(20)] + [f"/zarr3/a.nc/moved/c/{n}/0/0" for n in range(20)]
-    found += [f"/zarr2/a.nc/made/{n}.0.1" for n in range(20)] + ["/zarr2/a.nc/time/0", "/zarr3/t.cdl/v/c/0"]
+    found += [f"/zarr2/b.h5/made/{n}.0.1" for n in range(20)] + ["/zarr2/a.nc/time/0", "/zarr3/t.cdl/v/c/0"]
     found += [f"/cdmremote/{name}?req={what}" for name in ("a.nc", "t.cdl") for what in ("header", "CDL", "NcML")]
     found += [f"/cdmremote/a.nc?req=data&var=moved({n}:{n + 9},:,0:99:3)" for n in range(0, 100, 10)]
-    found += [f"/cdmremote/a.nc?req=data&var=made({n},:,:);time&deflate=5" for n in range(10)]
+    found += [f"/cdmremote/b.h5?req=data&var=made({n},:,:)&deflate=5" for n in range(10)]
+    found += [f"/cdmremote/a.nc?req=data&var=plain({n},:,:);time" for n in range(10)]
     return [*found, "/cdmremote/t.cdl?req=data&var=s;v", "/zarr2/t.cdl/s/0", "/zarr2/a.nc/moved/99.0.0"]
 
 

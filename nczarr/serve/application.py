@@ -134,7 +134,9 @@ class Application:
             if found.work is not None:
                 return await self.workers.do(found.work, found.need, begun=True)
             assert found.place is not None
-            await self._opened(found.place, found.version)
+            await self._opened(found.place, None)
+            if found.version is not None:
+                await self._opened(found.place, found.version)
         raise BusyError("the dataset changes")
 
     async def _opened(self, place: Place, version: str | None) -> None:

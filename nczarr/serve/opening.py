@@ -19,6 +19,7 @@ from nczarr import names
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
 from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.limits import Limits
+from nczarr.serve.outside import forbidden
 from nczarr.serve.places import Place
 from nczarr.stores.base import ROOT_KEYS
 
@@ -131,6 +132,8 @@ class Shelf:
         if form in HELD and size > self.limits.memory:
             text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.memory}"
             raise RefusedError(413, text)
+        if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
+            raise RefusedError(403, f"`{place.name}` leads to `{name}`, which may not be read here")
         checked = pipeline.read(source, report, self.options)
         if checked is None or report.errors:
             raise CompileError(report.sorted())

@@ -7,10 +7,14 @@ file's are here as far as somebody asked. Invariant: memory is that of what was 
 from __future__ import annotations
 
 from mmap import mmap
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.ncstream.limits import Limits, bad, oversized, truncated
 from nczarr.formats.ncstream.wire import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -37,6 +41,13 @@ AHEAD = 1 << 18
 
 Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
 """Where messages come from."""
+
+
+class Bounds(NamedTuple):
+    """Where blocks begin, their lengths left out, and how many bytes each has."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
 
 
 class Incoming:
@@ -144,28 +155,58 @@ class Incoming:
                 count -= 1
         return at
 
-    def bounds(self, at: int, count: int) -> tuple[list[int], int]:
-        """Where the bytes of `count` blocks begin and end, in turn, and where the last one ends."""
+    def items(self, at: int, count: int) -> tuple[list[bytes], int]:
+        """The bytes of `count` blocks, and where the last one ends."""
         self._check(at, count)
-        found: list[int] = []
+        found: list[Any] = []
         add = found.append
         while count:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
                 length = buffer[at]
-                if length >= 0x80 or at + length >= size:
+                end = at + 1 + length
+                if length >= 0x80 or end > size:
                     break
-                at += 1
-                add(at)
-                at += length
-                add(at)
+                add(buffer[at + 1 : end])
+                at = end
                 count -= 1
             if count:
                 start, at = self.block(at)
-                add(start)
-                add(at)
+                add(self.buffer[start:at])
                 count -= 1
-        return found, at
+        return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
+
+    def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
+        """Where the bytes of `count` blocks lie, and where the last one ends."""
+        import numpy as np
+
+        self._check(at, count)
+        first = at
+        lengths: list[int] = []
+        wide: list[tuple[int, int]] = []  # blocks whose length takes more than a byte, and how many
+        add = lengths.append
+        while len(lengths) < count:
+            buffer, size, left = self.buffer, len(self.buffer), count - len(lengths)
+            while left and at < size:
+                length = buffer[at]
+                if length >= 0x80 or at + length >= size:
+                    break
+                at += length + 1
+                add(length)
+                left -= 1
+            if left:
+                start, end = self.block(at)
+                wide.append((len(lengths), start - at - 1))
+                add(end - start)
+                at = end
+        sizes = np.array(lengths, np.int64)
+        begins = np.cumsum(sizes) - sizes + np.arange(first + 1, first + 1 + len(sizes))
+        if wide:
+            places, more = np.array(wide, np.int64).T
+            shifts = np.zeros(len(sizes), np.int64)
+            shifts[places] = more
+            begins += np.cumsum(shifts)
+        return Bounds(begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
         """A block has a byte at least."""

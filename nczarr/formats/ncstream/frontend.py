@@ -103,7 +103,7 @@ def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
     """The values of the message that some bytes are, which begin at an offset of their stream. Raises RefusedError."""
     incoming = Incoming(data, DEFAULT)
     incoming.base = offset
-    entry = next(entries(incoming, bounds=True))
+    entry = next(entries(incoming, values=True))
     return column_tree(entry, data, Definitions(pb.Header.FromString(declared)), base=offset).tree
 
 

@@ -235,7 +235,7 @@ def of_values(
 def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[Message]:
     """The messages of a stream, one by one. Raises RefusedError."""
     incoming = Incoming(stream, limits)
-    for entry in entries(incoming, bounds=True):
+    for entry in entries(incoming, values=True):
         yield message_of(entry, incoming, definitions, limits)
 
 

@@ -138,7 +138,7 @@ def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 def _texts(items: Sequence[bytes | None]) -> list[Any]:
     try:
-        return [str(each, "utf-8") for each in items]  # type: ignore[arg-type]
+        return list(map(bytes.decode, items))  # type: ignore[arg-type]
     except (UnicodeDecodeError, TypeError):
         return [_text(each) for each in items]
 

@@ -56,6 +56,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
     "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
     "H5Ldelete": (_HERR, _ID, c_char_p, _ID),
+    "H5Lget_val": (_HERR, _ID, c_char_p, c_char_p, c_size_t, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
     "H5Dopen2": (_ID, _ID, c_char_p, _ID),
     "H5Dclose": (_HERR, _ID),
@@ -78,6 +79,9 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pget_chunk": (c_int, _ID, c_int, _LENGTHS),
     "H5Pget_chunk_opts": (_HERR, _ID, POINTER(c_uint)),
     "H5Pget_external_count": (c_int, _ID),
+    "H5Pget_external": (_HERR, _ID, c_uint, c_size_t, c_char_p, POINTER(c_int64), _LENGTHS),
+    "H5Pget_virtual_count": (_HERR, _ID, POINTER(c_size_t)),
+    "H5Pget_virtual_filename": (c_int64, _ID, c_size_t, c_char_p, c_size_t),
     "H5Pget_nfilters": (c_int, _ID),
     "H5Pget_filter2": (
         c_int, _ID, c_uint, POINTER(c_uint), POINTER(c_size_t), POINTER(c_uint), c_size_t, c_char_p, POINTER(c_uint),

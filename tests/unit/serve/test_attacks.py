@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -82,6 +84,56 @@ def test_references_do_not_leave_the_root(served: Served) -> None:
             assert reply.status == 403, path
             assert "forbidden-target" in reply.text
     assert served.get("/zarr2/cmip.json/tas/0.0.0").status == 200
+
+
+def test_hdf5_files_do_not_lead_out_of_the_root(
+    tmp_path: Path, datasets: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    """External links, external storage and virtual datasets, through one another as well."""
+    h5py, numpy = peer("h5py"), peer("numpy")
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    outside.mkdir()
+    root.mkdir()
+    secret = numpy.full(4, 0x6B657074, "<i4")
+    (outside / "raw").write_bytes(secret.tobytes())
+    (root / "raw").write_bytes(secret.tobytes())
+    for folder in (outside, root):
+        with h5py.File(folder / "data.h5", "w") as file:
+            file["v"] = secret
+    targets = {
+        "out": str(outside / "data.h5"),
+        "up": "../outside/data.h5",
+        "in": "data.h5",
+        "own": str(root / "data.h5"),
+    }
+    for name, target in targets.items():
+        with h5py.File(root / f"link-{name}.nc", "w") as file:
+            file.create_group("deep").create_group("deeper")["l"] = h5py.ExternalLink(target, "/v")
+        with h5py.File(root / f"virtual-{name}.nc", "w") as file:
+            layout = h5py.VirtualLayout((4,), "<i4")
+            layout[:] = h5py.VirtualSource(target, "v", (4,))
+            file.create_virtual_dataset("l", layout)
+    for name, raw in {"out": outside / "raw", "own": root / "raw"}.items():
+        with h5py.File(root / f"raw-{name}.nc", "w") as file:
+            file.create_dataset("l", (4,), "<i4", external=[(str(raw), 0, 16)])
+    with h5py.File(root / "link-link.nc", "w") as file:
+        file["l"] = h5py.ExternalLink("link-out.nc", "/deep/deeper/l")
+    with h5py.File(root / "circle.nc", "w") as file:
+        file["l"] = h5py.ExternalLink("circle.nc", "/v")
+    (root / "to-outside").symlink_to(outside)
+    with h5py.File(root / "link-by-symlink.nc", "w") as file:
+        file["l"] = h5py.ExternalLink("to-outside/data.h5", "/v")
+    with serving(root) as served:
+        for path in sorted(root.glob("*.nc")):
+            refused = any(each in path.name for each in ("-out", "-up", "link-link", "by-symlink"))
+            for way in (
+                f"/zarr2/{path.name}/.zgroup",
+                f"/zarr2/{path.name}/l/0",
+                f"/cdmremote/{path.name}?req=data&var=l",
+            ):
+                reply = served.get(way)
+                assert (reply.status == 403) == refused, (way, reply)
+                assert not (refused and b"tpek" in reply.body)
 
 
 def test_references_go_where_the_caller_allows(datasets: Path) -> None:
