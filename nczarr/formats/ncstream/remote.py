@@ -95,7 +95,7 @@ class Variable:
         ask = self.service.recall if keep else self.service.ask
         data = ask("data", variable=self.section(region), size=math.prod(map(len, region)) * TEXT)
         wanted = full_name(self.path).encode("utf-8", "surrogateescape")
-        for entry in entries(Incoming(data, DEFAULT), bounds=True):
+        for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
                 said = entry.message.message.decode("utf-8", "replace")
                 raise OSError(None, f"the server says: {said}", self.service.shown)
