@@ -255,11 +255,14 @@ class _Reader:
             return None
         known = tables(made.dataset)
         fills = frontend.told_fills(self._header)
-        for path in known.variables:
-            shape = frontend.shape_of(path, known)
-            if shape is not None:
-                made.parts[path] = self._parts(path, shape, known, fills.get(path, {}))
+        for path, shape in frontend.shapes_of(known).items():
+            own = frontend.suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
+            made.parts[path] = self._parts(path, shape, known, own)
         return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
 
     def _declared(self, path: str) -> Declared | None:
         return self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
@@ -267,7 +270,7 @@ class _Reader:
     def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        return Variable(self._source.service, path, type_name, shape, types, behind, alone(path, declared))
+        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
         """The array sources of a variable."""
@@ -308,7 +311,7 @@ class _Reader:
         shape = tuple(each.length for each in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
-        variable = Variable(self._source.service, path, "", shape, {}, 0, alone(path, declared))
+        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
         try:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
         except ValueError:
@@ -319,16 +322,3 @@ class _Reader:
             tree = tree.members[tree.names.index(name)]
         sizes = {len(each) for each in tree.items} if isinstance(tree, Opaque) else set()
         return sizes.pop() if len(sizes) == 1 else None
-
-
-def alone(path: str, declared: Declared | None) -> bytes:
-    """A header with one variable."""
-    header = pb.Header(root=pb.Group(name=b""))
-    group = header.root
-    for name in names.split(names.parent(path)):
-        group = group.groups.add(name=name.encode("utf-8", "surrogateescape"))
-    if isinstance(declared, pb.Structure):
-        group.structs.append(declared)
-    elif declared is not None:
-        group.vars.append(declared)
-    return header.SerializeToString()
