@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -207,10 +209,17 @@ def test_regions_are_asked_for_as_they_are_read() -> None:
 def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
     monkeypatch.setattr(remote, "PIECE", 32)
-    with serving(given(ours.checked)) as server:
+    answer = given(ours.checked)
+
+    def slowly(path: str, query: dict[str, str]) -> Reply:
+        time.sleep(0.02)
+        return answer(path, query)
+
+    with serving(slowly) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/big"][:], ours["/big"][:])
         assert len(server.variables) == 6
+        assert server.most > 2
         assert sorted(server.variables)[:2] == ["/big(0:0,0:3)", "/big(0:0,4:5)"]
         assert same(there["/records"][:], ours["/records"][:])
         assert same(there["/s"][:], ours["/s"][:])
@@ -392,6 +401,38 @@ def test_answers_that_are_wrong_are_no_values(path: str) -> None:
             there = nczarr.open(server.url("t.nc"), storage_options={"retries": 0})
             with pytest.raises(OSError, match=r"cannot be used|server"):
                 there[path][...]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mutated_answers_are_values_or_faults(seed: int) -> None:
+    """Whatever a server sends: a diagnostic, an OSError, or a dataset, and never anything else."""
+    chosen = random.Random(seed)
+    answer = given(dataset().checked, profile=("first", "second")[seed], told=False)
+    state = {"header": True}
+
+    def answering(path: str, query: dict[str, str]) -> Reply:
+        reply = answer(path, query)
+        if (query["req"] == "header") is not state["header"]:
+            return reply
+        data = bytearray(reply.data)
+        for _ in range(chosen.randint(1, 3)):
+            data[chosen.randrange(len(data))] = chosen.choice([0, 0xFF, 0x80, chosen.randrange(256)])
+        return reply._replace(data=bytes(data))
+
+    read = faults = 0
+    with serving(answering) as server:
+        for number in range(60):
+            state["header"] = bool(number % 2)
+            try:
+                there = nczarr.open(server.url("t.nc"), storage_options={"retries": 0})
+                path = chosen.choice(list(there) or ["/v"])
+                if path in there and int(np.prod(there[path].shape)) < 1000:
+                    there[path][...]
+                read += 1
+            except (CompileError, OSError):
+                faults += 1
+    assert read > 5
+    assert faults > 5
 
 
 def test_sections_of_answers_are_looked_at() -> None:
