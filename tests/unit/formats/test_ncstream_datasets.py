@@ -315,3 +315,11 @@ def test_a_stream_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         nczarr.write(DatasetHandle(checked), tmp_path / "t.ncs")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_is_a_tree(dataset: Any, tmp_path: Path) -> None:
+    nczarr.write(dataset, tmp_path / "d.ncs")
+    _, first, *_ = nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes())
+    assert first.dataset == dataset.dataset
+    (other,) = nczarr.ncstream.read_messages(header(variable("v", pb.INT, 3), structure("s", [variable("a", pb.BYTE)])))
+    assert [(each.name, each.type) for each in other.dataset.variables] == [("v", "int"), ("s", "/s_t")]
