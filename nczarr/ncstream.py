@@ -29,7 +29,10 @@ if TYPE_CHECKING:
         Error,
         Header,
         Message,
+        Point,
+        Points,
         Start,
+        Stations,
     )
     from nczarr.formats.ncstream.values import Profile
     from nczarr.handle import DatasetHandle
@@ -45,7 +48,10 @@ __all__ = [
     "Header",
     "Limits",
     "Message",
+    "Point",
+    "Points",
     "Start",
+    "Stations",
     "data",
     "data_messages",
     "header_message",
@@ -54,7 +60,10 @@ __all__ = [
     "write_points",
 ]
 
-_TYPES = {"CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Start"}
+_TYPES = {
+    "CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Point", "Points",
+    "Start", "Stations",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

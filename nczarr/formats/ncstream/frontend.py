@@ -44,7 +44,13 @@ from nczarr.stores.served import Served
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
 
-_OTHERS = {"coverages": "a coverage's header", "coverage data": "values of a coverage"}
+_OTHERS = {
+    "coverages": "a coverage's header",
+    "coverage data": "values of a coverage",
+    "stations": "a list of stations",
+    "collection": "a collection of points",
+    "feature": "a point",
+}
 """Messages that are no part of a dataset."""
 
 

@@ -141,6 +141,27 @@ class CoverageData(_Block):
         self.axes: dict[str, NDArray[Any]] = axes(message.coordAxes, offset or 0)
 
 
+class Stations(_Block):
+    """A list of stations of a point stream: `message` is a `StationList`."""
+
+    kind = "stations"
+
+
+class Points(_Block):
+    """What the rows of the points that follow hold: `message` is a `PointFeatureCollection`."""
+
+    kind = "collection"
+
+
+class Point(_Block):
+    """Place, time and row of a point: `message` is a `PointFeature`. `nczarr.open` makes records of all of them."""
+
+    kind = "feature"
+
+
+_BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
+
+
 class _Values(Message):
     """A message with values of a variable.
 
@@ -270,14 +291,12 @@ def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limit
         case "header":
             definitions.add(entry.message)
             return Header(entry.message, entry.offset)
-        case "error":
-            return Error(entry.message, entry.offset)
-        case "coverages":
-            return CoverageHeader(entry.message, entry.offset)
         case "coverage data":
             return CoverageData(entry.message, entry.offset, limits)
-        case _:
+        case "data" | "column":
             return _of_data(entry, incoming, definitions, limits)
+        case _:
+            return _BLOCKS[entry.kind](entry.message, entry.offset)
 
 
 def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
