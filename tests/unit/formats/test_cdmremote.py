@@ -333,6 +333,17 @@ def test_secrets_of_a_url_travel_and_stay_unseen() -> None:
         assert "verysecret" not in repr(there.checked.parts["/v"][""])
 
 
+def test_secrets_in_the_words_of_a_server_stay_unseen(nczarr_command: Callable[..., Ran]) -> None:
+    words = b"somebody with swordfish99 may not see verysecret"
+    with serving(lambda path, query: Reply(403, words, "text/plain")) as server:
+        url = f"cdmremote:http://somebody:swordfish99@127.0.0.1:{server.port}/t.nc?token=verysecret"
+        ran = nczarr_command("dump", url)
+    assert ran.status == 3
+    assert "may not see" in ran.err
+    for secret in ("somebody", "swordfish99", "verysecret"):
+        assert secret not in ran.err
+
+
 def test_a_server_that_goes_away_is_out_of_reach(nczarr_command: Callable[..., Ran]) -> None:
     with serving(lambda path, query: Reply()) as server:
         url = server.url("t.nc")
