@@ -336,7 +336,8 @@ def test_answers_of_a_server(dataset: Any, profile: Any) -> None:
             answer = b"".join(nczarr.ncstream.data_messages(dataset, [(path, ranges)], profile=profile))
             _, message = nczarr.ncstream.read_messages(head + answer)
             wanted = dataset[path][key] if shape else dataset[path][...]
-            assert similar(plain(message.values), plain(np.asarray(wanted, dtype=message.values.dtype))), path
+            kind = object if message.values.dtype.hasobject and not message.values.dtype.names else None
+            assert similar(plain(message.values), plain(np.asarray(wanted, dtype=kind))), path
 
 
 def similar(one: Any, other: Any) -> bool:
