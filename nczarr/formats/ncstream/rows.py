@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})
-_RUNS = {_MEMBER: "members", _HEAP: "counts of strings", _STRINGS: "strings"}
+_RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
 class _Block(NamedTuple):
