@@ -129,7 +129,9 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
             raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
-        ranges = ranges_of([(fqn, _suiting(section, checked, fqn))], checked, report)
+        if wire.is_sequence(checked, fqn):
+            section = section._replace(extents=None)  # sections of sequences mean nothing
+        ranges = ranges_of([(fqn, section)], checked, report)
         wanted.append((fqn, ranges[fqn]))
     if report.errors or not wanted:
         raise RefusedError(400, words(report.sorted(), home) or "`var` names no variable")
@@ -138,25 +140,6 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
 
 def _fqn(section: Section) -> str:
     return names.fqn(map(names.normal, section.path))
-
-
-def _suiting(section: Section, checked: Checked, fqn: str) -> Section:
-    """The section of the dimensions that a variable has here: clients count the lengths of lists as one more, which
-    takes `:` alone; and sections of sequences mean nothing.
-    """
-    extents = section.extents
-    if extents is None:
-        return section
-    if wire.is_sequence(checked, fqn):
-        return section._replace(extents=None)
-    lists = 0
-    declared = checked.types.get(checked.variables[fqn].type)
-    while isinstance(declared, VlenType):
-        lists, declared = lists + 1, checked.types.get(declared.base)
-    rank = len(checked.shapes[fqn])
-    if rank < len(extents) <= rank + lists and extents[rank:] == (None,) * (len(extents) - rank):
-        return section._replace(extents=extents[:rank])
-    return section
 
 
 def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:

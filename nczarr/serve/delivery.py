@@ -65,8 +65,8 @@ async def _streamed(held: Held, need: int, receive: Receive, send: Send, workers
         raise CutError(str(error)) from None
     finally:
         gone.cancel()
-        with suppress(BusyError, ValueError):  # a thread is at work on it, and nobody waits for that
-            await workers.do(held.close, begun=True)
+        with suppress(ValueError):  # a thread is at work on it, and nobody waits for that
+            held.close()
     return count
 
 

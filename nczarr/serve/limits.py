@@ -30,6 +30,11 @@ class Limits(NamedTuple):
     page: int = 200
     slow: float = 1.0
 
+    @property
+    def kept(self) -> int:
+        """Bytes of datasets that are kept open, about."""
+        return self.memory // 4
+
 
 PIECE = 1 << 18
 """Bytes that are given to a connection at once."""

@@ -216,7 +216,8 @@ def run(made: Listener, listening: socket.socket) -> None:
     """Serve until SIGTERM, which ends it, or SIGINT, which ends it and raises KeyboardInterrupt."""
 
     def ended(number: int, frame: FrameType | None) -> None:
-        """The server has heard the signal, and is done."""
+        """End the server, unless it has heard the signal itself, and is done."""
+        made.server.should_exit = True
 
     before = None
     if _is_main_thread():

@@ -129,8 +129,8 @@ class Shelf:
         if source is None or form is None:
             raise RefusedError(404, f"`{place.name}` is in no format that can be read")
         size = stamp[0][2] if stamp[0] else 0
-        if form in HELD and size > self.limits.memory:
-            text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.memory}"
+        if form in HELD and size > self.limits.kept:
+            text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.kept}"
             raise RefusedError(413, text)
         if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
             raise RefusedError(403, f"`{place.name}` leads to `{name}`, which may not be read here")
@@ -146,7 +146,7 @@ class Shelf:
             self._kept[opened.place.path] = opened
             self._kept.move_to_end(opened.place.path)
             total = sum(each.weight for each in self._kept.values())
-            while total > self.limits.memory // 4 and len(self._kept) > 1:
+            while total > self.limits.kept and len(self._kept) > 1:
                 total -= self._kept.popitem(last=False)[1].weight
 
 

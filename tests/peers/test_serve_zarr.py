@@ -34,16 +34,8 @@ needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-file
 WRONG = {("bad_missing_data.nc", "temp")}
 """What netCDF4-python reads as no other does, ncdump included: an array that is shorter than its dimension."""
 
-UNREADABLE = (
-    "Unknown codec",
-    "Unsupported",
-    "Unknown or unsupported",
-    "unknown dtype",
-    "data_type",
-    "dtype",
-    "dataType.match",
-)
-"""What zarrita says of codecs and types that it has not."""
+UNREADABLE = "dataType.match"
+"""What zarrita stumbles over where the type of a Zarr v3 array has a configuration, as chars have."""
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +154,8 @@ def check_zarrita(path: Path, served: Served, zarrita: Node) -> tuple[int, int]:
         for name, values in wanted.items():
             got = found[name]
             if "error" in got:
-                assert any(words in got["error"] for words in UNREADABLE), (version, name, got)
+                assert (version, values.dtype.kind) == (3, "S"), (name, got)
+                assert UNREADABLE in got["error"]
                 unknown += 1
                 continue
             assert got["shape"] == list(values.shape), (version, name)

@@ -15,7 +15,9 @@ import nczarr
 from nczarr import ncstream
 from tests.serving import Served, serving
 
-PATHS = ("cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip")
+PATHS = (
+    "cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip",
+    "stores/cmip.awkd", "stores/draft", "stores/types.ncs", "stores/types.nczarr3")  # fmt: skip
 
 
 def spec(fqn: str) -> str:
@@ -180,3 +182,11 @@ def test_names_with_signs(tmp_path: Path) -> None:
                 assert messages(reply.body)[0].values == number
         assert served.get("/cdmremote/t.cdl?req=data&var=a+b").status == 200
         assert "c\\(d\\)\\;e\\,f\\.g" in served.get("/cdmremote/t.cdl?req=form").text
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_our_own_client(name: str, datasets: Path, served: Served) -> None:
+    with nczarr.open(f"cdmremote:{served.url}cdmremote/{name}") as remote, nczarr.open(datasets / name) as truth:
+        assert list(remote) == list(truth)
+        for fqn in truth:
+            assert same(remote[fqn][...], truth[fqn][...]), fqn

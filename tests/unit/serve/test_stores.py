@@ -28,6 +28,10 @@ PATHS = (
     "stores/cmip.zarr",
     "stores/groups.zarr.zip",
     "stores/strings.zarr3",
+    "stores/cmip.awkd",
+    "stores/draft",
+    "stores/types.ncs",
+    "stores/types.nczarr3",
 )
 
 

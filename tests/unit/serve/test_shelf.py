@@ -1,0 +1,106 @@
+"""Datasets that are kept open: how many, how long, and what pages say of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nczarr.options import Following
+from nczarr.secrets import NO_OPTIONS
+from nczarr.serve import opening
+from nczarr.serve.limits import Limits
+from nczarr.serve.opening import RefusedError, Shelf
+from nczarr.serve.places import Place, Root, is_visible
+from tests.serving import Served
+
+from .conftest import convert
+
+TEXT = "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
+
+
+def found(root: Root, *segments: str) -> Place:
+    place = root.find(segments)
+    assert place is not None
+    return place
+
+
+def shelf(memory: int) -> Shelf:
+    return Shelf(Limits()._replace(memory=memory), Following(), NO_OPTIONS)
+
+
+def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.cdl").write_text(TEXT, encoding="utf-8")
+    root, kept = Root(str(tmp_path)), shelf(4 * 100_000)
+    places = [found(root, f"{number}.cdl") for number in range(20)]
+    for place in places:
+        kept.open(place)
+    open_ones = [place for place in places if kept.known(place) is not None]
+    assert 1 < len(open_ones) < 12
+    assert open_ones == places[-len(open_ones) :]
+
+
+def test_texts_that_are_too_large_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "t.cdl").write_text(TEXT + "//" + " " * 3000, encoding="utf-8")
+    root = Root(str(tmp_path))
+    with pytest.raises(RefusedError, match="would all be read"):
+        shelf(4 * 2000).open(found(root, "t.cdl"))
+    assert shelf(4 * 4000).open(found(root, "t.cdl"))
+
+
+def test_a_document_within_a_store_that_changes_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "LOOKED", 0.0)
+    (tmp_path / "t.cdl").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "root").mkdir()
+    convert(tmp_path / "t.cdl", tmp_path / "root" / "t.zarr")
+    root, kept = Root(str(tmp_path / "root")), shelf(1 << 30)
+    place = found(root, "t.zarr")
+    first = kept.open(place)
+    assert kept.known(place) is first
+    document = tmp_path / "root" / "t.zarr" / "v" / ".zattrs"
+    document.write_text(document.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    assert kept.known(place) is None
+    assert kept.open(place) is not first
+
+
+def test_a_file_in_the_place_of_another_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "t.cdl"
+    path.write_text(TEXT, encoding="utf-8")
+    root, kept = Root(str(tmp_path)), shelf(1 << 30)
+    first = kept.open(found(root, "t.cdl"))
+    other = tmp_path / "other"
+    other.write_text(TEXT, encoding="utf-8")
+    os.utime(other, ns=(first.stamp[0][3], first.stamp[0][3]))  # as large, and of the same time
+    other.replace(path)
+    assert kept.known(found(root, "t.cdl")) is None
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b", "a\\b", "a\0", "x.partial-1234", "x.nc.replaced-1"])
+def test_names_that_are_not_served(name: str) -> None:
+    assert not is_visible(name)
+
+
+def test_pages_of_datasets_say_what_is_lost(served: Served) -> None:
+    told = json.loads(served.get("/browse/types.nc?format=json").body)
+    assert told["format"] == "netcdf4"
+    assert told["variable_count"] == len(told["variables"]) > 5
+    assert told["links"]["zarr2"] == f"{served.url}zarr2/types.nc"
+    assert told["losses"]["zarr2"]
+    assert told["losses"]["zarr3"]
+    page = served.get("/browse/types.nc").text
+    assert "What zarr2 does not hold" in page
+    for kind in ("zarr2", "zarr3"):
+        assert served.get(f"/{kind}/types.nc/").text == served.get(f"/{kind}/types.nc").text == page
+
+
+def test_pages_work_without_scripts_and_say_what_they_are(served: Served) -> None:
+    for path in ("/", "/browse/types.nc", "/cdmremote/types.nc?req=form"):
+        reply = served.get(path)
+        assert reply.headers["content-type"] == "text/html; charset=utf-8"
+        assert reply.text.startswith('<!DOCTYPE html>\n<html lang="en">')
+        assert "<script" not in reply.text
+        assert reply.text.count("<h1>") == 1
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
