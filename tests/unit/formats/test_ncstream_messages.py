@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
-from nczarr.diagnostics import Report
+from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.decoding import column_tree
@@ -529,6 +529,26 @@ def test_messages_come_as_soon_as_they_are_there() -> None:
 def test_nothing_behind_the_end_is_looked_at() -> None:
     assert [each.kind for each in read(make.START + make.END + b"what else")] == ["start", "end"]
     assert read(b"") == []
+
+
+def test_records_of_a_sequence_may_differ_in_form() -> None:
+    """Some have two rows, or say nothing of their number; one that says what it has not is refused."""
+    head = make.head(pb.SEQUENCE, None, version=2)
+    two = make.RECORD + make.rows(b"\1\2\3\4", 2, 2)
+    silent = make.RECORD + make.block(pb.StructureData(data=b"\5\6", rowLength=2).SerializeToString())
+    definition = make.header(make.structure("v", [make.variable("s", pb.SHORT)], kind=pb.SEQUENCE))
+    found = one(definition + head + two + silent + silent + make.LAST_RECORD)
+    assert found.values["s"].tolist() == [0x102, 0x304, 0x506, 0x506]
+    wrong = make.RECORD + make.rows(b"\1\2\3\4", 3, 2)
+    for stream in (head + wrong + make.LAST_RECORD, head + wrong * 3 + make.LAST_RECORD):
+        with pytest.raises(CompileError) as caught:
+            one(stream)
+        assert caught.value.diagnostics[0].code == "contradictory-ncstream"
+
+
+def test_rows_without_members_are_none() -> None:
+    definition = make.header(make.structure("v", [make.variable("o", pb.OPAQUE)], 0))
+    assert one(definition + make.head(pb.STRUCTURE, (0,)) + make.rows(b"", 0, 0)).values.shape == (0,)
 
 
 def test_messages_of_points() -> None:
