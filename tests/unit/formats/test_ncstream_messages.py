@@ -138,6 +138,13 @@ def test_a_scalar_has_a_section_without_ranges() -> None:
         assert found.values == 5
 
 
+def test_a_checksum_of_the_draft_is_passed_over() -> None:
+    """ncstream §12: field 7 was to be one, of four bytes; in practice it says whether there are lists."""
+    message = pb.Data(varName=b"v", dataType=pb.BYTE, version=2, section=make.section(2)).SerializeToString()
+    stream = make.DATA + make.block(message + b"\x3d\1\2\3\4") + make.block(b"\1\2")
+    assert one(stream).values.tolist() == [1, 2]
+
+
 def test_without_a_section_the_header_tells_the_shape() -> None:
     data = make.head(pb.BYTE, None) + make.block(bytes(range(6)))
     assert one(data).values.shape == (6,)
@@ -512,6 +519,19 @@ def test_streams_come_in_many_forms(tmp_path: Any) -> None:
             if hasattr(theirs, "values"):
                 assert same(mine.values, theirs.values)
     assert [each.kind for each in read(rewritten(wanted))] == [each.kind for each in wanted]
+
+
+def test_a_raw_file_that_takes_little_at_a_time_gets_everything() -> None:
+    class Narrow(io.RawIOBase):
+        taken = b""
+
+        def write(self, data: Any) -> int:
+            self.taken += bytes(data[:1000])
+            return len(data[:1000])
+
+    out, whole = Narrow(), read(stream_of_everything())
+    door.write_messages(whole, out)
+    assert out.taken == rewritten(whole)
 
 
 def test_messages_come_as_soon_as_they_are_there() -> None:
