@@ -463,3 +463,14 @@ def test_asked_counts() -> None:
     with serving(lambda path, query: Reply(404)) as server:
         assert isinstance(server, Asked)
         assert server.queries == []
+
+
+def test_the_first_lists_take_the_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = dataset()
+    monkeypatch.setattr(blocks, "MOST", 2)
+    with serving(given(ours.checked)) as server:
+        there = nczarr.open(server.url("t.nc"))
+        assert same(there["/g.1/r"][:2], ours["/g.1/r"][:2])
+        assert server.variables == [r"/g\.1/r(0:1,:)"]
+        assert same(there["/r"][0, :2], ours["/r"][0, :2])
+        assert set(server.variables[1:]) == {"/r(0:0,0:1,:)", "/r(0:0,2:3,:)", "/r(0:0,4:5,:)"}, "one row of three"
