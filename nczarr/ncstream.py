@@ -29,7 +29,10 @@ if TYPE_CHECKING:
         Error,
         Header,
         Message,
+        Point,
+        Points,
         Start,
+        Stations,
     )
     from nczarr.formats.ncstream.values import Profile
     from nczarr.handle import DatasetHandle
@@ -45,7 +48,10 @@ __all__ = [
     "Header",
     "Limits",
     "Message",
+    "Point",
+    "Points",
     "Start",
+    "Stations",
     "data",
     "data_messages",
     "header_message",
@@ -54,7 +60,10 @@ __all__ = [
     "write_points",
 ]
 
-_TYPES = {"CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Start"}
+_TYPES = {
+    "CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Point", "Points",
+    "Start", "Stations",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -125,16 +134,16 @@ def data(
     return of_values(name, values, section, data_type=data_type, column=column)
 
 
-def header_message(checked: Checked, *, location: str | None = None) -> bytes:
+def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
     """The header of a dataset as a message: what a server answers to `req=header`. `location`: its URL or path."""
     from nczarr.formats.ncstream import backend
     from nczarr.formats.ncstream.heading import header
 
-    return backend.header_message(header(checked, location))
+    return backend.header_message(header(_checked(dataset), location))
 
 
 def data_messages(
-    checked: Checked,
+    dataset: DatasetHandle | Checked,
     wanted: Iterable[tuple[str, tuple[range, ...] | None]],
     *,
     profile: Profile = "mixed",
@@ -150,6 +159,7 @@ def data_messages(
     from nczarr.formats.ncstream.pieces import UnwritableError
     from nczarr.formats.ncstream.values import Values
 
+    checked = _checked(dataset)
     for path, ranges in wanted:
         try:
             for piece in Values.of(checked, path, ranges).message(profile, deflate):
@@ -179,6 +189,12 @@ def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None
     for piece in pieces:
         stream.write(piece)
     return report
+
+
+def _checked(dataset: DatasetHandle | Checked) -> Checked:
+    from nczarr.handle import DatasetHandle
+
+    return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
 
 
 def _name_of(stream: Any) -> str:

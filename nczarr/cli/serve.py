@@ -42,6 +42,9 @@ def parser() -> argparse.ArgumentParser:
     limits.add_argument(
         "--timeout", type=_seconds, metavar="SECONDS", help="for a piece of work, and for slow clients (60)"
     )
+    limits.add_argument(
+        "--grace", type=_seconds, metavar="SECONDS", help="for answers that have begun when the server ends (3)"
+    )
     return made
 
 
@@ -84,6 +87,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
         "queue": arguments.queue,
         "connections": arguments.connections,
         "timeout": arguments.timeout,
+        "grace": arguments.grace,
     }
     return Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
 

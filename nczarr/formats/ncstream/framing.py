@@ -26,10 +26,14 @@ ERROR = b"\xab\xad\xba\xda"
 END = b"\xed\xed\xde\xde"
 COVERAGES = b"\xad\xed\xde\xda"
 COVERAGE_DATA = b"\xab\xed\xde\xba"
+STATIONS = b"\xfe\xfe\xef\xef"
+COLLECTION = b"\xfa\xfa\xaf\xaf"
+FEATURE = b"\xf0\xf0\x0f\x0f"
 
 MAGICS: dict[bytes, str] = {
     START: "start", HEADER: "header", DATA: "data", COLUMN: "column", ERROR: "error", END: "end",
     COVERAGES: "coverages", COVERAGE_DATA: "coverage data",
+    STATIONS: "stations", COLLECTION: "collection", FEATURE: "feature",
 }  # fmt: skip
 """What begins a message, and the kind of it."""
 

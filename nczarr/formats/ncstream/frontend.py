@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Dataset, Dimension, Variable
+from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
@@ -44,7 +44,13 @@ from nczarr.stores.served import Served
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
 
-_OTHERS = {"coverages": "a coverage's header", "coverage data": "values of a coverage"}
+_OTHERS = {
+    "coverages": "a coverage's header",
+    "coverage data": "values of a coverage",
+    "stations": "a list of stations",
+    "collection": "a collection of points",
+    "feature": "a point",
+}
 """Messages that are no part of a dataset."""
 
 
@@ -136,11 +142,8 @@ class _Reader:
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
-        if self._header.HasField("nczarr"):
-            made = told(self._header, self._source.name, self._report, self._options)
-        else:
-            asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
-            made = Unchecked(model.dataset(self._header, asked))
+        asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
+        made = dataset_of(self._header, asked, self._source.name)
         if made is None:
             return None
         known = tables(made.dataset)
@@ -270,11 +273,6 @@ class _Reader:
         return sizes.pop() if len(sizes) == 1 else None
 
 
-def told(header: pb.Header, name: str, report: Report, options: Options) -> Unchecked | None:
-    """The dataset whose model a header holds."""
-    return ast_json.read(Source(name, header.nczarr, key=MODEL), report, options)
-
-
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
     """What fills arrays, by FQN of the variable and part."""
     found: dict[str, dict[str, bytes]] = {}
@@ -328,8 +326,7 @@ def suited_fills(
 
 
 def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
-    """The dataset that a header tells, without values."""
+    """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
     if header.HasField("nczarr"):
-        return told(header, name, asked.report, asked.options)
-    made: Dataset = model.dataset(header, asked)
-    return Unchecked(made)
+        return ast_json.read(Source(name, header.nczarr, key=MODEL), asked.report, asked.options)
+    return Unchecked(model.dataset(header, asked))

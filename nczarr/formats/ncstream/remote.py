@@ -245,12 +245,9 @@ class _Reader:
         """The dataset, with the array sources of its variables."""
         from nczarr.formats.ncstream import frontend
 
-        if self._header.HasField("nczarr"):
-            made = frontend.told(self._header, self._source.name, self._report, self._options)
-        else:
-            span = Span(self._source, 0, len(self._source.data))
-            asked = model.Asked(span, self._report, self._options, self._opaque_size)
-            made = Unchecked(model.dataset(self._header, asked))
+        span = Span(self._source, 0, len(self._source.data))
+        asked = model.Asked(span, self._report, self._options, self._opaque_size)
+        made = frontend.dataset_of(self._header, asked, self._source.name)
         if made is None:
             return None
         known = tables(made.dataset)

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import wire
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.columns import NIL, Column, Columns
 from nczarr.formats.ncstream.elements import NUMPY
 from nczarr.formats.ncstream.framing import BARE, LAST_RECORD, MAGICS, RECORD, Bounds, Incoming
@@ -23,7 +24,9 @@ from nczarr.source import Source, Span
 _NIL = frozenset({NIL})
 
 WHOLE: dict[str, Any] = {
-    "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse
+    "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse,
+    "stations": points_pb.StationList, "collection": points_pb.PointFeatureCollection,
+    "feature": points_pb.PointFeature,
 }  # fmt: skip
 """Messages that are one block, which is parsed at once."""
 

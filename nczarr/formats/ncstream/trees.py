@@ -155,15 +155,10 @@ def _text(item: bytes | None) -> str | bytes | None:
 def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
     import numpy as np
 
-    elements = int(tree.counts.sum())
-    content = values(tree.content, (elements, *tree.inner))
-    stops = np.cumsum(tree.counts).tolist()
-    made = np.empty(len(tree.counts), object)
-    start = 0
-    for place, stop in enumerate(stops):
-        made[place] = content[start:stop]
-        start = stop
-    return made.reshape(shape)
+    content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
+    stops = np.cumsum(tree.counts)
+    cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
+    return np.fromiter(map(content.__getitem__, cuts), object, len(stops)).reshape(shape)
 
 
 def is_fixed(tree: Tree) -> bool:

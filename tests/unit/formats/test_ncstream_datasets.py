@@ -315,3 +315,37 @@ def test_a_stream_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         nczarr.write(DatasetHandle(checked), tmp_path / "t.ncs")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_is_a_tree(dataset: Any, tmp_path: Path) -> None:
+    nczarr.write(dataset, tmp_path / "d.ncs")
+    _, first, *_ = nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes())
+    assert first.dataset == dataset.dataset
+    (other,) = nczarr.ncstream.read_messages(header(variable("v", pb.INT, 3), structure("s", [variable("a", pb.BYTE)])))
+    assert [(each.name, each.type) for each in other.dataset.variables] == [("v", "int"), ("s", "/s_t")]
+
+
+@pytest.mark.parametrize("profile", ["mixed", "first", "second"])
+def test_answers_of_a_server(dataset: Any, profile: Any) -> None:
+    """Header and data of every variable, and of sections with steps, in each form of message."""
+    head = nczarr.ncstream.header_message(dataset, location="http://localhost/d")
+    for path in dataset:
+        shape = dataset[path].shape
+        every = tuple(range(0, length, 2) for length in shape)
+        for ranges, key in ((None, ...), (every, tuple(slice(None, None, 2) for _ in shape))):
+            answer = b"".join(nczarr.ncstream.data_messages(dataset, [(path, ranges)], profile=profile))
+            _, message = nczarr.ncstream.read_messages(head + answer)
+            wanted = dataset[path][key] if shape else dataset[path][...]
+            kind = object if message.values.dtype.hasobject and not message.values.dtype.names else None
+            assert similar(plain(message.values), plain(np.asarray(wanted, dtype=kind))), path
+
+
+def similar(one: Any, other: Any) -> bool:
+    """Whether values are equal: members by their names, opaque values as bytes."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return set(one) == set(other) and all(similar(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(similar, one, other))
+    if isinstance(one, bytes) and isinstance(other, str):
+        one = one.decode("utf-8", "surrogateescape")
+    return bool(one == other)

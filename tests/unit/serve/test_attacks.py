@@ -293,7 +293,7 @@ def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
 
 
 def test_a_client_that_says_nothing_is_left(datasets: Path) -> None:
-    with serving(datasets, "--timeout", "1") as served:
+    with serving(datasets, "--timeout", "0.5") as served:
         for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\nX:"):
             begun = time.monotonic()
             assert served.raw(said, 10) == b""

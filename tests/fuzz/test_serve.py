@@ -1,0 +1,113 @@
+"""Whatever is asked of a server: an answer or a refusal, nothing of another kind."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nczarr.diagnostics import CompileError
+from nczarr.options import Following
+from nczarr.secrets import NO_OPTIONS
+from nczarr.serve.answers import Answer, part
+from nczarr.serve.bodies import Held
+from nczarr.serve.limits import Limits
+from nczarr.serve.opening import RefusedError, Shelf
+from nczarr.serve.places import Root
+from nczarr.serve.request import request
+from nczarr.serve.routes import Later, Routes
+from tests.conftest import ROOT
+
+WORDS = [
+    b"zarr2", b"zarr3", b"browse", b"cdmremote", b"", b".", b"..", b"%2e%2e", b"%2f", b"%5c", b"%00", b"%ff", b"%c3%bc",
+    b"01-station.cdl", b"04-cmip.cdl", b"05-every-type.cdl", b"06-strings.cdl", b"demo.py", b"tides.broken", b"nothing",
+    b".zgroup", b".zarray", b".zattrs", b".zmetadata", b"zarr.json", b"tas", b"lat", b"c", b"0", b"1", b"0.0.0", b"-1",
+    b"99999999999999999999", b"a" * 300,
+]  # fmt: skip
+FIELDS = [b"req", b"var", b"deflate", b"format", b"page", b"REQ", b"x"]
+VALUES = [
+    b"header", b"data", b"CDL", b"NcML", b"capabilities", b"form", b"", b"json", b"html", b"1", b"9", b"-1", b"tas",
+    b"lat;lon", b"tas(0,:,:)", b"tas(0:1:2,0,0)", b"tas(", b"tas(9)", b"%28%29", b"(;.,", b"s.m",
+    b"..%2f", b"%00", b"%ff", b"a\\", b":" * 50,
+]  # fmt: skip
+HEADERS = [
+    (b"range", b"bytes=0-3"), (b"range", b"bytes=-3"), (b"range", b"bytes=5-"), (b"range", b"bytes=9-1"),
+    (b"range", b"bytes=0-0,2-2"), (b"range", b"\xff"), (b"if-none-match", b"*"), (b"if-none-match", b'"x",'),
+    (b"if-modified-since", b"Sun, 99 Nov"), (b"accept", b"application/json"), (b"host", b"a b<>"), (b"host", b"h:1"),
+    (b"if-range", b'"x"'),
+]  # fmt: skip
+
+
+def scope(chosen: random.Random) -> dict[str, Any]:
+    """A request that somebody may send."""
+    raw = b"/" + b"/".join(chosen.choices(WORDS, k=chosen.randint(1, 5)))
+    if chosen.random() < 0.1:
+        at = chosen.randrange(len(raw))
+        raw = raw[:at] + bytes([chosen.randrange(33, 127)]) + raw[at + 1 :]
+    query = b"&".join(
+        chosen.choice(FIELDS) + b"=" + chosen.choice(VALUES) for _ in range(chosen.choice([0, 0, 1, 2, 3]))
+    )
+    headers = chosen.sample(HEADERS, chosen.choice([0, 0, 1, 2]))
+    return {"method": "GET", "path": "/", "raw_path": raw, "query_string": query, "headers": headers}
+
+
+def ask(routes: Routes, asked: dict[str, Any]) -> Answer | RefusedError | CompileError:
+    """The answer, as the server finds it, or a refusal."""
+    try:
+        made = request(asked)
+        for _ in range(3):
+            found = routes.answer(made)
+            if isinstance(found, Answer):
+                return found
+            assert isinstance(found, Later)
+            if found.work is not None:
+                return found.work()
+            assert found.place is not None
+            routes.load(found.place, found.version)
+    except (RefusedError, CompileError) as error:
+        return error
+    raise AssertionError(asked)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_request(seed: int) -> None:
+    root = Root(str(ROOT / "samples"))
+    limits = Limits()._replace(page=3, response=1 << 20)
+    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits)
+    chosen = random.Random(seed)
+    statuses: dict[int, int] = {}
+    for _ in range(1500):
+        asked = scope(chosen)
+        answer = ask(routes, asked)
+        status = 0 if isinstance(answer, CompileError) else answer.status
+        statuses[status] = statuses.get(status, 0) + 1
+        if isinstance(answer, Answer):
+            held = Held(answer.body)
+            size = sum(map(len, iter(held.next, None)))
+            assert answer.length in (None, size)
+            assert str(ROOT).encode() not in (answer.body if isinstance(answer.body, bytes) else b"")
+        else:
+            assert str(answer)
+    assert {0, 200, 206, 304, 400, 404} <= set(statuses)
+
+
+def test_parts_of_bodies(tmp_path: Path) -> None:
+    """Any range of pieces, some of them in files, is that range of their bytes."""
+    from nczarr.stores.base import Range
+
+    chosen, path = random.Random(7), tmp_path / "f"
+    path.write_bytes(bytes(range(256)) * 4)
+    for _ in range(300):
+        pieces: list[bytes | Range] = []
+        whole = b""
+        for _ in range(chosen.randint(1, 5)):
+            start, length = chosen.randrange(1000), chosen.randrange(24)
+            pieces.append(Range(str(path), start, length) if chosen.random() < 0.5 else bytes([start % 256]) * length)
+            last = pieces[-1]
+            whole += path.read_bytes()[start : start + length] if isinstance(last, Range) else last
+        begin = chosen.randint(0, len(whole))
+        end = chosen.randint(begin, len(whole))
+        held = Held(part(tuple(pieces), begin, end))
+        assert b"".join(iter(held.next, None)) == whole[begin:end]
