@@ -21,6 +21,7 @@ from nczarr.formats.ncstream import blocks, remote
 from nczarr.handle import DatasetHandle
 from nczarr.options import Options
 from nczarr.source import Source
+from nczarr.stores import served
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran
 from tests.unit.formats.cdmremote import Asked, Reply, given, recorded, serving
@@ -444,6 +445,23 @@ def test_mutated_answers_are_values_or_faults(seed: int) -> None:
                 faults += 1
     assert read > 5
     assert faults > 5
+
+
+@pytest.mark.parametrize("what", ["header", "data"])
+def test_answers_without_end_are_left(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """No more is taken than there can be; and it is not asked for again."""
+    monkeypatch.setattr(served, "LONGEST_HEADER", 1 << 20)
+    monkeypatch.setattr(remote, "LONGEST_HEAD", 1 << 20)
+    answer = given(dataset().checked)
+
+    def endlessly(path: str, query: dict[str, str]) -> Reply:
+        reply = answer(path, query)
+        return reply._replace(data=reply.data + bytes(64 << 20)) if query["req"] == what else reply
+
+    with serving(endlessly) as server:
+        with pytest.raises(OSError, match="the answer has more than"):
+            nczarr.open(server.url("t.nc"))["/v"][:]
+        assert [query["req"] for query in server.queries].count(what) == 1
 
 
 def test_sections_of_answers_are_looked_at() -> None:
