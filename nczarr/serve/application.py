@@ -143,7 +143,9 @@ class Application:
         key = place.path, version
         task = self._opening.get(key)
         if task is None:
-            task = asyncio.ensure_future(self.workers.do(lambda: self.routes.load(place, version), begun=True))
+            task = asyncio.ensure_future(
+                self.workers.do(lambda: self.routes.load(place, version), begun=True, heavy=True)
+            )
             self._opening[key] = task
 
             def done(ended: asyncio.Task[None]) -> None:

@@ -269,6 +269,21 @@ def test_turns() -> None:
     assert asyncio.run(turns()) == ["first", "begun", "second", "third"]
 
 
+def test_light_work_does_not_wait_for_heavy_work() -> None:
+    async def light() -> str:
+        crew, gate = workers(concurrency=2, queue=9, timeout=5.0), threading.Event()
+        heavy = [asyncio.ensure_future(crew.do(gate.wait, 10)) for _ in range(3)]
+        heavy += [asyncio.ensure_future(crew.do(gate.wait, heavy=True)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        found = await asyncio.wait_for(crew.do(lambda: "soon done"), 1)
+        gate.set()
+        assert all(await asyncio.gather(*heavy))
+        crew.close()
+        return found
+
+    assert asyncio.run(light()) == "soon done"
+
+
 def test_memory_is_shared_out() -> None:
     async def most() -> int:
         crew, lock, now, highest = workers(concurrency=8, memory=100), threading.Lock(), [0], [0]
