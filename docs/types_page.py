@@ -6,10 +6,11 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nczarr import pipeline
+from nczarr import ncstream, pipeline
 from nczarr.diagnostics import Report, Severity
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
@@ -19,7 +20,7 @@ from nczarr.stores.blocks import pretty
 from nczarr.stores.memory import is_metadata
 
 STORES = ("zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019")
-FORMATS = ("netcdf3", "netcdf4", *STORES)
+FORMATS = ("netcdf3", "netcdf4", *STORES, "ncstream")
 OWN = ("v/", "data/v/", "meta/v/", "meta/v.")
 """How keys of the variable begin."""
 
@@ -133,6 +134,8 @@ def lies(sample: Sample, form: str) -> Lies:
         return classic(checked)
     if form == "netcdf4":
         return hdf5(checked)
+    if form == "ncstream":
+        return stream(checked)
     found = pipeline.target("", form, report)
     assert found is not None
     keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
@@ -178,6 +181,25 @@ def shown(keys: dict[str, bytes]) -> Iterator[str]:
 def hexed(data: bytes) -> str:
     """The first bytes."""
     return data[:HEXED].hex(" ", -4) + (" …" if len(data) > HEXED else "")
+
+
+def stream(checked: Checked) -> Lies:
+    """In a stream: the messages of the variable."""
+    form, report = pipeline.target("", "ncstream", Report()), Report()
+    assert form is not None
+    pieces = pipeline.text(checked, form, report, Options())
+    assert pieces is not None
+    data = b"".join(pieces)
+    _, _, *found, _ = ncstream.read_messages(data)
+    places = [message.offset or 0 for message in found] + [len(data) - 4]
+    words, text = [], ""
+    for message, (start, end) in zip(found, pairwise(places), strict=True):
+        assert isinstance(message, ncstream.Data | ncstream.DataColumn)
+        kind = "DATA" if isinstance(message, ncstream.Data) else "DATA2"
+        ragged = "(*)" if message.message is not None and getattr(message.message, "isVlen", False) else ""
+        words.append(f"{kind} {message.data_type}{ragged}")
+        text += f"{words[-1]}, bytes {start} to {end}\n{data[start:end].hex(' ', -4)}\n"
+    return Lies(", ".join(words), "", text)
 
 
 def classic(checked: Checked) -> Lies:

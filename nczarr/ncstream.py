@@ -29,9 +29,13 @@ if TYPE_CHECKING:
         Error,
         Header,
         Message,
+        Point,
+        Points,
         Start,
+        Stations,
     )
     from nczarr.formats.ncstream.values import Profile
+    from nczarr.handle import DatasetHandle
     from nczarr.passes.checked import Checked
 
 __all__ = [
@@ -44,15 +48,22 @@ __all__ = [
     "Header",
     "Limits",
     "Message",
+    "Point",
+    "Points",
     "Start",
+    "Stations",
     "data",
     "data_messages",
     "header_message",
     "read_messages",
     "write_messages",
+    "write_points",
 ]
 
-_TYPES = {"CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Start"}
+_TYPES = {
+    "CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Point", "Points",
+    "Start", "Stations",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -123,16 +134,16 @@ def data(
     return of_values(name, values, section, data_type=data_type, column=column)
 
 
-def header_message(checked: Checked, *, location: str | None = None) -> bytes:
+def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
     """The header of a dataset as a message: what a server answers to `req=header`. `location`: its URL or path."""
     from nczarr.formats.ncstream import backend
     from nczarr.formats.ncstream.heading import header
 
-    return backend.header_message(header(checked, location))
+    return backend.header_message(header(_checked(dataset), location))
 
 
 def data_messages(
-    checked: Checked,
+    dataset: DatasetHandle | Checked,
     wanted: Iterable[tuple[str, tuple[range, ...] | None]],
     *,
     profile: Profile = "mixed",
@@ -148,6 +159,7 @@ def data_messages(
     from nczarr.formats.ncstream.pieces import UnwritableError
     from nczarr.formats.ncstream.values import Values
 
+    checked = _checked(dataset)
     for path, ranges in wanted:
         try:
             for piece in Values.of(checked, path, ranges).message(profile, deflate):
@@ -156,6 +168,33 @@ def data_messages(
             report = Report()
             report.error("unwritable-ncstream", f"`{path}`: {error}")
             raise CompileError(report.sorted()) from None
+
+
+def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
+    """Write a variable of records along one dimension as a stream of points, as features with a place and a time.
+
+    `variable`: its path; None: the only one of its kind. `nczarr.open` reads such streams, whose variables suit as
+    they are. Otherwise the attribute `location` of the variable names five members, time, latitude, longitude, altitude
+    and nominal time, separated by blanks; or members are called so (`lat`, `lon`, `alt` for short).
+
+    The report has a warning, `lost-beside-points`, if the dataset has more than a stream of points holds. Raises
+    CompileError (`unsuited-points`) for other variables, OSError.
+    """
+    from nczarr.formats.ncstream.point_writing import write
+
+    report = Report()
+    pieces = write(dataset.checked, report, variable)
+    if pieces is None:
+        raise CompileError(report.sorted())
+    for piece in pieces:
+        stream.write(piece)
+    return report
+
+
+def _checked(dataset: DatasetHandle | Checked) -> Checked:
+    from nczarr.handle import DatasetHandle
+
+    return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
 
 
 def _name_of(stream: Any) -> str:

@@ -28,6 +28,7 @@ SHORTEST = 4
 HIDDEN = "…"
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
+_SERVICE = re.compile(r"cdmremote:(?=https?:)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
@@ -123,7 +124,7 @@ def _known(url: str, options: StorageOptions) -> Iterable[str]:
     found = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]
     for part in url.split("::"):
         try:
-            split = urlsplit(part)
+            split = urlsplit(_SERVICE.sub("", part))
             given = (split.username or "", split.password or "", *(value for _, value in parse_qsl(split.query)))
         except ValueError:
             continue

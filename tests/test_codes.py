@@ -23,14 +23,12 @@ PROVOKED = {
     "bad-constant",
     "finished-target",
     "internal-error",
-    "lost-beside-points",
     "missing-library",
     "unequal-digest",
     "unequal-target",
     "unnamed-target",
     "unfinished-store",
     "unseen-object",
-    "unsuited-points",
 }
 """Codes that no text provokes; a tree made by hand and a fault put into a pass do (below; tests/unit/test_cli.py)."""
 

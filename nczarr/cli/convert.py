@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         "target for each.",
     )
     made.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
-    made.add_argument("target", metavar="DST", help="the target; - is standard output (texts only)")
+    made.add_argument("target", metavar="DST", help="the target; - is standard output")
     made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
     add_target_options(made, to="format of the target (default: by its suffix)")
     add_nccopy_options(made)
@@ -127,8 +127,11 @@ class _Work:
         form = pipeline.target("" if target == "-" else target, self.arguments.to, report)
         if form is None:
             return
-        if target == "-" and form.binary:
-            report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file"])
+        if target == "-" and form.binary and (form.write is None or sys.stdout.isatty()):
+            helps = (
+                ["name a file"] if form.write is None else ["name a file, or send standard output to another program"]
+            )
+            report.error("unknown-target", f"format `{form.name}` is no text", helps=helps)
             return
         checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
         if checked is None or report.errors:

@@ -162,7 +162,9 @@ def test_standard_streams(folder: Path) -> None:
     assert done.status == 0
     assert "lat = 10, 20, 30, 40 ;" in done.text
     assert "temp" not in done.text
-    assert "is no text" in convert("t.cdl", "-", "--to", "netcdf3", status=2)
+    assert "is no text" in convert("t.cdl", "-", "--to", "netcdf4", status=2)
+    stream = run_command("convert", "t.cdl", "-", "--to", "ncstream").out
+    assert run_command("dump", "-", "--as", "notation", stdin=stream).text.startswith("dataset t 2.0.0")
 
 
 def test_a_format_that_the_source_cannot_have(folder: Path) -> None:

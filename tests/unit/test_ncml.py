@@ -17,7 +17,9 @@ from nczarr.options import Options
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Unchecked
 from nczarr.source import Source
+from tests.peers import exactness
 
+REAL = exactness.real_folder()
 SPACE = {"n": ncml.NAMESPACE}
 
 
@@ -234,3 +236,23 @@ def test_types_of_attributes_are_known_words() -> None:
     for name in ATOMIC:
         root = parsed(checked(f"netcdf t {{ variables: {name} v ; }}"))
         assert element(root, "n:variable")["type"] in known
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+def test_documents_of_real_files_are_parsed() -> None:
+    """Variables, dimensions and attributes by name, as the tree has them."""
+    assert REAL is not None
+    read = 0
+    for subject in exactness.real(REAL):
+        found, said = exactness.read(subject.path)
+        assert found is not None, said
+        root = parsed(found, subject.name)
+        variables = [each.attrib["name"] for each in root.findall("n:variable", SPACE)]
+        assert variables == [each.name for each in found.dataset.variables]
+        for each, element_ in zip(found.dataset.variables, root.findall("n:variable", SPACE), strict=True):
+            attributes = [one.attrib["name"] for one in element_.findall("n:attribute", SPACE)]
+            assert attributes == [one.name for one in each.attributes] or "." in "".join(attributes)
+            assert len(element_.attrib["shape"].split()) >= len(found.shapes[names.join("/", each.name)])
+        read += 1
+    assert read > 50

@@ -12,27 +12,54 @@ from collections.abc import Iterator
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import wire
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.framing import END, HEADER, START
+from nczarr.formats.ncstream.framing import END, ERROR, HEADER, START
 from nczarr.formats.ncstream.heading import header
+from nczarr.formats.ncstream.pieces import Piece
 from nczarr.formats.ncstream.values import Values
 from nczarr.options import Options
 from nczarr.passes.planned import Planned
 
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
-    """The pieces of the stream."""
+    """The pieces of the stream. Where the values of a variable are out of reach from the beginning, the stream says so
+    and is at its end; later it just breaks off, within a message. Raises OSError.
+    """
     checked = planned.checked
     yield START
     yield header_message(header(checked))
     for path in checked.variables:
         storage = planned.storage.get(path)
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
-        for piece in Values.of(checked, path).messages(deflate=level):
-            yield bytes(piece)
+        begun = False
+        try:
+            for piece in _one_behind(Values.of(checked, path).messages(deflate=level)):
+                begun = True
+                yield piece
+        except OSError as error:
+            if not begun:
+                yield error_message(str(error.strerror or error))
+            raise
     yield END
+
+
+def _one_behind(pieces: Iterator[Piece]) -> Iterator[bytes]:
+    """The same pieces, each when the next one is there: what announces values waits for the first of them."""
+    waiting: Piece | None = None
+    for piece in pieces:
+        if waiting is not None:
+            yield bytes(waiting)
+        waiting = piece
+    if waiting is not None:
+        yield bytes(waiting)
 
 
 def header_message(given: pb.Header) -> bytes:
     """A header as a message."""
     block = given.SerializeToString(deterministic=True)
     return HEADER + wire.encoded(len(block)) + block
+
+
+def error_message(text: str) -> bytes:
+    """What stands instead of the rest of a stream."""
+    block = pb.Error(message=text.encode("utf-8", "surrogateescape")).SerializeToString()
+    return ERROR + wire.encoded(len(block)) + block

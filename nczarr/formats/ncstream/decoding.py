@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.ncstream import definitions as known
 from nczarr.formats.ncstream import wire
@@ -26,7 +27,7 @@ from nczarr.formats.ncstream.elements import (
     section_of,
     shape_of,
 )
-from nczarr.formats.ncstream.framing import Incoming
+from nczarr.formats.ncstream.framing import Bounds, Incoming
 from nczarr.formats.ncstream.inflating import inflated
 from nczarr.formats.ncstream.limits import DEFAULT, Limits, RefusedError, bad, contradictory
 from nczarr.formats.ncstream.nil import with_nil
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-JOINED = 128
+JOINED = 512
 """Bytes of lists on average from which on they are moved one by one."""
 
 
@@ -163,44 +164,50 @@ class _Reader:
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
     def _counted(self) -> Decoded:
-        buffer, bounds, count = self._blocks()
-        data_type = self._message.dataType
-        if data_type in NUMPY:
-            return self._lists(buffer, bounds, count)
+        if self._message.dataType in NUMPY:
+            return self._lists(*self._bounds())
+        items = self._items()
         cells = None if self._section is None else math.prod(shape_of(self._section))
-        if cells is not None and count != cells:
-            raise contradictory(f"{count} values, and the section has {cells} places", self._entry.offset)
-        raw = buffer if isinstance(buffer, bytes) else memoryview(buffer)
-        items = [bytes(raw[start:end]) for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
-        if data_type == pb.OPAQUE:
+        if cells is not None and len(items) != cells:
+            raise contradictory(f"{len(items)} values, and the section has {cells} places", self._entry.offset)
+        if self._message.dataType == pb.OPAQUE:
             return self._shaped(Opaque(items))
         return self._shaped(Texts(with_nil(items, self._nil(), self._entry.offset)))
 
-    def _blocks(self) -> tuple[Buffer, list[int], int]:
-        """Where counted blocks lie, and in what."""
+    def _items(self) -> list[Any]:
+        """Strings or opaque values."""
         entry = self._entry
-        if self._message.compress != pb.Data.DEFLATE:
-            bounds = entry.bounds
-            if bounds is None:
-                bounds, _ = Incoming(memoryview(self._buffer)[: self._end], self._limits).bounds(
-                    self._start, entry.blocks
-                )
-            return self._buffer, bounds, entry.blocks
-        # one writer deflates the blocks without their count, which it gives as the inflated size (§5)
-        block = memoryview(self._buffer)[self._start : self._end]
-        data = inflated(block, None, self._limits, self._base + self._start)
+        if entry.items is not None:
+            return entry.items
+        if self._message.compress == pb.Data.DEFLATE:
+            found: list[Any] = self._inflated(lambda inside, count: inside.items(0, count))[1]
+            return found
+        data = bytes(memoryview(self._buffer)[self._start : self._end])
+        return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
+
+    def _bounds(self) -> tuple[Buffer, Bounds]:
+        """Where lists lie, and in what."""
+        entry = self._entry
+        if entry.bounds is not None:
+            return self._buffer, entry.bounds
+        if self._message.compress == pb.Data.DEFLATE:
+            return self._inflated(lambda inside, count: inside.bounds(0, count))
+        return self._buffer, Incoming(self._buffer, self._limits).bounds(self._start, entry.blocks)[0]
+
+    def _inflated(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
+        """Blocks that one writer deflates without their count, which it gives as the inflated size (§5)."""
+        start, end = self._base + self._start, self._base + self._end
+        data = inflated(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
         count = self._message.uncompressedSize
         if self._section is not None:
             count = math.prod(shape_of(self._section))
         try:
-            bounds, end = Incoming(data, self._limits).bounds(0, count)
+            found, after = read(Incoming(data, self._limits), count)
         except RefusedError as error:  # whose place is one in the inflated bytes
-            text = f"{count} values within a deflated block: {error}"
-            raise contradictory(text, self._base + self._start, self._base + self._end) from None
-        if end != len(data):
-            text = f"{count} values do not fill the deflated block"
-            raise contradictory(text, self._base + self._start, self._base + self._end)
-        return data, bounds, count
+            raise contradictory(f"{count} values within a deflated block: {error}", start, end) from None
+        if after != len(data):
+            raise contradictory(f"{count} values do not fill the deflated block", start, end)
+        return data, found
 
     def _nil(self) -> NDArray[np.uint64]:
         import numpy as np
@@ -208,22 +215,20 @@ class _Reader:
         pieces = [wire.integers(self._buffer, *place, wide=True, base=self._base) for place in self._entry.nil]
         return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
 
-    def _lists(self, buffer: Buffer, bounds: list[int], count: int) -> Decoded:
+    def _lists(self, buffer: Buffer, bounds: Bounds) -> Decoded:
         import numpy as np
 
+        starts, lengths = bounds
         dtype = dtype_of(self._message.dataType, big=True)
-        shape, inner = self._cells(count)
-        places = np.array(bounds, np.int64).reshape(-1, 2)
-        lengths = places[:, 1] - places[:, 0]
+        shape, inner = self._cells(len(starts))
         width = dtype.itemsize * math.prod(inner)
-        counts = lengths // width if width else np.zeros(count, np.int64)
+        counts = lengths // width if width else np.zeros(len(starts), np.int64)
         wrong = np.flatnonzero(counts * width != lengths)
         if len(wrong):
             first = int(wrong[0])
-            text = f"a list of {lengths[first]} bytes, of elements of {width}"
-            place = self._start if buffer is not self._buffer else bounds[2 * first]
-            raise contradictory(text, self._base + place)
-        content = np.frombuffer(_joined(buffer, places, lengths), dtype)
+            place = self._start if buffer is not self._buffer else int(starts[first])
+            raise contradictory(f"a list of {lengths[first]} bytes, of elements of {width}", self._base + place)
+        content = np.frombuffer(_joined(buffer, bounds), dtype)
         tree = self._signed(Lists(counts, Numbers(self._message.dataType, content), inner))
         return Decoded(self._section, shape, tree, self._ragged)
 
@@ -258,21 +263,22 @@ class _Reader:
         return Decoded(section, shape_of(section), tree)
 
 
-def _joined(buffer: Buffer, places: NDArray[np.int64], lengths: NDArray[np.int64]) -> bytes | NDArray[np.uint8]:
+def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
     """Bytes of many places one behind the other."""
     import numpy as np
 
+    starts, lengths = bounds
     total = int(lengths.sum())
     if not total:
         return b""
+    ends = starts + lengths
     if total >= JOINED * len(lengths):
         view = memoryview(buffer)
-        return b"".join([view[start:end] for start, end in places.tolist()])
-    first, last = int(places[0, 0]), int(places[-1, 1])
+        return b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+    first, last = int(starts[0]), int(ends[-1])
     raw = np.frombuffer(buffer, np.uint8, last - first, first)
     kept = np.ones(last - first, np.bool_)
-    gaps = places[1:, 0] - places[:-1, 1]  # the lengths between blocks
-    ends = places[1:, 0] - first
+    gaps = starts[1:] - ends[:-1]  # the lengths between blocks
     for step in range(1, int(gaps.max(initial=0)) + 1):
-        kept[ends[gaps >= step] - step] = False
+        kept[starts[1:][gaps >= step] - (first + step)] = False
     return raw[kept]

@@ -80,5 +80,4 @@ def swapped(data: bytes, width: int) -> bytes:
 
 def full_name(path: str) -> str:
     """The full name of a variable on the wire: groups by `/`, no slash in front, `.` and `\\` escaped (§9)."""
-    segments = (each.replace("\\", "\\\\").replace(".", "\\.") for each in names.split(path))
-    return "/".join(segments)
+    return names.cdm_full_name(path)

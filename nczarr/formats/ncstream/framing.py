@@ -7,10 +7,14 @@ file's are here as far as somebody asked. Invariant: memory is that of what was 
 from __future__ import annotations
 
 from mmap import mmap
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.ncstream.limits import Limits, bad, oversized, truncated
 from nczarr.formats.ncstream.wire import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -22,10 +26,14 @@ ERROR = b"\xab\xad\xba\xda"
 END = b"\xed\xed\xde\xde"
 COVERAGES = b"\xad\xed\xde\xda"
 COVERAGE_DATA = b"\xab\xed\xde\xba"
+STATIONS = b"\xfe\xfe\xef\xef"
+COLLECTION = b"\xfa\xfa\xaf\xaf"
+FEATURE = b"\xf0\xf0\x0f\x0f"
 
 MAGICS: dict[bytes, str] = {
     START: "start", HEADER: "header", DATA: "data", COLUMN: "column", ERROR: "error", END: "end",
     COVERAGES: "coverages", COVERAGE_DATA: "coverage data",
+    STATIONS: "stations", COLLECTION: "collection", FEATURE: "feature",
 }  # fmt: skip
 """What begins a message, and the kind of it."""
 
@@ -37,6 +45,13 @@ AHEAD = 1 << 18
 
 Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
 """Where messages come from."""
+
+
+class Bounds(NamedTuple):
+    """Where blocks begin, their lengths left out, and how many bytes each has."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
 
 
 class Incoming:
@@ -135,7 +150,10 @@ class Incoming:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
                 length = buffer[at]
-                if length >= 0x80 or at + length >= size:
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    length += (more << 7) - 0x7F if more < 0x80 else size
+                if at + length >= size:
                     break
                 at += length + 1
                 count -= 1
@@ -144,28 +162,72 @@ class Incoming:
                 count -= 1
         return at
 
-    def bounds(self, at: int, count: int) -> tuple[list[int], int]:
-        """Where the bytes of `count` blocks begin and end, in turn, and where the last one ends."""
+    def items(self, at: int, count: int) -> tuple[list[bytes], int]:
+        """The bytes of `count` blocks, and where the last one ends."""
         self._check(at, count)
-        found: list[int] = []
+        found: list[Any] = []
         add = found.append
         while count:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
+                start = at + 1
                 length = buffer[at]
-                if length >= 0x80 or at + length >= size:
+                if length >= 0x80 and start < size:  # most of the others take two bytes
+                    more = buffer[start]
+                    start += 1
+                    length += (more << 7) - 0x80 if more < 0x80 else size
+                end = start + length
+                if end > size:
                     break
-                at += 1
-                add(at)
-                at += length
-                add(at)
+                add(buffer[start:end])
+                at = end
                 count -= 1
             if count:
                 start, at = self.block(at)
-                add(start)
-                add(at)
+                add(self.buffer[start:at])
                 count -= 1
-        return found, at
+        return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
+
+    def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
+        """Where the bytes of `count` blocks lie, and where the last one ends."""
+        import numpy as np
+
+        self._check(at, count)
+        first = at
+        lengths: list[int] = []
+        wide: list[tuple[int, int]] = []  # blocks whose length takes more bytes than it has to, or three
+        add = lengths.append
+        while len(lengths) < count:
+            buffer, size, left = self.buffer, len(self.buffer), count - len(lengths)
+            while left and at < size:
+                length = buffer[at]
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    if more >= 0x80 or not more:
+                        break
+                    length += (more << 7) - 0x80
+                    at += 1
+                    if at + length >= size:
+                        at -= 1
+                        break
+                elif at + length >= size:
+                    break
+                at += length + 1
+                add(length)
+                left -= 1
+            if left:
+                start, end = self.block(at)
+                wide.append((len(lengths), start - at - (2 if end - start >= 0x80 else 1)))
+                add(end - start)
+                at = end
+        sizes = np.array(lengths, np.int64)
+        begins = first + np.cumsum(sizes + 1 + (sizes >= 0x80)) - sizes
+        if wide:
+            places, longer = np.array(wide, np.int64).T
+            shifts = np.zeros(len(sizes), np.int64)
+            shifts[places] = longer
+            begins += np.cumsum(shifts)
+        return Bounds(begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
         """A block has a byte at least."""

@@ -8,18 +8,19 @@ whose numbers lie uncompressed in one message is a view of the file, and its byt
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Dataset
+from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
-from nczarr.data.parts import Types, descr
-from nczarr.data.source import Layout, Parts
+from nczarr.data.conform import sound_types
+from nczarr.data.parts import Types, descr, parts
+from nczarr.data.source import Layout, Parts, itemsize
 from nczarr.diagnostics import Report
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.ncstream import headers, model, points
@@ -43,7 +44,13 @@ from nczarr.stores.served import Served
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
 
-_OTHERS = {"coverages": "a coverage's header", "coverage data": "values of a coverage"}
+_OTHERS = {
+    "coverages": "a coverage's header",
+    "coverage data": "values of a coverage",
+    "stations": "a list of stations",
+    "collection": "a collection of points",
+    "feature": "a point",
+}
 """Messages that are no part of a dataset."""
 
 
@@ -103,7 +110,7 @@ def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
     """The values of the message that some bytes are, which begin at an offset of their stream. Raises RefusedError."""
     incoming = Incoming(data, DEFAULT)
     incoming.base = offset
-    entry = next(entries(incoming, bounds=True))
+    entry = next(entries(incoming, values=True))
     return column_tree(entry, data, Definitions(pb.Header.FromString(declared)), base=offset).tree
 
 
@@ -135,27 +142,29 @@ class _Reader:
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
-        if self._header.HasField("nczarr"):
-            made = told(self._header, self._source.name, self._report, self._options)
-        else:
-            asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
-            made = Unchecked(model.dataset(self._header, asked))
+        asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
+        made = dataset_of(self._header, asked, self._source.name)
         if made is None:
             return None
         known = tables(made.dataset)
-        fills = told_fills(self._header)
-        for path in known.variables:
+        fills, shapes = told_fills(self._header), shapes_of(known)
+        for path, variable in known.variables.items():
             messages = self._data.pop(full_name(path), [])
-            shape = shape_of(path, known)
+            shape = shapes.get(path)
             given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
             if shape is not None:
-                parts = self._parts(path, given, shape, known, fills.get(path, {}))
-                if parts:
-                    made.parts[path] = parts
+                own = suited_fills(fills.get(path, {}), variable, known, self._ignored)
+                found = self._parts(path, given, shape, known, own)
+                if found:
+                    made.parts[path] = found
         for messages in self._data.values():
             for entry in messages:
                 self._lost(f"`{wire_name(entry)}` is no variable of the header", entry)
         return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, self._span)
 
     def _lost(self, message: str, entry: Entry) -> None:
         """Report data that are left out: an error, unless the run allows it."""
@@ -200,7 +209,7 @@ class _Reader:
             plain = self._plain(given[0], variable.type, shape, known.types, fills)
             if plain is not None:
                 return {"": plain}
-        alone = _alone(path, declared)
+        alone = headers.alone(path, declared)
         pieces = tuple(
             Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
@@ -240,8 +249,7 @@ class _Reader:
         try:
             values = fixed(numbers(declared), type_name, shape, known.types)
         except (UnsuitedError, ValueError) as fault:
-            text = f"the values of `{path}` in the header are left out: {fault}"
-            self._report.warning("ignored-values", text, self._span)
+            self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None
         layout = Layout(descr(type_name, known.types), shape, tuple(max(1, length) for length in shape))
         return {"": ArrayInMemory(layout, values)}
@@ -252,7 +260,7 @@ class _Reader:
         for entry in self._data.get(full_name(path), ()):
             try:
                 declared = self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
-                tree = InFile(self._file, entry.offset, entry.end, _alone(path, declared)).tree()
+                tree = InFile(self._file, entry.offset, entry.end, headers.alone(path, declared)).tree()
             except ValueError:
                 return None  # told where the values are read
             for name in members:
@@ -263,11 +271,6 @@ class _Reader:
                 return None
             sizes.update(map(len, tree.items))
         return sizes.pop() if len(sizes) == 1 else None
-
-
-def told(header: pb.Header, name: str, report: Report, options: Options) -> Unchecked | None:
-    """The dataset whose model a header holds."""
-    return ast_json.read(Source(name, header.nczarr, key=MODEL), report, options)
 
 
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
@@ -296,32 +299,34 @@ def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
     return None if counted or data.compress else entry.payload, True
 
 
-def shape_of(path: str, known: Tables) -> tuple[int, ...] | None:
-    """The lengths of a variable's dimensions; None if one of them is nowhere declared, which a pass reports."""
-    shape = []
-    for each in known.variables[path].dimensions:
-        if isinstance(each, str) and each not in known.dimensions:
-            return None
-        shape.append(each if isinstance(each, int) else known.dimensions[each].size)
-    return tuple(shape)
+def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
+    """The shapes of the variables whose dimensions and types are there; a pass reports the others."""
+    sound = sound_types(known.types)
+    found = {}
+    for path, variable in known.variables.items():
+        lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]
+        if None not in lengths and (variable.type in ATOMIC or variable.type in sound):
+            found[path] = tuple(each.size if isinstance(each, Dimension) else each or 0 for each in lengths)
+    return found
 
 
-def _alone(path: str, declared: Declared | None) -> bytes:
-    """A header with one variable."""
-    header = pb.Header(root=pb.Group(name=b""))
-    group = header.root
-    for name in names.split(names.parent(path)):
-        group = group.groups.add(name=name.encode("utf-8", "surrogateescape"))
-    if isinstance(declared, pb.Structure):
-        group.structs.append(declared)
-    elif declared is not None:
-        group.vars.append(declared)
-    return header.SerializeToString()
+def suited_fills(
+    given: Mapping[str, bytes], variable: Variable, known: Tables, lost: Callable[[str], None]
+) -> dict[str, bytes]:
+    """What is told to fill the arrays of a variable, as far as it is one element of each."""
+    found = {}
+    for part in parts(variable.type, (), known.types):
+        fill = given.get(part.path)
+        width = itemsize(descr(part.type, known.types))
+        if fill is not None and width and len(fill) != width:
+            lost(f"what fills `{part.path}` of `{variable.name}` is {len(fill)} bytes, and elements have {width}")
+        elif fill is not None:
+            found[part.path] = fill
+    return found
 
 
 def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
-    """The dataset that a header tells, without values."""
+    """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
     if header.HasField("nczarr"):
-        return told(header, name, asked.report, asked.options)
-    made: Dataset = model.dataset(header, asked)
-    return Unchecked(made)
+        return ast_json.read(Source(name, header.nczarr, key=MODEL), asked.report, asked.options)
+    return Unchecked(model.dataset(header, asked))

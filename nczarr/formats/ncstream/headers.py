@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nczarr import names
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.columns import Column
+from nczarr.formats.ncstream.definitions import Declared
 from nczarr.formats.ncstream.elements import RAGGED
 from nczarr.formats.ncstream.scanning import Entry, is_counted
 
@@ -99,3 +101,16 @@ def _home(root: pb.Group, full: bytes) -> tuple[pb.Group, bytes]:
 
 def _unescaped(name: bytes) -> bytes:
     return re.sub(rb"\\(.)", rb"\1", name, flags=re.DOTALL)
+
+
+def alone(path: str, declared: Declared | None) -> bytes:
+    """A header with one variable."""
+    header = pb.Header(root=pb.Group(name=b""))
+    group = header.root
+    for name in names.split(names.parent(path)):
+        group = group.groups.add(name=name.encode("utf-8", "surrogateescape"))
+    if isinstance(declared, pb.Structure):
+        group.structs.append(declared)
+    elif declared is not None:
+        group.vars.append(declared)
+    return header.SerializeToString()

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nczarr.ast import Dataset
+from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.ncstream import framing
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.coverages import arrays, axes
@@ -20,10 +22,13 @@ from nczarr.formats.ncstream.elements import NAMES, Section, shape_of
 from nczarr.formats.ncstream.encoding import column_message, data_message
 from nczarr.formats.ncstream.framing import Incoming, Stream
 from nczarr.formats.ncstream.limits import DEFAULT, Limits
+from nczarr.formats.ncstream.model import Asked
 from nczarr.formats.ncstream.pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.scanning import Entry, entries
 from nczarr.formats.ncstream.trees import Lists, Tree, element_type, tree_of, values
 from nczarr.formats.ncstream.wire import encoded
+from nczarr.options import UNREAD, Options
+from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,8 +77,24 @@ class Header(_Block):
 
     @property
     def header(self) -> pb.Header:
-        """The protobuf message."""
+        """The protobuf message. Its texts are bytes, as they lie."""
         return self.message
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What the header says, as the tree that `nczarr.open` has. What has no form there is left out.
+
+        Raises CompileError if the header tells a model that is none.
+        """
+        from nczarr.formats.ncstream.frontend import dataset_of
+
+        report, source = Report(), Source("header", b"", binary=True)
+        span = Span(source, self.offset or 0, self.offset or 0)
+        asked = Asked(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
+        made = dataset_of(self.message, asked, source.name)
+        if made is None:
+            raise CompileError(report.sorted())
+        return made.dataset
 
 
 class Error(_Block):
@@ -118,6 +139,27 @@ class CoverageData(_Block):
         super().__init__(message, offset)
         self.values: dict[str, NDArray[Any]] = arrays(message.geoArray, offset or 0, limits)
         self.axes: dict[str, NDArray[Any]] = axes(message.coordAxes, offset or 0)
+
+
+class Stations(_Block):
+    """A list of stations of a point stream: `message` is a `StationList`."""
+
+    kind = "stations"
+
+
+class Points(_Block):
+    """What the rows of the points that follow hold: `message` is a `PointFeatureCollection`."""
+
+    kind = "collection"
+
+
+class Point(_Block):
+    """Place, time and row of a point: `message` is a `PointFeature`. `nczarr.open` makes records of all of them."""
+
+    kind = "feature"
+
+
+_BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
 
 
 class _Values(Message):
@@ -235,7 +277,7 @@ def of_values(
 def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[Message]:
     """The messages of a stream, one by one. Raises RefusedError."""
     incoming = Incoming(stream, limits)
-    for entry in entries(incoming, bounds=True):
+    for entry in entries(incoming, values=True):
         yield message_of(entry, incoming, definitions, limits)
 
 
@@ -249,14 +291,12 @@ def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limit
         case "header":
             definitions.add(entry.message)
             return Header(entry.message, entry.offset)
-        case "error":
-            return Error(entry.message, entry.offset)
-        case "coverages":
-            return CoverageHeader(entry.message, entry.offset)
         case "coverage data":
             return CoverageData(entry.message, entry.offset, limits)
-        case _:
+        case "data" | "column":
             return _of_data(entry, incoming, definitions, limits)
+        case _:
+            return _BLOCKS[entry.kind](entry.message, entry.offset)
 
 
 def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:

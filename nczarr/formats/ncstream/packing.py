@@ -143,10 +143,23 @@ def _packed(tree: Records, *, each: bool) -> _Packed:
 
     if not tree.names:
         raise UnwritableError("records without a member")
+    tree = _in_order_of_headers(tree)
     rows = np.empty(tree.length, _dtype(tree))
     strings: list[_Strings] = []
     _fill(tree, rows, strings, _Heap(tree.length, each=each))
     return _Packed(rows, strings)
+
+
+def _in_order_of_headers(tree: Records) -> Records:
+    """Records with structures behind all other members: headers have no other order (§3)."""
+    places = sorted(range(len(tree.names)), key=lambda place: isinstance(tree.members[place], Records))
+    members = (tree.members[place] for place in places)
+    return Records(
+        tree.length,
+        tuple(tree.names[place] for place in places),
+        tuple(tree.shapes[place] for place in places),
+        tuple(_in_order_of_headers(each) if isinstance(each, Records) else each for each in members),
+    )
 
 
 class _Heap:

@@ -27,7 +27,7 @@ from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES
-from nczarr.formats.ncstream.framing import END, ERROR, Incoming
+from nczarr.formats.ncstream.framing import COLLECTION, END, ERROR, FEATURE, STATIONS, Incoming
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError, bad, contradictory, oversized
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.options import Options
@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from nczarr.data.source import Parts
 
 M = TypeVar("M", bound=Message)
-
-COLLECTION = b"\xfa\xfa\xaf\xaf"
-FEATURE = b"\xf0\xf0\x0f\x0f"
-STATIONS = b"\xfe\xfe\xef\xef"
 
 LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 """Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""

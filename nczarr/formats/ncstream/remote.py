@@ -95,7 +95,7 @@ class Variable:
         ask = self.service.recall if keep else self.service.ask
         data = ask("data", variable=self.section(region), size=math.prod(map(len, region)) * TEXT)
         wanted = full_name(self.path).encode("utf-8", "surrogateescape")
-        for entry in entries(Incoming(data, DEFAULT), bounds=True):
+        for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
                 said = entry.message.message.decode("utf-8", "replace")
                 raise OSError(None, f"the server says: {said}", self.service.shown)
@@ -245,21 +245,21 @@ class _Reader:
         """The dataset, with the array sources of its variables."""
         from nczarr.formats.ncstream import frontend
 
-        if self._header.HasField("nczarr"):
-            made = frontend.told(self._header, self._source.name, self._report, self._options)
-        else:
-            span = Span(self._source, 0, len(self._source.data))
-            asked = model.Asked(span, self._report, self._options, self._opaque_size)
-            made = Unchecked(model.dataset(self._header, asked))
+        span = Span(self._source, 0, len(self._source.data))
+        asked = model.Asked(span, self._report, self._options, self._opaque_size)
+        made = frontend.dataset_of(self._header, asked, self._source.name)
         if made is None:
             return None
         known = tables(made.dataset)
         fills = frontend.told_fills(self._header)
-        for path in known.variables:
-            shape = frontend.shape_of(path, known)
-            if shape is not None:
-                made.parts[path] = self._parts(path, shape, known, fills.get(path, {}))
+        for path, shape in frontend.shapes_of(known).items():
+            own = frontend.suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
+            made.parts[path] = self._parts(path, shape, known, own)
         return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
 
     def _declared(self, path: str) -> Declared | None:
         return self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
@@ -267,7 +267,7 @@ class _Reader:
     def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        return Variable(self._source.service, path, type_name, shape, types, behind, alone(path, declared))
+        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
         """The array sources of a variable."""
@@ -308,7 +308,7 @@ class _Reader:
         shape = tuple(each.length for each in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
-        variable = Variable(self._source.service, path, "", shape, {}, 0, alone(path, declared))
+        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
         try:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
         except ValueError:
@@ -319,16 +319,3 @@ class _Reader:
             tree = tree.members[tree.names.index(name)]
         sizes = {len(each) for each in tree.items} if isinstance(tree, Opaque) else set()
         return sizes.pop() if len(sizes) == 1 else None
-
-
-def alone(path: str, declared: Declared | None) -> bytes:
-    """A header with one variable."""
-    header = pb.Header(root=pb.Group(name=b""))
-    group = header.root
-    for name in names.split(names.parent(path)):
-        group = group.groups.add(name=name.encode("utf-8", "surrogateescape"))
-    if isinstance(declared, pb.Structure):
-        group.structs.append(declared)
-    elif declared is not None:
-        group.vars.append(declared)
-    return header.SerializeToString()

@@ -14,15 +14,19 @@ from google.protobuf.message import DecodeError
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import wire
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.columns import NIL, Column, Columns
-from nczarr.formats.ncstream.framing import BARE, LAST_RECORD, MAGICS, RECORD, Incoming
+from nczarr.formats.ncstream.elements import NUMPY
+from nczarr.formats.ncstream.framing import BARE, LAST_RECORD, MAGICS, RECORD, Bounds, Incoming
 from nczarr.formats.ncstream.limits import DEFAULT, Limits, RefusedError, bad
 from nczarr.source import Source, Span
 
 _NIL = frozenset({NIL})
 
 WHOLE: dict[str, Any] = {
-    "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse
+    "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse,
+    "stations": points_pb.StationList, "collection": points_pb.PointFeatureCollection,
+    "feature": points_pb.PointFeature,
 }  # fmt: skip
 """Messages that are one block, which is parsed at once."""
 
@@ -34,8 +38,9 @@ class Entry(NamedTuple):
     `message`: what the block says, values aside; None where there is no block, or one of a kind that is not known
     here (then `payload` is all of it). `payload`: where the values lie: the block of numbers, deflated ones too; the
     block of a StructureData; counted blocks from the first to the last, `blocks` of them; the records of a sequence;
-    the numbers of a column, if it is not a list or structure itself. `bounds`: begin and end of each counted block,
-    if asked for. `nil`: runs of NIL strings. `column`: the columns of a message of the second kind.
+    the numbers of a column, if it is not a list or structure itself. `bounds`: where lists lie, `items`: strings and
+    opaque values, both only if asked for. `nil`: runs of NIL strings. `column`: the columns of a message of the
+    second kind.
     """
 
     kind: str
@@ -44,7 +49,8 @@ class Entry(NamedTuple):
     message: Any = None
     payload: tuple[int, int] | None = None
     blocks: int = 0
-    bounds: list[int] | None = None
+    bounds: Bounds | None = None
+    items: list[bytes] | None = None
     nil: tuple[tuple[int, int], ...] = ()
     column: Column | None = None
 
@@ -65,10 +71,10 @@ def refuse(error: RefusedError, source: Source, report: Report) -> None:
     report.error(error.code, str(error), Span(source, error.start, error.end))
 
 
-def entries(incoming: Incoming, *, bounds: bool = False) -> Iterator[Entry]:
+def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
     """The messages of a stream one by one; places hold until the next one is asked for. Raises RefusedError.
 
-    `bounds`: whether counted blocks are listed.
+    `values`: whether counted blocks are listed, because they will be asked for.
     """
     at = 0
     while True:
@@ -79,20 +85,20 @@ def entries(incoming: Incoming, *, bounds: bool = False) -> Iterator[Entry]:
         kind = MAGICS.get(magic)
         if kind is None:
             raise bad(f"no message begins with {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
-        entry, after = _entry(incoming, kind, at, bounds=bounds)
+        entry, after = _entry(incoming, kind, at, values=values)
         yield entry
         if kind == "end":
             return
         at = after
 
 
-def _entry(incoming: Incoming, kind: str, at: int, *, bounds: bool) -> tuple[Entry, int]:
+def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Entry, int]:
     offset, base = incoming.base + at, incoming.base
     if kind in BARE:
         return Entry(kind, offset, offset + 4), at + 4
     start, end = incoming.block(at + 4)
     if kind == "data":
-        return _data(incoming, offset, start, end, bounds=bounds)
+        return _data(incoming, offset, start, end, values=values)
     if kind == "column":
         column = Columns(incoming.buffer, base, incoming.limits).column(start, end)
         return Entry(kind, offset, base + end, column.message, column.payload, column=column), end
@@ -110,7 +116,7 @@ def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
         raise bad(f"the block of a message `{name}` is no protobuf message of its kind", offset) from None
 
 
-def _data(incoming: Incoming, offset: int, start: int, end: int, *, bounds: bool) -> tuple[Entry, int]:
+def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[Entry, int]:
     """A data message of the first kind, with its payload."""
     base = incoming.base
     small, found = wire.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
@@ -118,16 +124,19 @@ def _data(incoming: Incoming, offset: int, start: int, end: int, *, bounds: bool
     nil = tuple(found.get(NIL, ()))
     if is_counted(message) and message.compress != pb.Data.DEFLATE:
         count, first = incoming.vlen(end)
-        if bounds:
+        places = items = None
+        if not values:
+            after = incoming.skip(first, count)
+        elif message.dataType in NUMPY:
             places, after = incoming.bounds(first, count)
-            return Entry("data", offset, base + after, message, (first, after), count, places, nil), after
-        after = incoming.skip(first, count)
-        return Entry("data", offset, base + after, message, (first, after), count, None, nil), after
+        else:
+            items, after = incoming.items(first, count)
+        return Entry("data", offset, base + after, message, (first, after), count, places, items, nil), after
     if message.dataType == pb.SEQUENCE:
         count, after = _sequence(incoming, end)
-        return Entry("data", offset, base + after, message, (end, after), count, None, nil), after
+        return Entry("data", offset, base + after, message, (end, after), count, nil=nil), after
     first, after = incoming.block(end)
-    return Entry("data", offset, base + after, message, (first, after), 1, None, nil), after
+    return Entry("data", offset, base + after, message, (first, after), 1, nil=nil), after
 
 
 def is_counted(message: pb.Data) -> bool:

@@ -138,7 +138,7 @@ def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 def _texts(items: Sequence[bytes | None]) -> list[Any]:
     try:
-        return [str(each, "utf-8") for each in items]  # type: ignore[arg-type]
+        return list(map(bytes.decode, items))  # type: ignore[arg-type]
     except (UnicodeDecodeError, TypeError):
         return [_text(each) for each in items]
 
@@ -155,15 +155,10 @@ def _text(item: bytes | None) -> str | bytes | None:
 def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
     import numpy as np
 
-    elements = int(tree.counts.sum())
-    content = values(tree.content, (elements, *tree.inner))
-    stops = np.cumsum(tree.counts).tolist()
-    made = np.empty(len(tree.counts), object)
-    start = 0
-    for place, stop in enumerate(stops):
-        made[place] = content[start:stop]
-        start = stop
-    return made.reshape(shape)
+    content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
+    stops = np.cumsum(tree.counts)
+    cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
+    return np.fromiter(map(content.__getitem__, cuts), object, len(stops)).reshape(shape)
 
 
 def is_fixed(tree: Tree) -> bool:
@@ -250,8 +245,9 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
             raise ValueError("lists have elements of different shapes")
         content = filled[0] if len(filled) == 1 else np.concatenate(filled)
         return Lists(counts, tree_of(content, data_type), inner)
-    if data_type == pb.OPAQUE or (data_type is None and isinstance(some, bytes)):
-        if not all(isinstance(each, bytes) for each in items):
+    bare = some is not None and all(isinstance(each, bytes) for each in items)
+    if data_type == pb.OPAQUE or (data_type is None and bare):
+        if items and not bare:
             raise ValueError("opaque values are bytes")
         return Opaque(items)
     return Texts([each if each is None or isinstance(each, bytes) else str(each).encode("utf-8") for each in items])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,12 +32,17 @@ types:
   int(*) row ;
   compound rec { byte day ; double elev(2) ; cloud sky ; } ;
   compound log { string name ; row counts ; rec inner ; } ;
+  rec(*) track ;
+  row(*) rows ;
+  string(*) words ;
+  compound texts { string pair(2) ; int n ; } ;
 dimensions:
   time = UNLIMITED ; x = 6 ; empty = UNLIMITED ;
 variables:
   int64 big(time, x) ; float v(time, x) ; v:_FillValue = -1.f ; char c(x) ; string s(time) ; cloud sky(x) ; key k(x) ;
   row r(time, x) ; rec records(time) ; log logs(time) ; double scalar ; ubyte none(empty) ; string title ;
   row alone ;
+  track tracks(time) ; track route ; rows nested(time) ; words said(time) ; texts labels(time) ;
 data:
   big = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 9223372036854775807 ;
   v = 1, 2, 3, 4, 5, 6, 7, 8, 9, _, _, _, 1.5, 2.5, NaN, -0., 1, 0 ;
@@ -45,6 +52,10 @@ data:
   records = {1, {1.5, 2.5}, Clear}, {2, {3.5, 4.5}, Missing}, {3, {5.5, 6.5}, Clear} ;
   logs = {"one", {1, 2}, {1, {1, 2}, Clear}}, {"", {}, {2, {3, 4}, Missing}}, {"three", {3}, {3, {5, 6}, Clear}} ;
   scalar = 2.5 ; title = "a title" ; alone = {1, 2, 3} ;
+  tracks = {{1, {1.5, 2.5}, Clear}}, {}, {{2, {3.5, 4.5}, Missing}, {3, {5.5, 6.5}, Clear}} ;
+  route = {{4, {7.5, 8.5}, Clear}, {5, {9.5, 10.5}, Missing}} ;
+  nested = {{1}, {}, {2, 3}}, {}, {{4}} ; said = {"a", "b"}, {}, {"c"} ;
+  labels = {{"a", "b"}, 1}, {{"c", "d"}, 2}, {{"e", ""}, 3} ;
 group: g.1 {
 variables:
   short odd\ name\(1\)(x) ; row r(x) ;
@@ -166,7 +177,14 @@ def test_headers_without_model_are_enough_for_values(profile: str, deflate: int 
         assert set(there) == set(ours)
         for path in ours:
             found, wanted = there[path][...], ours[path][...]
-            if path in ("/sky", "/records", "/logs"):  # codes of enums have no sign, structures stand behind
+            if path in (
+                "/sky",
+                "/records",
+                "/logs",
+                "/tracks",
+                "/route",
+                "/labels",
+            ):  # codes of enums have no sign, structures stand behind
                 assert found.shape == wanted.shape
                 continue
             assert same(found, wanted), path
@@ -191,10 +209,17 @@ def test_regions_are_asked_for_as_they_are_read() -> None:
 def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
     monkeypatch.setattr(remote, "PIECE", 32)
-    with serving(given(ours.checked)) as server:
+    answer = given(ours.checked)
+
+    def slowly(path: str, query: dict[str, str]) -> Reply:
+        time.sleep(0.02)
+        return answer(path, query)
+
+    with serving(slowly) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/big"][:], ours["/big"][:])
         assert len(server.variables) == 6
+        assert server.most > 2
         assert sorted(server.variables)[:2] == ["/big(0:0,0:3)", "/big(0:0,4:5)"]
         assert same(there["/records"][:], ours["/records"][:])
         assert same(there["/s"][:], ours["/s"][:])
@@ -206,7 +231,7 @@ def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: in
     monkeypatch.setattr(blocks, "MOST", most)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
-        for path in ("/r", "/logs", "/alone", r"/g.1/r"):
+        for path in ("/r", "/logs", "/alone", r"/g.1/r", "/tracks", "/nested", "/said", "/labels", "/route"):
             assert same(there[path][...], ours[path][...]), path
         assert same(there["/r"][1:, 3:5], ours["/r"][1:, 3:5])
         assert nczarr.diff(ours, there) == []
@@ -308,6 +333,17 @@ def test_secrets_of_a_url_travel_and_stay_unseen() -> None:
         assert "verysecret" not in repr(there.checked.parts["/v"][""])
 
 
+def test_secrets_in_the_words_of_a_server_stay_unseen(nczarr_command: Callable[..., Ran]) -> None:
+    words = b"somebody with swordfish99 may not see verysecret"
+    with serving(lambda path, query: Reply(403, words, "text/plain")) as server:
+        url = f"cdmremote:http://somebody:swordfish99@127.0.0.1:{server.port}/t.nc?token=verysecret"
+        ran = nczarr_command("dump", url)
+    assert ran.status == 3
+    assert "may not see" in ran.err
+    for secret in ("somebody", "swordfish99", "verysecret"):
+        assert secret not in ran.err
+
+
 def test_a_server_that_goes_away_is_out_of_reach(nczarr_command: Callable[..., Ran]) -> None:
     with serving(lambda path, query: Reply()) as server:
         url = server.url("t.nc")
@@ -376,6 +412,38 @@ def test_answers_that_are_wrong_are_no_values(path: str) -> None:
             there = nczarr.open(server.url("t.nc"), storage_options={"retries": 0})
             with pytest.raises(OSError, match=r"cannot be used|server"):
                 there[path][...]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mutated_answers_are_values_or_faults(seed: int) -> None:
+    """Whatever a server sends: a diagnostic, an OSError, or a dataset, and never anything else."""
+    chosen = random.Random(seed)
+    answer = given(dataset().checked, profile=("first", "second")[seed], told=False)
+    state = {"header": True}
+
+    def answering(path: str, query: dict[str, str]) -> Reply:
+        reply = answer(path, query)
+        if (query["req"] == "header") is not state["header"]:
+            return reply
+        data = bytearray(reply.data)
+        for _ in range(chosen.randint(1, 3)):
+            data[chosen.randrange(len(data))] = chosen.choice([0, 0xFF, 0x80, chosen.randrange(256)])
+        return reply._replace(data=bytes(data))
+
+    read = faults = 0
+    with serving(answering) as server:
+        for number in range(60):
+            state["header"] = bool(number % 2)
+            try:
+                there = nczarr.open(server.url("t.nc"), storage_options={"retries": 0})
+                path = chosen.choice(list(there) or ["/v"])
+                if path in there and int(np.prod(there[path].shape)) < 1000:
+                    there[path][...]
+                read += 1
+            except (CompileError, OSError):
+                faults += 1
+    assert read > 5
+    assert faults > 5
 
 
 def test_sections_of_answers_are_looked_at() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 
 import nczarr
 import nczarr.ncstream
-from nczarr import pipeline
+from nczarr import pipeline, registry
 from nczarr.__main__ import main
+from nczarr.data.memory import ArrayInMemory
+from nczarr.data.source import Layout, Selection
 from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.ncstream import framing, values
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -286,3 +289,63 @@ def test_what_a_stream_has_no_place_for_is_told(
     assert main(["convert", str(source), str(tmp_path / name), "--codec", "zstd:3", "--chunks", "n=1"]) == 0
     assert "does not keep storage hints" in capsys.readouterr().err
     assert nczarr.diff(dataset, tmp_path / name) == []
+
+
+class Gone(ArrayInMemory):
+    """An array that is out of reach by the time that it is read."""
+
+    def read(self, selection: Selection) -> Any:
+        raise OSError(5, "the disk is gone")
+
+
+def test_a_stream_that_cannot_go_on_says_why(tmp_path: Path) -> None:
+    """What reads a pipe learns that there is no more; a file is not made."""
+    whole = nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }").checked
+    gone = Gone(Layout("<i4", (2,), (2,)), np.zeros(2, "<i4"))
+    checked = whole._replace(parts={"/v": {"": gone}})
+    form = registry.named("ncstream")
+    assert form is not None
+    pieces = pipeline.text(checked, form, Report(), Options())
+    assert pieces is not None
+    sent: list[bytes] = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        deque(map(sent.append, pieces))
+    *_, last = nczarr.ncstream.read_messages(b"".join(sent))
+    assert (last.kind, last.text) == ("error", "the disk is gone")
+    with pytest.raises(OSError, match="the disk is gone"):
+        nczarr.write(DatasetHandle(checked), tmp_path / "t.ncs")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_is_a_tree(dataset: Any, tmp_path: Path) -> None:
+    nczarr.write(dataset, tmp_path / "d.ncs")
+    _, first, *_ = nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes())
+    assert first.dataset == dataset.dataset
+    (other,) = nczarr.ncstream.read_messages(header(variable("v", pb.INT, 3), structure("s", [variable("a", pb.BYTE)])))
+    assert [(each.name, each.type) for each in other.dataset.variables] == [("v", "int"), ("s", "/s_t")]
+
+
+@pytest.mark.parametrize("profile", ["mixed", "first", "second"])
+def test_answers_of_a_server(dataset: Any, profile: Any) -> None:
+    """Header and data of every variable, and of sections with steps, in each form of message."""
+    head = nczarr.ncstream.header_message(dataset, location="http://localhost/d")
+    for path in dataset:
+        shape = dataset[path].shape
+        every = tuple(range(0, length, 2) for length in shape)
+        for ranges, key in ((None, ...), (every, tuple(slice(None, None, 2) for _ in shape))):
+            answer = b"".join(nczarr.ncstream.data_messages(dataset, [(path, ranges)], profile=profile))
+            _, message = nczarr.ncstream.read_messages(head + answer)
+            wanted = dataset[path][key] if shape else dataset[path][...]
+            kind = object if message.values.dtype.hasobject and not message.values.dtype.names else None
+            assert similar(plain(message.values), plain(np.asarray(wanted, dtype=kind))), path
+
+
+def similar(one: Any, other: Any) -> bool:
+    """Whether values are equal: members by their names, opaque values as bytes."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return set(one) == set(other) and all(similar(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(similar, one, other))
+    if isinstance(one, bytes) and isinstance(other, str):
+        one = one.decode("utf-8", "surrogateescape")
+    return bool(one == other)

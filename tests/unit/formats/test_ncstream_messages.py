@@ -14,6 +14,7 @@ import pytest
 import nczarr.ncstream as door
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.decoding import column_tree
 from nczarr.formats.ncstream.definitions import Definitions
 from nczarr.formats.ncstream.scanning import scan
@@ -528,6 +529,18 @@ def test_messages_come_as_soon_as_they_are_there() -> None:
 def test_nothing_behind_the_end_is_looked_at() -> None:
     assert [each.kind for each in read(make.START + make.END + b"what else")] == ["start", "end"]
     assert read(b"") == []
+
+
+def test_messages_of_points() -> None:
+    collection = points_pb.PointFeatureCollection(name=b"buoys", timeUnit=b"days since 2000-01-01")
+    feature = points_pb.PointFeature(loc=points_pb.Location(time=1, lat=2, lon=3), data=b"1234")
+    stations = points_pb.StationList(stations=[points_pb.Station(id=b"a", lat=1, lon=2)])
+    blocks = {"fefeefef": stations, "fafaafaf": collection, "f0f00f0f": feature}
+    stream = b"".join(bytes.fromhex(magic) + make.block(each.SerializeToString()) for magic, each in blocks.items())
+    found = read(stream + make.END)
+    assert [type(each).__name__ for each in found] == ["Stations", "Points", "Point", "End"]
+    assert [each.message for each in found[:3]] == [stations, collection, feature]
+    assert rewritten(found) == stream + make.END
 
 
 # ---- the index -------------------------------------------------------------------------------------------------------

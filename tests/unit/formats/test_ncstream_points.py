@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import random
 import struct
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nczarr
+import nczarr.ncstream
 from nczarr import pipeline
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import point_writing, points
@@ -23,6 +27,7 @@ from nczarr.handle import DatasetHandle
 from nczarr.options import Options
 from nczarr.passes import check
 from nczarr.source import Source
+from tests.conftest import run_command
 
 
 def block(magic: bytes, message: Any) -> bytes:
@@ -298,6 +303,29 @@ def test_records_without_values_are_points_of_fill() -> None:
     assert codes(report) == []
     assert found is not None
     assert found["/obs"][:]["name"].tolist() == ["", ""]
+
+
+def test_the_door_writes_points() -> None:
+    stream = io.BytesIO()
+    report = nczarr.ncstream.write_points(from_cdl(CDL), stream, "/r")
+    assert codes(report) == ["lost-beside-points"]
+    assert len(opened(stream.getvalue())[0]["/obs"][:]) == 2  # type: ignore[index]
+    with pytest.raises(nczarr.CompileError, match="unsuited-points: there is no variable `/x`"):
+        nczarr.ncstream.write_points(from_cdl(CDL), stream, "/x")
+
+
+def test_streams_of_points_are_files(tmp_path: Path) -> None:
+    """Any name, any suffix: they are told by how they begin."""
+    path = tmp_path / "points.bin"
+    path.write_bytes(WITH_TEXTS)
+    ran = run_command("dump", str(path))
+    assert ran.status == 0, ran.err
+    assert "skipped-stations" in ran.err
+    assert 'obs:location = "time_ latitude longitude altitude nominal_time"' in ran.text
+    assert '{0.5, 10, -20, 3, 1, "a", 7, {"b", "c"}, -1}' in ran.text
+    target = tmp_path / "points.nc"
+    assert run_command("convert", str(path), str(target), "-q").status == 0
+    assert nczarr.diff(str(path), str(target)) == []
 
 
 UNSUITED = {
