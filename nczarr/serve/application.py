@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from nczarr.diagnostics import CompileError
 from nczarr.serve.answers import Answer, text
 from nczarr.serve.delivery import CutError, Receive, Send, deliver
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import RefusedError, words
+from nczarr.serve.opening import Opened, RefusedError, words
 from nczarr.serve.places import Place
 from nczarr.serve.request import Request, request
 from nczarr.serve.routes import Routes
@@ -59,7 +60,7 @@ class Application:
         self.workers = Workers(routes.limits)
         self.origins = frozenset(origins)
         self.log = log
-        self._opening: dict[tuple[str, str | None], asyncio.Task[None]] = {}
+        self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request. Whoever gives `scope["abort"]` lets connections be cut."""
@@ -127,32 +128,35 @@ class Application:
 
     async def _made(self, asked: Request) -> Answer:
         """The answer to a request that may be served. A dataset is opened once, for all who wait for it."""
-        for _ in range(3):  # a dataset may change, or be put away, between being opened and being asked
-            found = await self.workers.do(lambda: self.routes.answer(asked))
+        opened: Opened | None = None
+        for _ in range(3):  # a dataset may change between being opened and being asked
+            found = await self.workers.do(partial(self.routes.answer, asked, opened))
             if isinstance(found, Answer):
                 return found
             if found.work is not None:
                 return await self.workers.do(found.work, found.need, begun=True)
             assert found.place is not None
-            await self._opened(found.place, None)
+            opened = await self._opened(found.place, None, None)
             if found.version is not None:
-                await self._opened(found.place, found.version)
+                opened = await self._opened(found.place, found.version, opened)
         raise BusyError("the dataset changes")
 
-    async def _opened(self, place: Place, version: str | None) -> None:
+    async def _opened(self, place: Place, version: str | None, at_hand: Opened | None) -> Opened:
         key = place.path, version
         task = self._opening.get(key)
         if task is None:
-            task = asyncio.ensure_future(self.workers.do(lambda: self.routes.load(place, version), begun=True))
+            task = asyncio.ensure_future(
+                self.workers.do(partial(self.routes.load, place, version, at_hand), begun=True, heavy=True)
+            )
             self._opening[key] = task
 
-            def done(ended: asyncio.Task[None]) -> None:
+            def done(ended: asyncio.Task[Opened]) -> None:
                 self._opening.pop(key, None)
                 if not ended.cancelled():
                     ended.exception()  # those who waited have it
 
             task.add_done_callback(done)
-        await asyncio.shield(task)
+        return await asyncio.shield(task)
 
     def _is_preflight(self, scope: dict[str, Any]) -> bool:
         return bool(self.origins) and any(name == b"access-control-request-method" for name, _ in scope["headers"])

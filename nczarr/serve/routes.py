@@ -49,15 +49,18 @@ class Routes(NamedTuple):
     shelf: Shelf
     limits: Limits
 
-    def answer(self, asked: Request) -> Answer | Later:
-        """The answer to a request. Raises RefusedError, CompileError, OSError."""
+    def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
+        """The answer to a request; `at_hand`: the dataset that was opened for it, whether it is still kept or not.
+
+        Raises RefusedError, CompileError, OSError.
+        """
         first, rest = asked.segments[0], asked.segments[1:]
         if first in stores.VERSIONS:
-            return self._zarr(first, rest, asked)
+            return self._zarr(first, rest, asked, at_hand)
         if first == CDMREMOTE:
-            return self._remote(rest, asked)
+            return self._remote(rest, asked, at_hand)
         if first == BROWSE or asked.segments == ("",):
-            return self._page(rest, asked)
+            return self._page(rest, asked, at_hand)
         raise RefusedError(404, "there is no such page; `/` lists what there is")
 
     def _found(self, segments: tuple[str, ...]) -> Place:
@@ -67,11 +70,15 @@ class Routes(NamedTuple):
             raise RefusedError(404, "there is no such dataset")
         return place
 
-    def _zarr(self, version: str, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+    def _open(self, place: Place, at_hand: Opened | None) -> Opened | None:
+        """The dataset at a place, if it is open. Raises OSError."""
+        return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.known(place)
+
+    def _zarr(self, version: str, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
         if place.folder:
             raise RefusedError(404, "there is no such dataset")
-        opened = self.shelf.known(place)
+        opened = self._open(place, at_hand)
         if opened is None or version not in opened.views:
             return Later(place, version)
         if not place.behind:
@@ -108,14 +115,14 @@ class Routes(NamedTuple):
         check_same(opened)
         return answer
 
-    def _remote(self, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+    def _remote(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
         if place.folder or place.behind:
             raise RefusedError(404, "there is no such dataset")
         what = asked.query.get("req", "").lower()
         if not what and not asked.query:
             return Answer(b"", headers=cdmremote.NCSTREAM)
-        opened = self.shelf.known(place)
+        opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
         location = asked.place + url(CDMREMOTE, *place.segments)
@@ -125,12 +132,12 @@ class Routes(NamedTuple):
             return found
         return conditional(found, asked.headers, opened.modified)
 
-    def _page(self, segments: tuple[str, ...], asked: Request) -> Answer | Later:
+    def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
         if not place.folder:
             if place.behind:
                 raise RefusedError(404, "there is no such dataset")
-            opened = self.shelf.known(place)
+            opened = self._open(place, at_hand)
             return Later(place) if opened is None else self._dataset(opened, asked)
         listing = self._listing(place, asked)
         if asked.wants_json:
@@ -182,11 +189,12 @@ class Routes(NamedTuple):
             f"{each.message} (annotation)" for each in found if each.weight == "annotation"
         ]
 
-    def load(self, place: Place, version: str | None) -> None:
-        """Open a dataset, so that the next request for it finds it open. Raises RefusedError, CompileError, OSError."""
-        opened = self.shelf.open(place)
+    def load(self, place: Place, version: str | None, at_hand: Opened | None = None) -> Opened:
+        """A dataset, open, in one version of Zarr perhaps. Raises RefusedError, CompileError, OSError."""
+        opened = self._open(place, at_hand) or self.shelf.open(place)
         if version is not None:
             stores.view(opened, version, self.limits)
+        return opened
 
 
 def _trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:

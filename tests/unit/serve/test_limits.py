@@ -60,6 +60,24 @@ def test_answers_have_a_limit(large: Path) -> None:
         assert served.resident() < 300 << 20
 
 
+def test_lists_and_texts_have_a_limit_too(tmp_path: Path) -> None:
+    """Nobody knows their size before they are read; still no answer begins that is too large."""
+    long = ", ".join(map(str, range(20_000)))
+    text = "netcdf t {\ntypes:\n  double(*) row ;\n  compound rec { int i ; row r ; } ;\ndimensions:\n  x = 3 ;\n"
+    text += "variables:\n  row v(x) ;\n  rec c(x) ;\n  string s(x) ;\ndata:\n"
+    text += f"  v = {{1, 2}}, {{{long}}}, {{3}} ;\n  c = {{1, {{1}}}}, {{2, {{{long}}}}}, {{3, {{}}}} ;\n"
+    text += f'  s = "a", "{"b" * 2_000_000}", "c" ;\n}}\n'
+    (tmp_path / "t.cdl").write_text(text, encoding="utf-8")
+    with serving(tmp_path, "--max-response", "100kB") as served:
+        for name in ("v", "v(1)", "c", "c(0:1)", "s", "s(1)"):
+            reply = served.get(f"/cdmremote/t.cdl?req=data&var={name}")
+            assert (reply.status, "100000" in reply.text) == (413, True), name
+        for name in ("v(0)", "v(0:2:2)", "v(2,:)", "s(0:2:2)"):
+            assert served.get(f"/cdmremote/t.cdl?req=data&var={name}").status == 200, name
+        assert served.get("/zarr2/t.cdl/v/content/0").status == 413
+        assert served.get("/zarr2/t.cdl/v/counts/0").status == 200
+
+
 def test_more_work_than_may_wait(large: Path, peer: Callable[[str], ModuleType]) -> None:
     """Clients who find no room are told to come again; the others get what they asked for."""
     h5py, numpy = peer("h5py"), peer("numpy")
@@ -267,6 +285,21 @@ def test_turns() -> None:
         return order
 
     assert asyncio.run(turns()) == ["first", "begun", "second", "third"]
+
+
+def test_light_work_does_not_wait_for_heavy_work() -> None:
+    async def light() -> str:
+        crew, gate = workers(concurrency=2, queue=9, timeout=5.0), threading.Event()
+        heavy = [asyncio.ensure_future(crew.do(gate.wait, 10)) for _ in range(3)]
+        heavy += [asyncio.ensure_future(crew.do(gate.wait, heavy=True)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        found = await asyncio.wait_for(crew.do(lambda: "soon done"), 1)
+        gate.set()
+        assert all(await asyncio.gather(*heavy))
+        crew.close()
+        return found
+
+    assert asyncio.run(light()) == "soon done"
 
 
 def test_memory_is_shared_out() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from nczarr.serve import opening
 from nczarr.serve.limits import Limits
 from nczarr.serve.opening import RefusedError, Shelf
 from nczarr.serve.places import Place, Root, is_visible
-from tests.serving import Served
+from tests.serving import Served, serving
 
 from .conftest import convert
 
@@ -76,6 +78,30 @@ def test_a_file_in_the_place_of_another_is_seen(tmp_path: Path) -> None:
     os.utime(other, ns=(first.stamp[0][3], first.stamp[0][3]))  # as large, and of the same time
     other.replace(path)
     assert kept.known(found(root, "t.cdl")) is None
+
+
+def test_more_datasets_at_once_than_are_kept(datasets: Path) -> None:
+    """A dataset is there for whom it was opened, even if another one has taken its place meanwhile."""
+    seen: list[int] = []
+
+    def ask(served: Served, number: int) -> None:
+        connection = http.client.HTTPConnection(served.host, served.port, timeout=60)
+        for turn in range(12):
+            name = ("cmip.nc", "types.nc", "groups.nc")[(number + turn) % 3]
+            path = (f"/zarr{2 + turn % 2}/{name}/.zattrs", f"/cdmremote/{name}?req=header")[turn % 2]
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            reply.read()
+            seen.append(reply.status)
+        connection.close()
+
+    with serving(datasets, "--memory", "4kB") as served:
+        threads = [threading.Thread(target=ask, args=(served, number)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert seen == [200] * 96
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b", "a\\b", "a\0", "x.partial-1234", "x.nc.replaced-1"])
