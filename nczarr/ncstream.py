@@ -105,9 +105,8 @@ def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
 
     for message in messages:
         try:
-            pieces = written(message)
-            for piece in pieces:
-                stream.write(piece)
+            for piece in written(message):
+                _put(piece, stream)
         except UnwritableError as error:
             report = Report()
             report.error("unwritable-ncstream", f"{message!r}: {error}")
@@ -195,6 +194,16 @@ def _checked(dataset: DatasetHandle | Checked) -> Checked:
     from nczarr.handle import DatasetHandle
 
     return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
+
+
+def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:
+    """Write all of a piece, of which a raw file may take a part at a time."""
+    rest = memoryview(piece)
+    while len(rest):
+        taken = stream.write(rest)
+        if taken is None or taken >= len(rest):
+            return
+        rest = rest[taken:]
 
 
 def _name_of(stream: Any) -> str:

@@ -28,8 +28,10 @@ PRIMITIVES, STRINGS, LENGTHS, OPAQUES, MEMBERS, NIL = 10, 11, 12, 13, 14, 1000
 """Fields of a column that hold values."""
 
 _BULK = frozenset({PRIMITIVES, LENGTHS, MEMBERS, NIL})
-_RUNS = {STRINGS: "strings", LENGTHS: "lengths", OPAQUES: "opaque values"}
+_RUNS = frozenset({STRINGS, LENGTHS, OPAQUES})
 _MEMBER = frozenset({1})
+_UNPACKED = {STRINGS: STRINGS, OPAQUES: OPAQUES, LENGTHS: LENGTHS | UNPACKED, NIL: NIL | UNPACKED}
+"""Fields with a tag a value, and how those are listed whose values may also be packed."""
 
 Places = tuple[tuple[int, int], ...]
 """Where bytes lie in a buffer: begin and end of each piece."""
@@ -72,7 +74,16 @@ class Columns:
         self._left -= 1
         if self._left < 0:
             raise oversized(f"a message has more than {self._limits.columns} columns", offset)
-        small, found = wire.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=self._base)
+        small, found = wire.walk(
+            self._buffer,
+            start,
+            end,
+            bulk=_BULK,
+            runs=_RUNS,
+            rest=lambda tag: self._rest(tag, end),
+            limits=self._limits,
+            base=self._base,
+        )
         try:
             message = pb.DataCol.FromString(small)
         except DecodeError:
@@ -83,6 +94,16 @@ class Columns:
                 if number in _MEMBER and kind == wire.BYTES:
                     members.append(self.column(value, after, depth + 1))
         return Column(message, start, found, tuple(members))
+
+    def _rest(self, tag: int, end: int) -> list[int]:
+        """What is in the rest of a column, if that is strings or opaque values and what belongs to them."""
+        view: Any = memoryview(self._buffer)[tag:end]
+        try:
+            message = pb.DataCol.FromString(view)
+        except DecodeError:
+            return []  # whoever looks at each field finds out where
+        present = {field.number for field, _ in message.ListFields()}
+        return [_UNPACKED.get(number, number) for number in present] if present <= _UNPACKED.keys() else []
 
 
 class Decoder:
@@ -206,6 +227,8 @@ class Decoder:
         pieces = [
             wire.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
         ]
+        runs = [pb.DataCol.FromString(self._view(*place)) for place in column.found.get(NIL | UNPACKED, ())]
+        pieces += [np.array(each.nil, np.uint64) for each in runs]
         return np.concatenate([np.array(column.message.nil, np.uint64), *pieces])
 
     def _view(self, start: int, end: int) -> Any:

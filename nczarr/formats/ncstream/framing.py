@@ -40,8 +40,8 @@ MAGICS: dict[bytes, str] = {
 BARE = frozenset({"start", "end"})
 """Kinds of message that are their magic alone; all others go on with a block."""
 
-AHEAD = 1 << 18
-"""Bytes that are read at once from a file."""
+AHEAD, MOST = 1 << 18, 1 << 20
+"""Bytes that are read at once from a file, at least and at most; memory for more would be mapped anew each time."""
 
 Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
 """Where messages come from."""
@@ -97,9 +97,9 @@ class Incoming:
         return True
 
     def _read(self, missing: int) -> int:
-        """Read on: what is missing, and a little ahead, but never more at once than is here already."""
+        """Read on: what is missing, and a little ahead, but a little at once."""
         assert self._file is not None
-        room = min(max(missing, AHEAD), max(AHEAD, len(self.buffer)))
+        room = min(max(missing, AHEAD), MOST)
         read = getattr(self._file, "read1", self._file.read)
         found: bytes = read(room) or b""
         if not isinstance(self.buffer, bytearray):

@@ -19,6 +19,7 @@ from nczarr.formats.ncstream.elements import Section, shape_of
 from nczarr.formats.ncstream.limits import Limits, contradictory
 from nczarr.formats.ncstream.nil import with_nil
 from nczarr.formats.ncstream.scanning import Entry, parsed
+from nczarr.formats.ncstream.sequences import Sequence, rows_of
 from nczarr.formats.ncstream.trees import Numbers, Records, Rows, Texts, Tree
 from nczarr.formats.ncstream.wire import UNPACKED, Buffer
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})
-_RUNS = {_MEMBER: "members", _HEAP: "counts of strings", _STRINGS: "strings"}
+_RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
 class _Block(NamedTuple):
@@ -64,7 +65,8 @@ class RowReader:
         block = self._block(self._start, self._end)
         self._check(block)
         layout = self._layout(block.members)
-        rows = np.frombuffer(self._buffer, self._dtype(layout, block.length), block.rows, block.start)
+        dtype = self._dtype(layout, block.length)
+        rows = np.frombuffer(self._buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
         chosen = self._chosen(section, block.rows)
         if chosen is not None:
             rows = rows[chosen]
@@ -88,39 +90,13 @@ class RowReader:
         """The records of a sequence, each with a heap of its own, as one array."""
         import numpy as np
 
-        data, strings, sizes = bytearray(), [], []
-        counts: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
-        records: list[int] = []
-        first: _Block | None = None
-        for start, end in self._records():
-            block = self._block(start, end)
-            self._check(block)
-            first = first or block
-            if (block.length, block.members) != (first.length, first.members):
-                raise contradictory("records of one sequence differ in their members", self._base + start)
-            data += memoryview(self._buffer)[block.start : block.end]
-            strings += block.strings
-            counts.append(block.counts)
-            records.append(block.rows)
-            sizes.append(len(block.counts))
-        layout = self._layout(first.members if first else ())
-        total = sum(records)
-        dtype = self._dtype(layout, first.length if first else 0)
-        rows = np.frombuffer(bytes(data), dtype, total) if total else np.zeros(0, dtype)
-        before = np.cumsum(sizes, dtype=np.int64) - np.array(sizes, np.int64)
-        heaps = np.repeat(before, records) if strings else None
-        texts = with_nil(strings, nil, self._entry.offset)
-        return self._tree(rows, layout, np.concatenate(counts), texts, heaps)
-
-    def _records(self) -> list[tuple[int, int]]:
-        """Where the blocks of a sequence lie: each behind a magic; the index has seen that they do."""
-        found = []
-        at = self._start
-        for _ in range(self._entry.blocks):
-            length, at = wire.varint(self._buffer, at + 4, self._end, self._base)
-            found.append((at, at + length))
-            at += length
-        return found
+        entry = self._entry
+        found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
+        layout = self._layout(found.members)
+        dtype = self._dtype(layout, found.length)
+        rows = np.frombuffer(found.data, dtype) if found.data else np.zeros(0, dtype)
+        heaps = found.before if found.strings else None
+        return self._tree(rows, layout, found.counts, with_nil(found.strings, nil, entry.offset), heaps)
 
     def _block(self, start: int, end: int) -> _Block:
         import numpy as np
@@ -135,7 +111,7 @@ class RowReader:
             strings += self._parsed(run).sdata
         members = self._integers(found, _MEMBER).tolist()
         counts = self._integers(found, _HEAP)
-        rows = message.nrows if message.HasField("nrows") else 1
+        rows = rows_of(message)
         if int(counts.sum()) != len(strings):
             raise contradictory(
                 f"a heap of {int(counts.sum())} strings, of which {len(strings)} are there", base + start

@@ -150,6 +150,13 @@ def _sequence(incoming: Incoming, at: int) -> tuple[int, int]:
     """How many records a sequence has, and where it ends."""
     count = 0
     while True:
+        buffer, size = incoming.buffer, len(incoming.buffer)
+        while at + 5 < size and buffer[at : at + 4] == RECORD:
+            length = buffer[at + 4]
+            if length >= 0x80 or at + 5 + length > size:
+                break
+            at += 5 + length
+            count += 1
         magic = incoming.magic(at)
         if magic == LAST_RECORD:
             return count, at + 4

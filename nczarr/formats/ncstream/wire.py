@@ -7,7 +7,7 @@ message's end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.formats.ncstream.limits import Limits, bad, oversized, truncated
@@ -23,7 +23,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """Wire types of fields. Those of groups (3, 4) no sender of these messages has."""
 
 _WIDTHS = {FIXED64: 8, FIXED32: 4}
-_ABSENT: dict[int, str] = {}
+_NONE: frozenset[int] = frozenset()
 
 
 class Walked(NamedTuple):
@@ -81,11 +81,16 @@ def walk(
     end: int,
     *,
     bulk: frozenset[int],
-    runs: dict[int, str] = _ABSENT,
+    runs: frozenset[int] = _NONE,
+    rest: Callable[[int], Iterable[int]] | None = None,
     limits: Limits,
     base: int = 0,
 ) -> Walked:
-    """Where the bulk of a message lies. `bulk`: fields of bytes; `runs`: repeated fields of many values, by name."""
+    """Where the bulk of a message lies. `bulk`: fields of bytes; `runs`: repeated fields of many values.
+
+    `rest`: says of a place where a run begins the numbers of all fields from there on, if these are bulk and can be
+    taken together; none otherwise, or if that is not known. It is asked once.
+    """
     small = bytearray()
     found: dict[int, list[tuple[int, int]]] = {}
     kept = start
@@ -96,6 +101,13 @@ def walk(
             if kind == BYTES and number in bulk:
                 found.setdefault(number, []).append((value, after))
             elif number in runs:
+                if rest is not None:
+                    numbers, rest = list(rest(tag)), None
+                    for each in numbers:
+                        found.setdefault(each, []).append((tag, end))
+                    if numbers:
+                        _check_small(len(small) + tag - kept, base + start, limits)
+                        return Walked(bytes(small + buffer[kept:tag]), found)
                 at = _run(buffer, tag, value, after, end, base)
                 found.setdefault(number | UNPACKED if kind == VARINT else number, []).append((tag, at))
             else:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
-from nczarr.diagnostics import Report
+from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.decoding import column_tree
@@ -136,6 +136,13 @@ def test_a_scalar_has_a_section_without_ranges() -> None:
         assert found.section == ()
         assert found.values.shape == ()
         assert found.values == 5
+
+
+def test_a_checksum_of_the_draft_is_passed_over() -> None:
+    """ncstream §12: field 7 was to be one, of four bytes; in practice it says whether there are lists."""
+    message = pb.Data(varName=b"v", dataType=pb.BYTE, version=2, section=make.section(2)).SerializeToString()
+    stream = make.DATA + make.block(message + b"\x3d\1\2\3\4") + make.block(b"\1\2")
+    assert one(stream).values.tolist() == [1, 2]
 
 
 def test_without_a_section_the_header_tells_the_shape() -> None:
@@ -514,6 +521,19 @@ def test_streams_come_in_many_forms(tmp_path: Any) -> None:
     assert [each.kind for each in read(rewritten(wanted))] == [each.kind for each in wanted]
 
 
+def test_a_raw_file_that_takes_little_at_a_time_gets_everything() -> None:
+    class Narrow(io.RawIOBase):
+        taken = b""
+
+        def write(self, data: Any) -> int:
+            self.taken += bytes(data[:1000])
+            return len(data[:1000])
+
+    out, whole = Narrow(), read(stream_of_everything())
+    door.write_messages(whole, out)
+    assert out.taken == rewritten(whole)
+
+
 def test_messages_come_as_soon_as_they_are_there() -> None:
     """A pipe that goes on later is not waited for."""
     readable, writable = os.pipe()
@@ -529,6 +549,26 @@ def test_messages_come_as_soon_as_they_are_there() -> None:
 def test_nothing_behind_the_end_is_looked_at() -> None:
     assert [each.kind for each in read(make.START + make.END + b"what else")] == ["start", "end"]
     assert read(b"") == []
+
+
+def test_records_of_a_sequence_may_differ_in_form() -> None:
+    """Some have two rows, or say nothing of their number; one that says what it has not is refused."""
+    head = make.head(pb.SEQUENCE, None, version=2)
+    two = make.RECORD + make.rows(b"\1\2\3\4", 2, 2)
+    silent = make.RECORD + make.block(pb.StructureData(data=b"\5\6", rowLength=2).SerializeToString())
+    definition = make.header(make.structure("v", [make.variable("s", pb.SHORT)], kind=pb.SEQUENCE))
+    found = one(definition + head + two + silent + silent + make.LAST_RECORD)
+    assert found.values["s"].tolist() == [0x102, 0x304, 0x506, 0x506]
+    wrong = make.RECORD + make.rows(b"\1\2\3\4", 3, 2)
+    for stream in (head + wrong + make.LAST_RECORD, head + wrong * 3 + make.LAST_RECORD):
+        with pytest.raises(CompileError) as caught:
+            one(stream)
+        assert caught.value.diagnostics[0].code == "contradictory-ncstream"
+
+
+def test_rows_without_members_are_none() -> None:
+    definition = make.header(make.structure("v", [make.variable("o", pb.OPAQUE)], 0))
+    assert one(definition + make.head(pb.STRUCTURE, (0,)) + make.rows(b"", 0, 0)).values.shape == (0,)
 
 
 def test_messages_of_points() -> None:
