@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -145,7 +146,7 @@ class Reader:
     def _sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
         import numpy as np
 
-        ends, shape = self._ends_of(inside + "counts")
+        ends, shape = self._ends_of(inside + "counts", selection)
         places = np.arange(len(ends)).reshape(shape)[selection]
         out = np.empty(places.shape, dtype=object)
         flat = places.reshape(-1)
@@ -160,16 +161,20 @@ class Reader:
         out[...] = found.reshape(places.shape)
         return out
 
-    def _ends_of(self, path: str) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """Where each sequence ends in the content, and the shape of the counts: all counts before it matter."""
+    def _ends_of(self, path: str, selection: Selection) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        """Where each sequence ends in the content, and the shape of their counts: of all before and in a region, which
+        matter, and of none behind its last row.
+        """
         import numpy as np
 
         source: ArraySource = self.parts[path]
-        shape = source.layout.shape
-        if path not in self._ends:
+        whole = source.layout.shape
+        shape = (selection[0].stop, *whole[1:]) if whole else ()
+        known = self._ends.get(path)
+        if known is None or len(known) < math.prod(shape):
             counts = source.read(tuple(slice(0, length) for length in shape))
-            self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
-        return self._ends[path], shape
+            known = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
+        return known[: math.prod(shape)], shape
 
 
 class Constantly(Reader):

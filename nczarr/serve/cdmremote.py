@@ -22,7 +22,7 @@ from nczarr.passes.checked import Checked
 from nczarr.serve import wire
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
 from nczarr.serve.limits import PIECE, Limits
-from nczarr.serve.opening import Opened, RefusedError, words
+from nczarr.serve.opening import Opened, RefusedError, check_same, words
 from nczarr.serve.pages import form
 
 NCSTREAM = (("Content-Description", "ncstream"),)
@@ -58,7 +58,7 @@ def answer(opened: Opened, asked: Asked, limits: Limits, home: str) -> Answer:
         case "header":
             return Answer(wire.header(checked, asked.location), BYTES, headers=NCSTREAM)
         case "data":
-            return _data(checked, asked, limits, home)
+            return _data(opened, asked, limits, home)
         case "cdl":
             return _text(_cdl(opened, limits), TEXT)
         case "ncml":
@@ -98,14 +98,15 @@ def _cdl(opened: Opened, limits: Limits) -> str:
     return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
-def _data(checked: Checked, asked: Asked, limits: Limits, home: str) -> Answer:
+def _data(opened: Opened, asked: Asked, limits: Limits, home: str) -> Answer:
+    checked = opened.checked
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
     least = sum(size_of(checked, fqn, ranges) for fqn, ranges in wanted)
     if least > limits.response:
         text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
         raise RefusedError(413, text)
     deflate = _deflate(asked.query.get("deflate"))
-    pieces = _bounded(wire.data(checked, wanted, deflate), limits)
+    pieces = _steady(_bounded(wire.data(checked, wanted, deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in wanted)
     body = _begun(pieces) if known else _whole(pieces)
     return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, PIECES, limits.memory))
@@ -177,6 +178,18 @@ def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
         count += len(piece)
         if count > most:
             raise RefusedError(413, f"the values have more than {limits.response} bytes, and answers at most that")
+        yield piece
+
+
+def _steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
+    """The same pieces, as long as the file is what it was: a client may take them for hours, and whoever reads a map of
+    a file that was cut meanwhile is ended by the system. Raises RefusedError.
+    """
+    while True:
+        check_same(opened)
+        piece = next(pieces, None)
+        if piece is None:
+            return
         yield piece
 
 

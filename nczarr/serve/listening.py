@@ -144,6 +144,8 @@ def server(application: Application, *, verbose: bool = False) -> Listener:
         timeout_graceful_shutdown=max(1, round(limits.grace)),
         h11_max_incomplete_event_size=HEAD,
     )
+    if not config.loaded:
+        config.load()
     made = uvicorn.Server(config)
     return Listener(made, gate)
 

@@ -169,6 +169,12 @@ def stamp_of(place: Place) -> Stamp:
     return tuple(_facts(os.path.join(place.path, key)) for key in ("", *ROOT_KEYS))
 
 
+def check_same(opened: Opened) -> None:
+    """Raises RefusedError if a dataset that is one file has changed since it was opened, OSError if it is gone."""
+    if opened.alone and stamp_of(opened.place) != opened.stamp:
+        raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
+
+
 def _is_same(opened: Opened, place: Place) -> bool:
     """Whether a dataset is what it was when it was opened. Raises OSError."""
     if stamp_of(place) != opened.stamp:

@@ -21,7 +21,7 @@ from nczarr.serve import cdmremote, pages, stores
 from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import Opened, RefusedError, Shelf, format_of, stamp_of, without_home
+from nczarr.serve.opening import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
@@ -105,8 +105,7 @@ class Routes(NamedTuple):
         if tag is None and isinstance(whole, tuple):
             tag = tag_of(whole, *(_state(each.path) for each in made if isinstance(each, Range)))
         answer = resolved(conditional(Answer(whole, "application/octet-stream"), asked.headers, modified, tag))
-        if opened.alone and stamp_of(opened.place) != opened.stamp:
-            raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
+        check_same(opened)
         return answer
 
     def _remote(self, segments: tuple[str, ...], asked: Request) -> Answer | Later:

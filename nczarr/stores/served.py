@@ -2,7 +2,7 @@
 
 `served` is what `open_path` returns for such a URL: the header as the bytes of a source, and the service that has the
 rest. Requests go the way of all others (`connection.py`): tried again where that may help, within a time, in the
-server's words, without secrets. Invariant: an answer takes no more memory than `MOST_BYTES`, whatever is sent, and what
+server's words, without secrets. Invariant: of an answer no more is taken than there can be, whatever is sent, and what
 does not begin as a stream of messages is refused here, as an OSError that says what came instead.
 """
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 MOST_BYTES = 1 << 30
-"""Bytes of one answer."""
+"""Bytes of one answer, where nobody knows how many there have to be."""
+
+LONGEST_HEADER = 256 << 20
+"""Bytes of a header."""
 
 KEPT_BYTES = 64 << 20
 """Bytes of answers that a service keeps for whoever asks the same again."""
@@ -66,7 +69,7 @@ class RefusedAnswerError(OSError):
 def served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
     """The dataset at a URL, with its header. Raises OSError, BadURLError, MissingProtocolError."""
     service = Service(url, storage)
-    return Served(service.shown, service.ask("header"), service)
+    return Served(service.shown, service.ask("header", most=LONGEST_HEADER), service)
 
 
 class Service(Connection):
@@ -86,8 +89,9 @@ class Service(Connection):
     def _kept(self) -> OrderedDict[str, bytes]:
         return OrderedDict()
 
-    def ask(self, what: str, *, variable: str | None = None, size: int = 0) -> bytes:
-        """The stream that answers `req=what`. `variable`: a section; `size`: bytes that it takes, about.
+    def ask(self, what: str, *, variable: str | None = None, size: int = 0, most: int = MOST_BYTES) -> bytes:
+        """The stream that answers `req=what`. `variable`: a section; `size`: bytes that it takes, about; `most`: bytes
+        after which no more is taken.
 
         Raises OSError, also for an answer that is no stream.
         """
@@ -100,19 +104,19 @@ class Service(Connection):
         if fragment:
             base += "%23" + fragment
         url = f"{base}{'&' if '?' in base else '?'}{query}"
-        answer: Answer = self._tried("ask", (url,), {}, "", size)
+        answer: Answer = self._tried("ask", (url, most), {}, "", size)
         if not answer.data.startswith(BEGINNINGS):
             raise OSError(errno.EIO, self._surprise(answer), self.shown)
         return answer.data
 
-    def recall(self, what: str, *, variable: str, size: int = 0) -> bytes:
+    def recall(self, what: str, *, variable: str, size: int = 0, most: int = MOST_BYTES) -> bytes:
         """The same, unless the answer to the same question is still here."""
         with _keeping:
             known = self._kept.get(variable)
             if known is not None:
                 self._kept.move_to_end(variable)
                 return known
-        data = self.ask(what, variable=variable, size=size)
+        data = self.ask(what, variable=variable, size=size, most=most)
         with _keeping:
             self._kept[variable] = data
             total = sum(map(len, self._kept.values()))
@@ -134,7 +138,7 @@ def _asking() -> Any:
     from yarl import URL
 
     class Asking(HTTPFileSystem):  # type: ignore[misc]
-        async def _ask(self, url: str) -> Answer:
+        async def _ask(self, url: str, most: int) -> Answer:
             session = await self.set_session()
             async with session.get(URL(url, encoded=True), **self.kwargs) as response:
                 if response.status != 200:
@@ -147,8 +151,8 @@ def _asking() -> Any:
                 pieces, count = [], 0
                 async for piece in response.content.iter_chunked(1 << 20):
                     count += len(piece)
-                    if count > MOST_BYTES:
-                        raise OverflowError(f"the answer has more than {MOST_BYTES} bytes")
+                    if count > most:
+                        raise ValueError(f"the answer has more than {most} bytes")  # is not asked for again
                     pieces.append(piece)
                 told = response.headers
                 return Answer(told.get("Content-Description", ""), told.get("Content-Type", ""), b"".join(pieces))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection,
 from nczarr.formats.ncstream.remote import Region, Variable, each_at_once
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 MOST = 2048
@@ -91,7 +91,10 @@ class Blocks:
         self.grid = Grid.of(variable.shape, MOST)
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
-        self._ends: dict[str, NDArray[np.int64]] | None = None
+        self._growing = threading.Lock()
+        self._ends: dict[str, list[int]] = {
+            each.path: [] for each in parts(variable.type, (), variable.types) if None in each.shape
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Blocks, (self.variable,)
@@ -110,25 +113,30 @@ class Blocks:
                 self._kept.popitem(last=False)
         return found
 
-    @property
-    def ends(self) -> dict[str, NDArray[np.int64]]:
-        """Where the content of each block ends, by ragged part. Asks for all blocks once. Raises OSError."""
-        import numpy as np
+    def ends(self, part: str, stop: int | None = None) -> list[int]:
+        """Where the content of each block ends, of the first blocks that reach to `stop`; None: of all.
 
-        if self._ends is None:
-            ragged = [each.path for each in parts(self.variable.type, (), self.variable.types) if None in each.shape]
-            lengths: dict[int, list[int]] = {}
+        Asks for those that nobody has asked for yet. Raises OSError.
+        """
+        found = self._ends[part]
+        with self._growing:
+            while len(found) < len(self.grid) and (stop is None or not found or found[-1] < stop):
+                self._grow(range(len(found), min(len(found) + KEPT, len(self.grid))))
+        return found
 
-            def look(number: int) -> None:
-                found = self.block(number)
-                lengths[number] = [found[part].shape[0] for part in ragged]
+    def _grow(self, numbers: range) -> None:
+        """Look at the next blocks, several at once; where little is wanted, at one."""
+        numbers = numbers if numbers.start else numbers[:1]
+        lengths: dict[int, dict[str, int]] = {}
 
-            many = iter(range(len(self.grid)))
-            while some := list(itertools.islice(many, KEPT)):
-                each_at_once(look, some)
-            columns = zip(*(lengths[number] for number in range(len(self.grid))), strict=True)
-            self._ends = {part: np.cumsum(column) for part, column in zip(ragged, columns, strict=True)}
-        return self._ends
+        def look(number: int) -> None:
+            found = self.block(number)
+            lengths[number] = {part: found[part].shape[0] for part in self._ends}
+
+        each_at_once(look, list(numbers))
+        for number in numbers:
+            for part, ends in self._ends.items():
+                ends.append((ends[-1] if ends else 0) + lengths[number][part])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,22 +197,22 @@ class BlockContent(Computed):
     @property
     def layout(self) -> Layout:
         """In one piece. Asks for all blocks once. Raises OSError."""
-        shape = (int(self.blocks.ends[self.part][-1]), *self.blocks.block(0)[self.part].shape[1:])
+        shape = (self.blocks.ends(self.part)[-1], *self.blocks.block(0)[self.part].shape[1:])
         return Layout(self.dtype, shape, tuple(max(1, length) for length in shape))
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, out of the blocks that hold it. Raises OSError."""
         import numpy as np
 
-        ends = self.blocks.ends[self.part]
-        start, stop = selection[0].indices(int(ends[-1]))[:2]
+        start, stop = selection[0].start, selection[0].stop
+        ends = self.blocks.ends(self.part, stop)
         found = []
-        for number in range(int(np.searchsorted(ends, start, "right")), len(ends)):
-            begin = int(ends[number - 1]) if number else 0
+        for number in range(bisect_right(ends, start), len(ends)):
+            begin = ends[number - 1] if number else 0
             if begin >= stop:
                 break
             values = self.blocks.block(number)[self.part]
-            inside = slice(max(0, start - begin), min(int(ends[number]), stop) - begin)
+            inside = slice(max(0, start - begin), min(ends[number], stop) - begin)
             found.append(values[(inside, *selection[1:])])
         if len(found) == 1:
             return found[0]

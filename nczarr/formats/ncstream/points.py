@@ -16,9 +16,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
-
-from google.protobuf.message import DecodeError, Message
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
@@ -27,8 +25,9 @@ from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES
-from nczarr.formats.ncstream.framing import COLLECTION, END, ERROR, FEATURE, STATIONS, Incoming
+from nczarr.formats.ncstream.framing import COLLECTION, FEATURE, STATIONS, Incoming
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError, bad, contradictory, oversized
+from nczarr.formats.ncstream.scanning import entries
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
@@ -36,8 +35,6 @@ from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from nczarr.data.source import Parts
-
-M = TypeVar("M", bound=Message)
 
 LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 """Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""
@@ -123,47 +120,34 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
 
 def _collections(source: Source, report: Report) -> Iterator[Collection]:
-    """The collections of a stream, each when all its features are there."""
-    incoming = Incoming(source.data, DEFAULT)
+    """The collections of a stream, each when all its features are there. Raises RefusedError."""
     collection: Collection | None = None
-    at, ended = 0, False
-    while not ended and (magic := incoming.magic(at)) is not None:
-        offset, at = at, at + 4
-        if magic == END:
-            ended = True
-            continue
-        if magic not in (COLLECTION, FEATURE, STATIONS, ERROR):
-            raise bad(f"`{magic.hex(' ')}` begins no message of a stream of points", offset, offset + 4)
-        start, at = incoming.block(at)
-        block = bytes(memoryview(incoming.buffer)[start:at])
-        if magic == FEATURE:
-            if collection is None:
-                raise bad("a point comes before the collection that it belongs to", offset)
-            collection.add(_parsed(points_pb.PointFeature(), block, start), offset)
-        elif magic == COLLECTION:
-            if collection is not None:
-                yield collection
-            collection = _begun(_parsed(points_pb.PointFeatureCollection(), block, start), start)
-        elif magic == ERROR:
-            text = _parsed(pb.Error(), block, start).message.decode("utf-8", "replace")
-            report.error("stream-error", f"the sender of the stream gave up: {text!r}", Span(source, offset, at))
-        else:
-            stations = len(_parsed(points_pb.StationList(), block, start).stations)
-            text = f"a list of {stations} stations is passed over"
-            report.warning("skipped-stations", text, Span(source, offset, at))
-    if ended and at < len(incoming.buffer):
-        raise bad("the stream goes on behind its end", at)
+    end = len(source.data)
+    for entry in entries(Incoming(source.data, DEFAULT)):
+        match entry.kind:
+            case "feature":
+                if collection is None:
+                    raise bad("a point comes before the collection that it belongs to", entry.offset)
+                collection.add(entry.message, entry.offset)
+            case "collection":
+                if collection is not None:
+                    yield collection
+                collection = _begun(entry.message, entry.offset)
+            case "stations":
+                text = f"a list of {len(entry.message.stations)} stations is passed over"
+                report.warning("skipped-stations", text, Span(source, entry.offset, entry.end))
+            case "error":
+                text = entry.message.message.decode("utf-8", "replace")
+                span = Span(source, entry.offset, entry.end)
+                report.error("stream-error", f"the sender of the stream gave up: {text!r}", span)
+            case "end":
+                end = entry.end
+            case _:
+                raise bad(f"a message `{entry.kind}` stands in a stream of points", entry.offset, entry.end)
+    if end < len(source.data):
+        raise bad("the stream goes on behind its end", end)
     if collection is not None:
         yield collection
-
-
-def _parsed(message: M, block: bytes, offset: int) -> M:
-    try:
-        message.ParseFromString(block)
-    except DecodeError:
-        text = f"a block is no message {type(message).__name__}"
-        raise bad(text, offset, offset + len(block)) from None
-    return message
 
 
 def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:

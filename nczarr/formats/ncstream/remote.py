@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast.node import TypeName
+from nczarr.ast.types import ATOMIC
 from nczarr.ast.walk import building
 from nczarr.data.blocks import every_block
 from nczarr.data.fills import all_fill
@@ -39,7 +40,7 @@ from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
-from nczarr.stores.served import Served, Service
+from nczarr.stores.served import MOST_BYTES, Served, Service
 from nczarr.syntax.section import written
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ AT_ONCE = 8
 
 TEXT = 64
 """Bytes that a string is taken for."""
+
+LONGEST_HEAD = 2 << 20
+"""Bytes that an answer has beside its numbers, at most."""
 
 LOOKED_AT = 4096
 """Cells of an opaque variable, at most, that are looked at to see how long its values are."""
@@ -93,7 +97,11 @@ class Variable:
     def tree(self, region: Region, *, keep: bool = False) -> Tree:
         """The answer for a region, decoded. Raises OSError, ValueError."""
         ask = self.service.recall if keep else self.service.ask
-        data = ask("data", variable=self.section(region), size=math.prod(map(len, region)) * TEXT)
+        count = math.prod(map(len, region))
+        most = MOST_BYTES
+        if self.type in ATOMIC and self.type != "string":  # others may come whole, or are of any length
+            most = 2 * count * ATOMIC[self.type].size + LONGEST_HEAD
+        data = ask("data", variable=self.section(region), size=count * TEXT, most=most)
         wanted = full_name(self.path).encode("utf-8", "surrogateescape")
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":

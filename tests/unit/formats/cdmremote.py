@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,7 +77,8 @@ def serving(answering: Answering) -> Iterator[Asked]:
             if reply.description is not None:
                 self.send_header("Content-Description", reply.description)
             self.end_headers()
-            self.wfile.write(reply.data)
+            with suppress(ConnectionError):  # a client may have had enough
+                self.wfile.write(reply.data)
 
         def log_message(self, *_: Any) -> None:
             pass

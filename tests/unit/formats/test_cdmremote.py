@@ -21,6 +21,7 @@ from nczarr.formats.ncstream import blocks, remote
 from nczarr.handle import DatasetHandle
 from nczarr.options import Options
 from nczarr.source import Source
+from nczarr.stores import served
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran
 from tests.unit.formats.cdmremote import Asked, Reply, given, recorded, serving
@@ -446,6 +447,23 @@ def test_mutated_answers_are_values_or_faults(seed: int) -> None:
     assert faults > 5
 
 
+@pytest.mark.parametrize("what", ["header", "data"])
+def test_answers_without_end_are_left(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """No more is taken than there can be; and it is not asked for again."""
+    monkeypatch.setattr(served, "LONGEST_HEADER", 1 << 20)
+    monkeypatch.setattr(remote, "LONGEST_HEAD", 1 << 20)
+    answer = given(dataset().checked)
+
+    def endlessly(path: str, query: dict[str, str]) -> Reply:
+        reply = answer(path, query)
+        return reply._replace(data=reply.data + bytes(64 << 20)) if query["req"] == what else reply
+
+    with serving(endlessly) as server:
+        with pytest.raises(OSError, match="the answer has more than"):
+            nczarr.open(server.url("t.nc"))["/v"][:]
+        assert [query["req"] for query in server.queries].count(what) == 1
+
+
 def test_sections_of_answers_are_looked_at() -> None:
     other = dataset()
 
@@ -463,3 +481,14 @@ def test_asked_counts() -> None:
     with serving(lambda path, query: Reply(404)) as server:
         assert isinstance(server, Asked)
         assert server.queries == []
+
+
+def test_the_first_lists_take_the_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = dataset()
+    monkeypatch.setattr(blocks, "MOST", 2)
+    with serving(given(ours.checked)) as server:
+        there = nczarr.open(server.url("t.nc"))
+        assert same(there["/g.1/r"][:2], ours["/g.1/r"][:2])
+        assert server.variables == [r"/g\.1/r(0:1,:)"]
+        assert same(there["/r"][0, :2], ours["/r"][0, :2])
+        assert set(server.variables[1:]) == {"/r(0:0,0:1,:)", "/r(0:0,2:3,:)", "/r(0:0,4:5,:)"}, "one row of three"

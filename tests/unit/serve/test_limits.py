@@ -60,6 +60,34 @@ def test_answers_have_a_limit(large: Path) -> None:
         assert served.resident() < 300 << 20
 
 
+def test_more_work_than_may_wait(large: Path, peer: Callable[[str], ModuleType]) -> None:
+    """Clients who find no room are told to come again; the others get what they asked for."""
+    h5py, numpy = peer("h5py"), peer("numpy")
+    with h5py.File(large / "made.h5", "w") as file:
+        file.create_dataset("v", data=numpy.arange(LENGTH), chunks=(LENGTH,), compression="lzf")
+    with serving(large, "--concurrency", "1", "--queue", "2") as served:
+        assert served.get("/zarr2/made.h5/.zmetadata").status == 200
+        seen: list[tuple[int, str | None]] = []
+
+        def ask() -> None:
+            connection = http.client.HTTPConnection(served.host, served.port, timeout=60)
+            connection.request("GET", "/zarr2/made.h5/v/0")
+            reply = connection.getresponse()
+            seen.append((reply.status, reply.headers["retry-after"]))
+            reply.read()
+            connection.close()
+
+        threads = [threading.Thread(target=ask) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {status for status, _ in seen} == {200, 503}
+        assert all(again == "2" for status, again in seen if status == 503)
+        assert served.get("/").status == 200
+    (large / "made.h5").unlink()
+
+
 def test_pieces_of_a_large_chunk_are_those_of_the_file(large: Path) -> None:
     with serving(large) as served:
         whole = served.get("/zarr2/large.nc/moved/0")
@@ -111,6 +139,25 @@ def test_a_client_that_takes_nothing_is_cut_off(large: Path) -> None:
         except ConnectionError:
             pass
         assert taken < 10 << 20
+        assert served.get("/").status == 200
+
+
+def test_a_file_that_is_cut_in_the_middle_of_an_answer(large: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.nc"
+    path.write_bytes((large / "large.nc").read_bytes())
+    with serving(tmp_path) as served:
+        line = slow(served, "/cdmremote/cut.nc?req=data&var=plain")
+        time.sleep(0.5)
+        with path.open("r+b") as file:
+            file.truncate(10_000)
+        line.settimeout(10)
+        taken = 0
+        try:
+            while piece := line.recv(1 << 20):
+                taken += len(piece)
+        except ConnectionError:
+            pass
+        assert taken < 4 * LENGTH
         assert served.get("/").status == 200
 
 
