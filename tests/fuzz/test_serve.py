@@ -29,13 +29,8 @@ WORDS = [
 FIELDS = [b"req", b"var", b"deflate", b"format", b"page", b"REQ", b"x"]
 VALUES = [
     b"header", b"data", b"CDL", b"NcML", b"capabilities", b"form", b"", b"json", b"html", b"1", b"9", b"-1", b"tas",
-<<<<<<< HEAD
     b"lat;lon", b"tas(0,:,:)", b"tas(0:1:2,0,0)", b"tas(", b"tas(9)", b"%28%29", b"(;.,", b"s.m",
     b"..%2f", b"%00", b"%ff", b"a\\", b":" * 50,
-=======
-    b"lat;lon", b"tas(0,:,:)", b"tas(0:1:2,0,0)", b"tas(", b"tas(9)", b"%28%29", b"(;.,", b"s.m", b"..%2f", b"%00",
-    b"%ff", b"a\\", b":" * 50,
->>>>>>> main
 ]  # fmt: skip
 HEADERS = [
     (b"range", b"bytes=0-3"), (b"range", b"bytes=-3"), (b"range", b"bytes=5-"), (b"range", b"bytes=9-1"),
