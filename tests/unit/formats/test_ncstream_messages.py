@@ -619,3 +619,18 @@ def test_the_index_of_what_is_cut_has_what_lies_before() -> None:
     assert len(scan(Source("s", stream[:-10], binary=True), report)) == 7
     (found,) = report.sorted()
     assert (found.code, found.primary.offset) == ("truncated-ncstream", len(stream) - 13)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [1, 2], [1.5, None], ["a", 1], [[1, 2], [3]], [{}, {}], [bytearray(b"x")], [np.zeros(2), None],
+        [np.zeros(2), "a"], [np.zeros(2), np.array(1.0)], [np.zeros(1, "u8"), np.zeros(1, "i8")],
+        [np.zeros(1, "i4"), np.zeros(1, "f8")],
+    ],
+)  # fmt: skip
+def test_objects_that_are_no_values_are_not_made_texts(items: list[Any]) -> None:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    with pytest.raises(ValueError, match=r"one is of type|arrays|kinds"):
+        door.data("v", array)
