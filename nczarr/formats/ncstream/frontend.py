@@ -38,6 +38,7 @@ from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables, tables
+from nczarr.passes.type_sizes import oversized
 from nczarr.source import Source, Span
 from nczarr.stores.served import Served
 
@@ -300,8 +301,11 @@ def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
 
 
 def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
-    """The shapes of the variables whose dimensions and types are there; a pass reports the others."""
+    """The shapes of the variables whose dimensions and types can be worked with; a pass reports the others."""
     sound = sound_types(known.types)
+    large = oversized(sound)
+    if large:
+        sound = sound_types({path: each for path, each in sound.items() if path not in large})
     found = {}
     for path, variable in known.variables.items():
         lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr import pipeline
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import frontend
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -99,3 +101,38 @@ def test_lists_of_a_variable_whose_cells_have_no_numbers(tmp_path: Path) -> None
     (tmp_path / "a.ncs").write_bytes(header(variable("v", pb.INT, 1 << 40, 1 << 40, RAGGED)) + streams.columns(made))
     with pytest.raises(OSError, match="cells"):
         nczarr.open(tmp_path / "a.ncs").checked.parts["/v"]["content"].read((slice(0, 1),))
+
+
+@pytest.mark.parametrize("length", [1 << 31, 1 << 62, 1 << 64])
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_model_with_a_type_of_any_size_is_told(length: int, listed: bool) -> None:
+    """The default fill value of such a type is not made."""
+    types: list[dict[str, object]] = [
+        {"kind": "vlen", "name": "l", "base": "int"},
+        {
+            "kind": "compound",
+            "name": "c",
+            "fields": [{"name": "a", "type": "/l" if listed else "int", "shape": [length]}],
+        },
+        {"kind": "vlen", "name": "w", "base": "/c"},
+    ]
+    report = Report()
+    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert [each.code for each in report.sorted()] == ["oversized-type"]
+
+
+def told(types: list[dict[str, object]], type_name: str, attributes: object = ()) -> bytes:
+    """A stream whose header tells a model, with an empty list as the value of its variable."""
+    v = {"name": "v", "type": type_name, "dimensions": [], "attributes": attributes}
+    model = {"ast": 1, "dataset": {"types": types, "variables": [v]}}
+    made = pb.Header(version=1, root=pb.Group(vars=[variable("v", pb.INT, RAGGED)]), nczarr=json.dumps(model).encode())
+    one = streams.column(pb.INT, (), isVlen=True, vlens=[0])
+    return streams.HEADER + streams.block(made.SerializeToString()) + streams.columns(one)
+
+
+@pytest.mark.parametrize("type_name", [["int"], {}, 3, None])
+def test_a_model_with_a_constant_whose_type_is_no_name_is_told(type_name: object) -> None:
+    report, attributes = Report(), [{"name": "a", "value": {"type": type_name, "values": [1]}}]
+    assert pipeline.read(Source("a.ncs", told([], "int", attributes), binary=True), report, Options()) is None
+    assert report.errors
+    assert "internal-error" not in {each.code for each in report.sorted()}
