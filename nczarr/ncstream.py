@@ -152,14 +152,16 @@ def data_messages(
 
     `profile`: numbers and texts in the first form and all else in columns (`mixed`); or one of the forms wherever it
     suits (`first`, `second`), as servers of the two generations have it. `deflate`: a level, for numbers in the first
-    form. Raises KeyError for a name that no variable has; OSError; and CompileError (`unwritable-ncstream`) for values
-    that one message does not hold.
+    form. Raises KeyError for a name that no variable has, ValueError for indices that it lacks, or that go backwards;
+    OSError; and CompileError (`unwritable-ncstream`) for values that one message does not hold.
     """
     from nczarr.formats.ncstream.pieces import UnwritableError
     from nczarr.formats.ncstream.values import Values
 
     checked = _checked(dataset)
     for path, ranges in wanted:
+        if ranges is not None:
+            _check_indices(path, ranges, checked.shapes[path])
         try:
             for piece in Values.of(checked, path, ranges).message(profile, deflate):
                 yield bytes(piece)
@@ -194,6 +196,15 @@ def _checked(dataset: DatasetHandle | Checked) -> Checked:
     from nczarr.handle import DatasetHandle
 
     return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
+
+
+def _check_indices(path: str, ranges: tuple[range, ...], shape: tuple[int, ...]) -> None:
+    """Raise ValueError for indices that a variable does not have."""
+    if len(ranges) != len(shape) or not all(isinstance(each, range) for each in ranges):
+        raise ValueError(f"`{path}` has {len(shape)} dimensions, each of which takes a range: {ranges!r}")
+    for indices, length in zip(ranges, shape, strict=True):
+        if indices.step < 0 or (indices and not 0 <= indices[0] <= indices[-1] < length):
+            raise ValueError(f"`{path}` has {length} places along a dimension, and {indices!r} does not go up in them")
 
 
 def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:

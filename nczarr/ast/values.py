@@ -72,7 +72,8 @@ class Constant(Node):
             return value
         if "data" not in value:
             value = {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
-        atomic = ATOMIC.get(value.get("type", ""))
+        name = value.get("type")
+        atomic = ATOMIC.get(name) if isinstance(name, str) else None
         data, count = value.get("data"), value.get("count")
         if atomic is not None and isinstance(data, bytes | tuple) and isinstance(count, int):
             length = len(data)

@@ -6,6 +6,7 @@ file's are here as far as somebody asked. Invariant: memory is that of what was 
 
 from __future__ import annotations
 
+from errno import EAGAIN
 from mmap import mmap
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -71,7 +72,10 @@ class Incoming:
             self.buffer: Buffer = stream
         elif isinstance(stream, memoryview | mmap):
             view = memoryview(stream)
+            view = view if view.c_contiguous else memoryview(view.tobytes())
             self.buffer = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        elif not callable(getattr(stream, "read", None)):
+            raise TypeError(f"a stream is bytes, a memory map or a binary file, and not {type(stream).__name__}")
         else:
             self._file = stream
             self.buffer = bytearray()
@@ -101,7 +105,11 @@ class Incoming:
         assert self._file is not None
         room = min(max(missing, AHEAD), MOST)
         read = getattr(self._file, "read1", self._file.read)
-        found: bytes = read(room) or b""
+        found: Any = read(room)
+        if found is None:
+            raise BlockingIOError(EAGAIN, "the stream does not wait for its sender, and nothing is there yet")
+        if isinstance(found, str):
+            raise TypeError("a stream is a binary file, and this one gives text")
         if not isinstance(self.buffer, bytearray):
             raise AssertionError
         try:

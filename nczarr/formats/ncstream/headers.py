@@ -13,62 +13,110 @@ from nczarr.formats.ncstream.definitions import Declared
 from nczarr.formats.ncstream.elements import RAGGED
 from nczarr.formats.ncstream.scanning import Entry, is_counted
 
+_KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
+"""What a group has beside groups, by fields of its message."""
+
 
 def merged(headers: Sequence[pb.Header]) -> pb.Header:
     """One header of several: of two declarations of one name the later one counts."""
     made = pb.Header()
     made.CopyFrom(headers[0])
+    root = _Merged(made.root) if len(headers) > 1 else None
     for header in headers[1:]:
         for field in ("location", "title", "id", "nczarr"):
             if header.HasField(field):
                 setattr(made, field, getattr(header, field))
         made.fills.extend(header.fills)
-        _add(made.root, header.root)
+        if root is not None:
+            root.add(header.root)
     return made
 
 
-def _add(into: pb.Group, more: pb.Group) -> None:
-    for field in ("dims", "vars", "structs", "atts", "enumTypes"):
-        known = getattr(into, field)
-        for each in getattr(more, field):
-            place = next((place for place, other in enumerate(known) if other.name == each.name), None)
-            if place is None:
-                known.append(each)
+class _Merged:
+    """A group that others are added to; what it has is known by kind and name, so that each is looked up once."""
+
+    def __init__(self, group: pb.Group) -> None:
+        self._group = group
+        self._known: dict[str, dict[bytes, Any]] = {}
+        self._groups: dict[bytes, _Merged] = {}
+        for kind in _KINDS:
+            known = self._known.setdefault(kind, {})
+            for each in getattr(group, kind):
+                known.setdefault(each.name, each)
+        for inner in group.groups:
+            if inner.name not in self._groups:
+                self._groups[inner.name] = _Merged(inner)
+
+    def add(self, more: pb.Group) -> None:
+        """Add what another group has."""
+        for kind in _KINDS:
+            known = self._known[kind]
+            for each in getattr(more, kind):
+                if each.name in known:
+                    known[each.name].CopyFrom(each)
+                else:
+                    known[each.name] = getattr(self._group, kind).add()
+                    known[each.name].CopyFrom(each)
+        for inner in more.groups:
+            if inner.name in self._groups:
+                self._groups[inner.name].add(inner)
             else:
-                known[place].CopyFrom(each)
-    for group in more.groups:
-        same = next((other for other in into.groups if other.name == group.name), None)
-        if same is None:
-            into.groups.append(group)
-        else:
-            _add(same, group)
+                made = self._group.groups.add()
+                made.CopyFrom(inner)
+                self._groups[inner.name] = _Merged(made)
 
 
 def made_up(entries: Iterable[Entry]) -> pb.Header:
     """The header that data messages make up by themselves: their sections are whole variables."""
     header = pb.Header(root=pb.Group(name=b""))
+    root = _Made(header.root)
     for entry in entries:
         if entry.kind == "column" and entry.column is not None:
-            group, name = _home(header.root, entry.column.message.name)
-            taken = {*(each.name for each in group.vars), *(each.name for each in group.structs)}
-            if name not in taken:
-                _column(group, entry.column, name, 0)
+            home, name = root.home(entry.column.message.name)
+            if home.takes(name):
+                _column(home.group, entry.column, name, 0)
         elif entry.kind == "data":
-            _data(header.root, entry)
+            _data(root, entry)
     return header
 
 
-def _data(root: pb.Group, entry: Entry) -> None:
+class _Made:
+    """A group that is made up, and the names in it."""
+
+    def __init__(self, group: pb.Group) -> None:
+        self.group = group
+        self._taken: set[bytes] = set()
+        self._inner: dict[bytes, _Made] = {}
+
+    def takes(self, name: bytes) -> bool:
+        """Whether no variable has a name yet; from now on one has."""
+        new = name not in self._taken
+        self._taken.add(name)
+        return new
+
+    def home(self, full: bytes) -> tuple[_Made, bytes]:
+        """The group of a variable, made where it is not there, and its name, out of its full one (§9)."""
+        *groups, name = full.removeprefix(b"/").split(b"/")
+        home = self
+        for each in map(_unescaped, groups):
+            if each not in home._inner:
+                home._inner[each] = _Made(home.group.groups.add(name=each))
+            home = home._inner[each]
+        return home, _unescaped(name)
+
+
+def _data(root: _Made, entry: Entry) -> None:
     message: pb.Data = entry.message
     if message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
         return  # nothing says what their members are
+    home, name = root.home(message.varName)
+    if not home.takes(name):
+        return
     ranges = [each for each in message.section.range if each.size != RAGGED]
     shape = [pb.Dimension(length=each.size, isPrivate=True) for each in ranges]
     if is_counted(message) and message.vdata:
         shape.append(pb.Dimension(name=b"*", isVlen=True, isPrivate=True))
-    group, name = _home(root, message.varName)
-    if all(each.name != name for each in group.vars):
-        group.vars.add(name=name, dataType=message.dataType, shape=shape)
+    home.group.vars.add(name=name, dataType=message.dataType, shape=shape)
 
 
 def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: int) -> None:
@@ -89,14 +137,6 @@ def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: in
     behind = 1 if message.isVlen else rank + len(ranges)
     for member in inner.members:
         _column(made, member, member.message.name, behind)
-
-
-def _home(root: pb.Group, full: bytes) -> tuple[pb.Group, bytes]:
-    """The group of a variable, made where it is not there, and its name, out of its full one (§9)."""
-    *groups, name = full.removeprefix(b"/").split(b"/")
-    for each in map(_unescaped, groups):
-        root = next((group for group in root.groups if group.name == each), None) or root.groups.add(name=each)
-    return root, _unescaped(name)
 
 
 def _unescaped(name: bytes) -> bytes:

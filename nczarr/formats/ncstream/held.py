@@ -27,6 +27,12 @@ from nczarr.formats.ncstream.trees import Records, Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LARGEST = 2**63 - 1
+"""Cells of a variable whose lists are put together, at most."""
+
+MOST_FILLED = 1 << 24
+"""Cells for which lists of a fill value are made, at most."""
+
 KEPT = 4
 """Messages whose decoded values are kept for whoever reads next."""
 
@@ -82,17 +88,30 @@ class Held(NamedTuple):
         return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
 
     def merged(self) -> dict[str, NDArray[Any]]:
-        """The values of the whole variable by part. Raises OSError, ValueError."""
+        """The elements of all lists by part, those of the cells that messages hold, or that a fill value has; memory is
+        in proportion to these. Raises OSError, ValueError.
+        """
         import numpy as np
 
+        total = math.prod(self.shape)
+        if total > LARGEST:
+            raise ValueError(f"a variable of {total} cells has more than can be numbered ({LARGEST})")
+        ragged = [part for part in parts(self.type, self.shape, self.types) if None in part.shape]
+        every = [self.decoded(piece) for piece in self.pieces]
+        given = [numbers(piece.ranges, self.shape) for piece in self.pieces]
         made_up = all_fill(self.fill, self.type, self.shape, self.types)
-        everywhere = {part: each.read(tuple(map(slice, each.layout.shape))) for part, each in made_up.items()}
-        every = [everywhere, *(self.decoded(piece) for piece in self.pieces)]
-        cells, begin = np.arange(math.prod(self.shape), dtype=np.int64), math.prod(self.shape)
-        for piece in self.pieces:
-            cells[numbers(piece.ranges, self.shape)] = np.arange(begin, begin + piece.cells, dtype=np.int64)
-            begin += piece.cells
-        return _shaped(taken(joined(every), cells, self.type, self.types), self, self.shape)
+        if any(made_up[part.path].layout.shape[0] for part in ragged):
+            if total > MOST_FILLED:
+                raise ValueError(
+                    f"lists of a fill value are made for {MOST_FILLED} cells at most, and there are {total}"
+                )
+            every.insert(0, {part: each.read(tuple(map(slice, each.layout.shape))) for part, each in made_up.items()})
+            given.insert(0, np.arange(total, dtype=np.int64))
+        cells = np.concatenate(given)
+        last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
+        found = taken(joined(every), last.astype(np.int64), self.type, self.types)
+        lengths = {part.path: tuple(-1 if length is None else length for length in part.shape) for part in ragged}
+        return {path: found[path].reshape(lengths[path]) for path in lengths}
 
 
 def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
@@ -142,7 +161,7 @@ class Decoder:
 
     @property
     def whole(self) -> dict[str, NDArray[Any]]:
-        """The values of the whole variable by part, put together once. Raises OSError."""
+        """The elements of all lists of the variable by part, put together once. Raises OSError."""
         if self._whole is None:
             self._whole = _read(self.held.merged)
         return self._whole

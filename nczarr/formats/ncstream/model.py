@@ -143,22 +143,23 @@ class _Reader:
     def _enums(self, given: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
         """The enums that a group declares, as wide as the first variable of that enum, else as their codes need."""
         found: dict[str, tuple[TypeName, EnumType]] = {}
+        bases = _enum_bases(given) if given.enumTypes else {}
         for each in given.enumTypes:
             called = self._name(each.name, f"an enum of `{path}`")
             if called is None or called in found:
                 continue
             most = max((constant.code for constant in each.map), default=0)
-            base = _enum_base(given, each.name) or (
-                "ubyte" if most < 1 << 8 else "ushort" if most < 1 << 16 else "uint"
-            )
+            base = bases.get(each.name) or ("ubyte" if most < 1 << 8 else "ushort" if most < 1 << 16 else "uint")
             codes: dict[int, str] = {}
+            labels: set[str] = set()
             for item in each.map:
                 label = names.normal(_text(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
-                if code in codes or label in codes.values() or name_problem(label) is not None:
+                if code in codes or label in labels or name_problem(label) is not None:
                     self.lost("unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice")
                     continue
                 codes[code] = label
+                labels.add(label)
             constants = tuple(EnumConstant(name=label, value=code) for code, label in codes.items())
             made = EnumType(name=called, base=base, constants=constants, span=self._asked.span)  # type: ignore[arg-type]
             found[called] = names.join(path, called), made
@@ -183,12 +184,12 @@ class _Reader:
             called = self._name(each.name, f"a variable of `{scope.path}`")
             if called is None:
                 continue
-            before = dict(scope.types)
+            before = len(scope.types)
             try:
                 yield self._variable(each, called, scope)
             except UnreadableVariableError as fault:
-                scope.types.clear()
-                scope.types.update(before)
+                while len(scope.types) > before:
+                    scope.types.popitem()
                 fqn = names.join(scope.path, called)
                 self.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
@@ -197,9 +198,11 @@ class _Reader:
         attributes = list(self._attributes(given.atts, fqn))
         outer, stars, inner = split(given.shape)
         element = self._type(given, name, fqn, (), scope, attributes)
-        enums = [each for path, each in scope.enums.values() if path == element]
-        if isinstance(given, pb.Variable) and given.enumType and not enums:
-            enums = [each for _, each in scope.enums.values()]
+        enums: list[EnumType] = []
+        if isinstance(given, pb.Variable) and given.enumType and any(each.name == "_FillValue" for each in attributes):
+            known = scope.enums.get(names.normal(_text(given.enumType)))
+            every = [each for _, each in scope.enums.values()]
+            enums = [known[1]] if known is not None and known[0] == element else every
         type_name = scope.listed(element, stars, lengths_of(inner), name)
         storage = _storage(attributes, [each.length for each in outer])
         if storage is not None:
@@ -298,18 +301,19 @@ def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | N
     return Storage(layout="chunked", chunks=chunks)
 
 
-def _enum_base(given: pb.Group, called: bytes) -> str | None:
-    """The integers of the first variable or member that is of an enum, in a group or those below."""
+def _enum_bases(given: pb.Group) -> dict[bytes, str]:
+    """The integers of the first variable or member that is of each enum, in a group or those below."""
+    found: dict[bytes, str] = {}
     pending: list[pb.Group | pb.Structure] = [given]
     while pending:
         each = pending.pop()
         for variable in each.vars:
-            if variable.enumType == called and int(variable.dataType) in ENUM_BASES:
-                return ENUM_BASES[int(variable.dataType)]
+            if variable.enumType and int(variable.dataType) in ENUM_BASES:
+                found.setdefault(variable.enumType, ENUM_BASES[int(variable.dataType)])
         pending.extend(each.structs)
         if isinstance(each, pb.Group):
             pending.extend(each.groups)
-    return None
+    return found
 
 
 def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:

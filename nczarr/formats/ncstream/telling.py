@@ -16,6 +16,7 @@ from nczarr.formats.ncstream import model
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.tables import Tables
+from nczarr.passes.type_sizes import oversized
 from nczarr.source import Source
 
 MODEL = "nczarr"
@@ -39,8 +40,11 @@ def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
 
 
 def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
-    """The shapes of the variables whose dimensions and types are there; a pass reports the others."""
+    """The shapes of the variables whose dimensions and types can be worked with; a pass reports the others."""
     sound = sound_types(known.types)
+    large = oversized(sound)
+    if large:
+        sound = sound_types({path: each for path, each in sound.items() if path not in large})
     found = {}
     for path, variable in known.variables.items():
         lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]

@@ -238,11 +238,17 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
 
     some = next((each for each in items if each is not None), None)
     if isinstance(some, np.ndarray):
+        if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
+            raise ValueError("lists are arrays, all of them")
         counts = np.fromiter(map(len, items), np.int64, len(items))
         inner = some.shape[1:]
         filled = [each for each in items if len(each)] or [some]
         if any(each.shape[1:] != inner for each in filled):
             raise ValueError("lists have elements of different shapes")
+        if len({each.dtype.kind for each in filled}) > 1:
+            raise ValueError(
+                "lists have elements of different kinds: " + ", ".join(str(each.dtype) for each in filled[:9])
+            )
         content = filled[0] if len(filled) == 1 else np.concatenate(filled)
         return Lists(counts, tree_of(content, data_type), inner)
     bare = some is not None and all(isinstance(each, bytes) for each in items)
@@ -250,4 +256,7 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
         if items and not bare:
             raise ValueError("opaque values are bytes")
         return Opaque(items)
-    return Texts([each if each is None or isinstance(each, bytes) else str(each).encode("utf-8") for each in items])
+    for each in items:
+        if not isinstance(each, str | bytes | None):
+            raise ValueError(f"objects are strings, bytes, None or arrays, and one is of type {type(each).__name__}")
+    return Texts([each.encode("utf-8") if isinstance(each, str) else each for each in items])

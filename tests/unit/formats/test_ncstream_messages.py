@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
+from nczarr import pipeline
 from nczarr.diagnostics import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
@@ -19,6 +20,7 @@ from nczarr.formats.ncstream.decoding import column_tree
 from nczarr.formats.ncstream.definitions import Definitions
 from nczarr.formats.ncstream.scanning import scan
 from nczarr.formats.ncstream.trees import values as tree_values
+from nczarr.options import Options
 from nczarr.source import Source
 from tests.unit.formats import ncstream_streams as make
 from tests.unit.formats.ncstream_streams import RAGGED
@@ -619,3 +621,55 @@ def test_the_index_of_what_is_cut_has_what_lies_before() -> None:
     assert len(scan(Source("s", stream[:-10], binary=True), report)) == 7
     (found,) = report.sorted()
     assert (found.code, found.primary.offset) == ("truncated-ncstream", len(stream) - 13)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [1, 2], [1.5, None], ["a", 1], [[1, 2], [3]], [{}, {}], [bytearray(b"x")], [np.zeros(2), None],
+        [np.zeros(2), "a"], [np.zeros(2), np.array(1.0)], [np.zeros(1, "u8"), np.zeros(1, "i8")],
+        [np.zeros(1, "i4"), np.zeros(1, "f8")],
+    ],
+)  # fmt: skip
+def test_objects_that_are_no_values_are_not_made_texts(items: list[Any]) -> None:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    with pytest.raises(ValueError, match=r"one is of type|arrays|kinds"):
+        door.data("v", array)
+
+
+@pytest.mark.parametrize("given", [None, "CDFS", 3, [b"CDFS"], io.StringIO("CDFS")])
+def test_what_is_no_stream_is_told(given: Any) -> None:
+    with pytest.raises(TypeError, match="a stream is"):
+        list(door.read_messages(given))
+
+
+def test_a_view_with_gaps_is_a_stream() -> None:
+    wide = bytearray(2 * len(make.START + make.END))
+    wide[::2] = make.START + make.END
+    assert [each.kind for each in door.read_messages(memoryview(wide)[::2])] == ["start", "end"]
+
+
+def test_a_pipe_that_does_not_wait_is_not_at_its_end() -> None:
+    class Empty(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: object) -> None:
+            return None
+
+    with pytest.raises(BlockingIOError):
+        list(door.read_messages(Empty()))
+
+
+@pytest.mark.parametrize("profile", ["mixed", "first", "second"])
+@pytest.mark.parametrize(
+    "ranges",
+    [(range(5, 9),), (range(4),), (range(-1, 1),), (range(1, -1, -1),), (), (range(1), range(1)), (slice(0, 1),), (0,)],
+)
+def test_indices_that_a_variable_lacks_have_no_message(ranges: Any, profile: Any) -> None:
+    source = Source("a.cdl", "netcdf a { dimensions: x = 3; variables: int v(x); data: v = 1, 2, 3; }")
+    checked = pipeline.read(source, Report(), Options())
+    assert checked is not None
+    with pytest.raises(ValueError, match="`/v` has"):
+        b"".join(door.data_messages(checked, [("/v", ranges)], profile=profile))
