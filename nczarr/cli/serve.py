@@ -102,7 +102,7 @@ def _application(arguments: argparse.Namespace) -> Application:
     limits = limits_of(arguments)
     root = Root(arguments.root)
     following = following_of(arguments)
-    following = following._replace(roots=(root.home + os.sep, *following.roots))
+    following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments))
     origins = tuple(arguments.origin or ("*",))
     origins = () if "none" in origins else origins
