@@ -145,7 +145,7 @@ def slow_clients(served: Served, path: str, count: int = SLOW) -> Iterator[list[
         line = socket.socket()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.connect((served.host, served.port))
-        line.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         lines.append(line)
 
     def read() -> None:

@@ -31,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
         "--origin",
         action="append",
         metavar="ORIGIN",
-        help="whose pages may read answers in a browser, as https://a.org; `none`; repeatable (default: all)",
+        help="whose pages may read answers in a browser: https://a.org, `*`, `none`; repeatable (default: those of "
+        "this machine; with another --host all)",
     )
     limits = made.add_argument_group("limits")
     limits.add_argument("--max-response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)")
@@ -98,15 +99,15 @@ def _application(arguments: argparse.Namespace) -> Application:
     from nczarr.serve.opening import Shelf
     from nczarr.serve.places import Root
     from nczarr.serve.routes import Routes
+    from nczarr.serve.sites import Sites
 
     limits = limits_of(arguments)
     root = Root(arguments.root)
     following = following_of(arguments)
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments))
-    origins = tuple(arguments.origin or ("*",))
-    origins = () if "none" in origins else origins
-    return Application(Routes(root, shelf, limits), origins, to_stderr if arguments.verbose else None)
+    sites = Sites.of(arguments.origin, arguments.host)
+    return Application(Routes(root, shelf, limits), sites, to_stderr if arguments.verbose else None)
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:

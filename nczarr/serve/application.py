@@ -23,6 +23,7 @@ from nczarr.serve.opening import Opened, RefusedError, words
 from nczarr.serve.places import Place
 from nczarr.serve.request import Request, request
 from nczarr.serve.routes import Routes
+from nczarr.serve.sites import Sites
 from nczarr.serve.workers import BusyError, Workers
 
 METHODS = ("GET", "HEAD")
@@ -49,16 +50,16 @@ Log = Callable[[str], None]
 
 
 class Application:
-    """Answers requests. `origins`: pages of which sites may read the answers; `*`: of all; empty: of none.
+    """Answers requests. `sites`: whose pages may read the answers.
 
     `log` is told of every request, and of faults of ours.
     """
 
-    def __init__(self, routes: Routes, origins: tuple[str, ...] = ("*",), log: Log | None = None) -> None:
+    def __init__(self, routes: Routes, sites: Sites, log: Log | None = None) -> None:
         self.routes = routes
         self.limits: Limits = routes.limits
         self.workers = Workers(routes.limits)
-        self.origins = frozenset(origins)
+        self.sites = sites
         self.log = log
         self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
 
@@ -103,6 +104,8 @@ class Application:
         """The answer to a request, whatever happens."""
         home = self.routes.root.home
         try:
+            if not self.sites.are_meant(_header(scope, b"host")):
+                return text(403, "this server answers requests for this machine alone; `--origin` allows others")
             if scope["method"] == "OPTIONS" and self._is_preflight(scope):
                 return Answer(b"", "", 204, PREFLIGHT)
             if scope["method"] not in METHODS:
@@ -159,7 +162,7 @@ class Application:
         return await asyncio.shield(task)
 
     def _is_preflight(self, scope: dict[str, Any]) -> bool:
-        return bool(self.origins) and any(name == b"access-control-request-method" for name, _ in scope["headers"])
+        return not self.sites.are_none and any(name == b"access-control-request-method" for name, _ in scope["headers"])
 
     def _dressed(self, answer: Answer, scope: dict[str, Any]) -> Answer:
         """The answer with the headers that all have."""
@@ -175,17 +178,23 @@ class Application:
 
     def _shared(self, scope: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         """What lets pages of other sites read the answer."""
-        if not self.origins:
+        if self.sites.are_none:
             return ()
-        allowed = "*"
-        vary: tuple[tuple[str, str], ...] = ()
-        if "*" not in self.origins:
-            origin = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
-            vary = (("Vary", "Origin"),)
-            if origin not in self.origins:
-                return vary
-            allowed = origin
-        return (("Access-Control-Allow-Origin", allowed), ("Access-Control-Expose-Headers", EXPOSED), *vary)
+        if self.sites.are_all:
+            return (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
+        origin = _header(scope, b"origin")
+        if not self.sites.may_read(origin):
+            return (("Vary", "Origin"),)
+        return (
+            ("Access-Control-Allow-Origin", origin),
+            ("Access-Control-Expose-Headers", EXPOSED),
+            ("Vary", "Origin"),
+        )
+
+
+def _header(scope: dict[str, Any], wanted: bytes) -> str:
+    """The first header of a name; empty if there is none."""
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")
 
 
 def to_stderr(line: str) -> None:

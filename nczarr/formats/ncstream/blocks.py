@@ -21,7 +21,7 @@ from nczarr.data.blocks import every_block
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import descr, parts
 from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
-from nczarr.formats.ncstream.remote import Region, Variable, each_at_once
+from nczarr.formats.ncstream.asking import Region, Variable, each_at_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,21 +8,19 @@ whose numbers lie uncompressed in one message is a view of the file, and its byt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Dimension, Variable
+from nczarr.ast import ATOMIC
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
-from nczarr.data.conform import sound_types
-from nczarr.data.parts import Types, descr, parts
-from nczarr.data.source import Layout, Parts, itemsize
+from nczarr.data.parts import Types, descr
+from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Report
-from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.ncstream import headers, model, points
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.decoding import column_tree
@@ -33,6 +31,7 @@ from nczarr.formats.ncstream.framing import Incoming
 from nczarr.formats.ncstream.held import Held, Piece, sources
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError
 from nczarr.formats.ncstream.scanning import Entry, entries, is_counted, refuse, scan
+from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
 from nczarr.formats.ncstream.trees import Opaque, Records, Tree
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
@@ -40,9 +39,6 @@ from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
 from nczarr.stores.served import Served
-
-MODEL = "nczarr"
-"""What the model is called in messages: the field of the header that holds it."""
 
 _OTHERS = {
     "coverages": "a coverage's header",
@@ -273,15 +269,6 @@ class _Reader:
         return sizes.pop() if len(sizes) == 1 else None
 
 
-def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
-    """What fills arrays, by FQN of the variable and part."""
-    found: dict[str, dict[str, bytes]] = {}
-    for each in header.fills:
-        path, part = (text.decode("utf-8", "surrogateescape") for text in (each.path, each.part))
-        found.setdefault(path, {})[part] = each.value
-    return found
-
-
 def wire_name(entry: Entry) -> str:
     """The full name that a message of data has, in the form that names are compared in."""
     name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
@@ -297,36 +284,3 @@ def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
     data: pb.Data = entry.message
     counted = is_counted(data) or data.dataType in (pb.STRUCTURE, pb.SEQUENCE)
     return None if counted or data.compress else entry.payload, True
-
-
-def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
-    """The shapes of the variables whose dimensions and types are there; a pass reports the others."""
-    sound = sound_types(known.types)
-    found = {}
-    for path, variable in known.variables.items():
-        lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]
-        if None not in lengths and (variable.type in ATOMIC or variable.type in sound):
-            found[path] = tuple(each.size if isinstance(each, Dimension) else each or 0 for each in lengths)
-    return found
-
-
-def suited_fills(
-    given: Mapping[str, bytes], variable: Variable, known: Tables, lost: Callable[[str], None]
-) -> dict[str, bytes]:
-    """What is told to fill the arrays of a variable, as far as it is one element of each."""
-    found = {}
-    for part in parts(variable.type, (), known.types):
-        fill = given.get(part.path)
-        width = itemsize(descr(part.type, known.types))
-        if fill is not None and width and len(fill) != width:
-            lost(f"what fills `{part.path}` of `{variable.name}` is {len(fill)} bytes, and elements have {width}")
-        elif fill is not None:
-            found[part.path] = fill
-    return found
-
-
-def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
-    """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
-    if header.HasField("nczarr"):
-        return ast_json.read(Source(name, header.nczarr, key=MODEL), asked.report, asked.options)
-    return Unchecked(model.dataset(header, asked))

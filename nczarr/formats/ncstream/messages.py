@@ -86,7 +86,7 @@ class Header(_Block):
 
         Raises CompileError if the header tells a model that is none.
         """
-        from nczarr.formats.ncstream.frontend import dataset_of
+        from nczarr.formats.ncstream.telling import dataset_of
 
         report, source = Report(), Source("header", b"", binary=True)
         span = Span(source, self.offset or 0, self.offset or 0)

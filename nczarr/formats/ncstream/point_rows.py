@@ -14,7 +14,7 @@ from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import descr, escape, is_fixed
 from nczarr.data.source import Layout, Parts, numpy_dtype
 from nczarr.formats.ncstream.limits import contradictory
-from nczarr.formats.ncstream.points import LOCATION, Collection, Member
+from nczarr.formats.ncstream.point_collection import LOCATION, Collection, Member
 
 if TYPE_CHECKING:
     import numpy as np

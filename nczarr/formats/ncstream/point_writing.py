@@ -24,7 +24,7 @@ from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.dtypes import WIRE
 from nczarr.formats.ncstream.framing import COLLECTION, END, FEATURE
-from nczarr.formats.ncstream.points import LOCATION, Member
+from nczarr.formats.ncstream.point_collection import LOCATION, Member
 from nczarr.formats.ncstream.wire import encoded
 from nczarr.passes.checked import Checked
 

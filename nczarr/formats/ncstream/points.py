@@ -16,17 +16,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
-from nczarr.ast.types import ATOMIC, CompoundType, Field
+from nczarr.ast.types import CompoundType, Field
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES
 from nczarr.formats.ncstream.framing import COLLECTION, FEATURE, STATIONS, Incoming
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError, bad, contradictory, oversized
+from nczarr.formats.ncstream.point_collection import LOCATION, Collection, Member
 from nczarr.formats.ncstream.scanning import entries
 from nczarr.hierarchy.lenient import name_problem
 from nczarr.options import Options
@@ -36,57 +37,11 @@ from nczarr.source import Source, Span
 if TYPE_CHECKING:
     from nczarr.data.source import Parts
 
-LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
-"""Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""
-
 MOST_MEMBERS = 10_000
 """Members of a collection, at most."""
 
 LONGEST_ROW = 1 << 31
 """Bytes of a row are less."""
-
-
-class Member(NamedTuple):
-    """A member of a collection: its name and atomic type in the model, its dimensions, where it begins in a row."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    start: int
-
-    @property
-    def elements(self) -> int:
-        """How many values a row has of it."""
-        return math.prod(self.shape)
-
-    @property
-    def width(self) -> int:
-        """Bytes in a row: of strings, one index however many there are."""
-        return 4 if self.type == "string" else self.elements * ATOMIC[self.type].size
-
-
-class Collection(NamedTuple):
-    """A collection and its features so far: `places` has five doubles a feature, `offsets` where it begins."""
-
-    message: points_pb.PointFeatureCollection
-    offset: int
-    members: tuple[Member, ...]
-    length: int
-    places: array[float]
-    offsets: array[int]
-    rows: list[bytes]
-    texts: list[tuple[bytes, ...]]
-
-    def add(self, feature: points_pb.PointFeature, offset: int) -> None:
-        """Take one feature. Raises RefusedError if its row is not as long as it has to be."""
-        if len(feature.data) != self.length:
-            text = f"a row has {len(feature.data)} bytes, and the members of the collection {self.length}"
-            raise contradictory(text, offset)
-        loc = feature.loc
-        self.places.extend((loc.time, loc.lat, loc.lon, loc.alt, loc.nomTime))
-        self.offsets.append(offset)
-        self.rows.append(feature.data)
-        self.texts.append(tuple(feature.sdata))
 
 
 def is_points(head: bytes) -> bool:

@@ -15,9 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr import names
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import ATOMIC
 from nczarr.ast.walk import building
 from nczarr.data.blocks import every_block
 from nczarr.data.fills import all_fill
@@ -27,21 +25,18 @@ from nczarr.data.source import Computed, Index, Layout, Parts, Selection, itemsi
 from nczarr.diagnostics import Report
 from nczarr.formats.ncstream import headers, model
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.decoding import column_tree
+from nczarr.formats.ncstream.asking import TEXT, Region, Variable, each_at_once
 from nczarr.formats.ncstream.definitions import Declared, Definitions
 from nczarr.formats.ncstream.dtypes import full_name
-from nczarr.formats.ncstream.framing import Incoming
-from nczarr.formats.ncstream.held import Held, Piece
-from nczarr.formats.ncstream.limits import DEFAULT
-from nczarr.formats.ncstream.scanning import entries, scan
-from nczarr.formats.ncstream.trees import Opaque, Records, Tree
+from nczarr.formats.ncstream.scanning import scan
+from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
+from nczarr.formats.ncstream.trees import Opaque, Records
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables, tables
 from nczarr.source import Source, Span
-from nczarr.stores.served import MOST_BYTES, Served, Service
-from nczarr.syntax.section import written
+from nczarr.stores.served import Served
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,88 +44,8 @@ if TYPE_CHECKING:
 PIECE = 16 << 20
 """Bytes of values that one answer is asked for, at most."""
 
-AT_ONCE = 8
-"""Questions that are under way for one read of a large region."""
-
-TEXT = 64
-"""Bytes that a string is taken for."""
-
-LONGEST_HEAD = 2 << 20
-"""Bytes that an answer has beside its numbers, at most."""
-
 LOOKED_AT = 4096
 """Cells of an opaque variable, at most, that are looked at to see how long its values are."""
-
-Region = tuple[range, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Variable:
-    """A variable on a server: what has to be known to ask for it and to understand the answer. Pickles.
-
-    `behind`: how many dimensions its section has beyond those of `shape`: ragged ones, and what follows them.
-    `declared`: a header with the variable alone.
-    """
-
-    service: Service
-    path: str
-    type: TypeName
-    shape: tuple[int, ...]
-    types: Types
-    behind: int
-    declared: bytes
-
-    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """The values of a region by part. `keep`: others will ask for the same. Raises OSError."""
-        held = Held(self.type, self.shape, self.types, None, ())
-        try:
-            return held.decoded(Piece(region, _Message(self, region, keep)))
-        except ValueError as fault:
-            text = f"the answer to `{self.section(region)}` cannot be used: {fault}"
-            raise OSError(None, text, self.service.shown) from None
-
-    def section(self, region: Region) -> str:
-        """The section of a region as servers read it."""
-        path = names.split(self.path)
-        return written(path, [*region, *[None] * self.behind] if self.shape else None)
-
-    def tree(self, region: Region, *, keep: bool = False) -> Tree:
-        """The answer for a region, decoded. Raises OSError, ValueError."""
-        ask = self.service.recall if keep else self.service.ask
-        count = math.prod(map(len, region))
-        most = MOST_BYTES
-        if self.type in ATOMIC and self.type != "string":  # others may come whole, or are of any length
-            most = 2 * count * ATOMIC[self.type].size + LONGEST_HEAD
-        data = ask("data", variable=self.section(region), size=count * TEXT, most=most)
-        wanted = full_name(self.path).encode("utf-8", "surrogateescape")
-        for entry in entries(Incoming(data, DEFAULT), values=True):
-            if entry.kind == "error":
-                said = entry.message.message.decode("utf-8", "replace")
-                raise OSError(None, f"the server says: {said}", self.service.shown)
-            if entry.kind not in ("data", "column"):
-                continue
-            found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
-            name = entry.message.name if entry.kind == "column" else entry.message.varName
-            if name.removeprefix(b"/") not in (wanted, wanted.rsplit(b"/", 1)[-1]):
-                raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
-            section = found.section
-            if self.shape and section is not None and section[: len(region)] != region and section != ():
-                raise ValueError("its section is another")
-            return found.tree
-        raise ValueError("it has no data")
-
-
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """The message that answers a question."""
-
-    variable: Variable
-    region: Region
-    keep: bool
-
-    def tree(self) -> Tree:
-        """The decoded values. Raises OSError, ValueError."""
-        return self.variable.tree(self.region, keep=self.keep)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,21 +91,6 @@ class Cells(Computed):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: nobody tells what is fill."""
         return every_block(self.layout.shape, chunks)
-
-
-def each_at_once(call: Any, items: list[Any]) -> None:
-    """Call a function with each of some items, several at once. Raises what it raises."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
-        running = [threads.submit(call, item) for item in items]
-        try:
-            for each in running:
-                each.result()
-        except BaseException:
-            for each in running:
-                each.cancel()
-            raise
 
 
 def divided(region: Region, width: int) -> Iterator[Region]:
@@ -251,17 +151,15 @@ class _Reader:
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
-        from nczarr.formats.ncstream import frontend
-
         span = Span(self._source, 0, len(self._source.data))
         asked = model.Asked(span, self._report, self._options, self._opaque_size)
-        made = frontend.dataset_of(self._header, asked, self._source.name)
+        made = dataset_of(self._header, asked, self._source.name)
         if made is None:
             return None
         known = tables(made.dataset)
-        fills = frontend.told_fills(self._header)
-        for path, shape in frontend.shapes_of(known).items():
-            own = frontend.suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
+        fills = told_fills(self._header)
+        for path, shape in shapes_of(known).items():
+            own = suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
             made.parts[path] = self._parts(path, shape, known, own)
         return made
 

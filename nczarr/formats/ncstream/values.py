@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import VlenType
@@ -15,7 +15,8 @@ from nczarr.data.blocks import every_block, linear_block, region_of
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import Types, is_fixed, size
 from nczarr.data.sliced import cut
-from nczarr.data.source import ArraySource, Parts, Selection
+from nczarr.data.source import Parts, Selection
+from nczarr.data.streaming import slabs
 from nczarr.formats.ncstream.cells import Cursor
 from nczarr.formats.ncstream.dtypes import full_name, wire_type
 from nczarr.formats.ncstream.elements import NUMPY
@@ -26,14 +27,8 @@ from nczarr.formats.ncstream.pieces import Piece
 from nczarr.formats.ncstream.trees import Lists, Numbers, Opaque, Records, Texts, Tree
 from nczarr.passes.checked import Checked
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 PIECE = 4 << 20
 """Bytes of numbers that are read in one go, about."""
-
-CHUNKS = 64 << 20
-"""Bytes of whole chunks that are read in one go, at most."""
 
 CELLS = 1 << 16
 """Cells of other types that one message of a file holds, at most."""
@@ -121,7 +116,7 @@ class Values(NamedTuple):
         """One message of numbers, which are read piece by piece."""
         section = self._section(region)
         count = math.prod(map(len, section))
-        arrays = slabs(self.sources[""], region, size(self.type, self.types))
+        arrays = slabs(self.sources[""], max(1, PIECE // size(self.type, self.types)), region)
         element = wire_type(self.type, self.types).element
         return numbers_message(self.name, element, section, arrays, count, deflate=deflate)
 
@@ -171,30 +166,6 @@ def _list_widths(type_name: TypeName, types: Types, path: str = "") -> Iterator[
     elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
         for field in declared.fields:
             yield from _list_widths(field.type, types, inside + escape(field.name))
-
-
-def slabs(source: ArraySource, region: Selection, width: int) -> Iterator[NDArray[Any]]:
-    """The values of a region, stretch by stretch in C order.
-
-    Whole rows of chunks where these are not too large, so that each chunk is decoded once.
-    """
-    shape = tuple(part.stop - part.start for part in region)
-    if 0 in shape:
-        return
-    block = linear_block(shape, max(1, PIECE // width))
-    chunks = source.layout.chunks
-    if shape and chunks and block[0] % chunks[0]:
-        row = math.prod(shape[1:]) * width
-        if chunks[0] * row <= CHUNKS:
-            block = (max(chunks[0], block[0] // chunks[0] * chunks[0]), *shape[1:])
-    for index in every_block(shape, block):
-        within = region_of(index, block, shape)
-        yield source.read(
-            tuple(
-                slice(part.start + inside.start, part.start + inside.stop)
-                for part, inside in zip(region, within, strict=True)
-            )
-        )
 
 
 def has_first_form(tree: Tree) -> bool:

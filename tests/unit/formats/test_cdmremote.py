@@ -17,7 +17,7 @@ import pytest
 import nczarr
 from nczarr import pipeline
 from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.ncstream import blocks, remote
+from nczarr.formats.ncstream import asking, blocks, remote
 from nczarr.handle import DatasetHandle
 from nczarr.options import Options
 from nczarr.source import Source
@@ -451,7 +451,7 @@ def test_mutated_answers_are_values_or_faults(seed: int) -> None:
 def test_answers_without_end_are_left(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """No more is taken than there can be; and it is not asked for again."""
     monkeypatch.setattr(served, "LONGEST_HEADER", 1 << 20)
-    monkeypatch.setattr(remote, "LONGEST_HEAD", 1 << 20)
+    monkeypatch.setattr(asking, "LONGEST_HEAD", 1 << 20)
     answer = given(dataset().checked)
 
     def endlessly(path: str, query: dict[str, str]) -> Reply:

@@ -73,7 +73,7 @@ def test_nothing_leads_out_of_the_root(path: str, served: Served) -> None:
 def test_absolute_targets_are_no_other(served: Served) -> None:
     """`GET http://host/path`, as proxies are asked, names nothing."""
     for target in ("http://127.0.0.1/zarr2/cmip.nc/.zgroup", "http://example.org/", "*", "cmip.nc"):
-        found = served.raw(f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        found = served.raw(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         assert found.split(b" ", 2)[1] in (b"400", b"404"), target
 
 
@@ -150,29 +150,31 @@ def test_methods(served: Served) -> None:
         assert reply.headers["allow"] == "GET, HEAD"
     preflight = served.get("/zarr2/cmip.nc/.zgroup", "OPTIONS", Origin="http://a", Access_Control_Request_Method="GET")
     assert (preflight.status, preflight.headers["access-control-allow-methods"]) == (204, "GET, HEAD")
-    assert served.raw(b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").split(b" ")[1] in (
+    assert served.raw(b"CONNECT a:80 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").split(b" ")[1] in (
         b"400",
         b"405",
     )
 
 
 def test_a_body_is_not_read(served: Served) -> None:
-    told = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n"
+    told = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
     assert b" 200 OK" in served.raw(told, 2)
     chunked = (
-        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + b"4\r\naaaa\r\n" * 1000 + b"0\r\n\r\n"
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"4\r\naaaa\r\n" * 1000
+        + b"0\r\n\r\n"
     )
     assert b" 405 " in served.raw(chunked, 2)
 
 
 def test_requests_that_are_none(served: Served) -> None:
-    head = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    head = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     for data in (
         head + b"X: " + b"a" * 100_000 + b"\r\n\r\n",
         head + b"X: a\r\n" * 10_000 + b"\r\n",
-        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         b"\0" * 1000 + b"\r\n\r\n",
-        b"GET / HTTP/x\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/x\r\nHost: localhost\r\n\r\n",
         head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
         head + b"Content-Length: -1\r\n\r\n",
         head + b"a b: c\r\n\r\n",
@@ -267,14 +269,49 @@ def test_origins(datasets: Path) -> None:
         assert told.headers["access-control-allow-origin"] == "https://a.org"
         assert "access-control-allow-origin" not in served.get("/", Origin="https://b.org").headers
         assert served.get("/").headers["vary"] == "Origin"
+        assert served.get("/", Host="a.org").status == 200
+        assert served.get("/", Host="b.org").status == 403
     with serving(datasets, "--origin", "none") as served:
-        assert "access-control-allow-origin" not in served.get("/", Origin="https://a.org").headers
+        assert "access-control-allow-origin" not in served.get("/", Origin="http://localhost:3000").headers
+    with serving(datasets, "--origin", "*") as served:
+        assert served.get("/", Origin="https://b.org", Host="b.org").headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:8", "https://x.localhost"]
+)
+def test_pages_of_this_machine_may_read_answers(served: Served, origin: str) -> None:
+    assert served.get("/", Origin=origin).headers["access-control-allow-origin"] == origin
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://a.org", "null", "http://localhost.a.org", "http://127.0.0.1.a.org", "http://[", "http://128.0.0.1"],
+)
+def test_pages_of_other_sites_may_not(served: Served, origin: str) -> None:
+    assert "access-control-allow-origin" not in served.get("/", Origin=origin).headers
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("a.org", 403),
+        ("a.org:80", 403),
+        ("localhost.a.org", 403),
+        ("localhost:1", 200),
+        ("127.0.0.1", 200),
+        ("LOCALHOST.", 200),
+    ],
+)
+def test_requests_for_other_machines_get_no_answer(served: Served, host: str, status: int) -> None:
+    """A site whose name leads here for a moment is another site to the browser, and would read what it asks for."""
+    assert served.get("/", Host=host).status == status
 
 
 def test_the_log_has_no_control_characters(datasets: Path) -> None:
     with serving(datasets, "--verbose") as served:
         served.get("/%1b[31m/a%0d%0ab")
-        served.raw(b"GET /x\x1b[31m HTTP/1.1\r\nHost: a\r\n\r\n", 1)
+        served.raw(b"GET /x\x1b[31m HTTP/1.1\r\nHost: localhost\r\n\r\n", 1)
         served.end()
         assert served.process.stderr is not None
         log = served.process.stderr.read()
@@ -294,7 +331,7 @@ def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
 
 def test_a_client_that_says_nothing_is_left(datasets: Path) -> None:
     with serving(datasets, "--timeout", "0.5") as served:
-        for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\nX:"):
+        for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\nX:"):
             begun = time.monotonic()
             assert served.raw(said, 10) == b""
             assert time.monotonic() - begun < 5
@@ -305,7 +342,7 @@ def test_more_clients_than_there_may_be(datasets: Path) -> None:
         lines = [socket.create_connection((served.host, served.port)) for _ in range(20)]
         for line in lines:
             line.settimeout(0.5)
-            line.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for number, line in enumerate(lines):
             if number < 4:
                 assert line.recv(15) == b"HTTP/1.1 200 OK"
