@@ -43,13 +43,14 @@ class Writing(NamedTuple):
 class Following(NamedTuple):
     """How references are followed: `base`, what relative URLs begin with, instead of the document's folder; `roots`:
     the only folders, URLs and protocols that may be named, if there are any; `target`: what references without URL lead
-    to; `jinja`: texts beyond our grammar are rendered by jinja2.
+    to; `jinja`: texts beyond our grammar are rendered by jinja2; `hidden`: names below `roots` may begin with a dot.
     """
 
     base: str | None = None
     roots: tuple[str, ...] = ()
     target: str | None = None
     jinja: bool = False
+    hidden: bool = True
 
 
 WRITING, FOLLOWING = Writing(), Following()

@@ -104,7 +104,7 @@ def _application(arguments: argparse.Namespace) -> Application:
     limits = limits_of(arguments)
     root = Root(arguments.root)
     following = following_of(arguments)
-    following = following._replace(roots=(root.home + os.sep, *following.roots))
+    following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments))
     sites = Sites.of(arguments.origin, arguments.host)
     return Application(Routes(root, shelf, limits), sites, to_stderr if arguments.verbose else None)

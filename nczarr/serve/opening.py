@@ -133,7 +133,8 @@ class Shelf:
             text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.kept}"
             raise RefusedError(413, text)
         if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
-            raise RefusedError(403, f"`{place.name}` leads to `{name}`, which may not be read here")
+            text = f"`{place.name}` leads to `{name}`, which may not be read here"
+            raise RefusedError(403, without_home(text, os.path.dirname(place.path)))
         checked = pipeline.read(source, report, self.options)
         if checked is None or report.errors:
             raise CompileError(report.sorted())

@@ -25,15 +25,18 @@ from nczarr.stores.place import put_in_place, sibling
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-
+_READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe is opened, and left, without waiting for who writes to it
 
 GROWING = ".nczarr-growing-"
 """How files begin that are not whole yet, where each appears by a rename."""
 
 
-def _whole(file: int) -> bytes:
-    """The bytes of an open file. Raises OSError."""
-    size = os.fstat(file).st_size
+def _whole(file: int) -> bytes | None:
+    """The bytes of an open file; None if it is a pipe or a device, which may never end. Raises OSError."""
+    status = os.fstat(file)
+    if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        return None
+    size = status.st_size
     data = os.read(file, size + 1)
     if len(data) == size > 0:  # a regular file gives less than asked for only at its end
         return data
@@ -68,7 +71,7 @@ class DirectoryStore(ReadOnly):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeEncodeError):
             return None
         except OSError as error:
-            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP, errno.EMLINK):  # the last two: a link
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP, errno.EMLINK, errno.ENXIO):  # a link; a socket
                 return None
             raise
 

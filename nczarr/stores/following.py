@@ -84,7 +84,7 @@ class Policy(NamedTuple):
         """Raises ForbiddenTargetError for what may not be named."""
         helps = "`--source-root` says what may be"
         if self.given.roots:
-            if not any(_is_below(place, root) for root in self.given.roots):
+            if not any(_is_below(place, root, hidden=self.given.hidden) for root in self.given.roots):
                 raise ForbiddenTargetError(f"`{shown(url)}` lies below none of the roots that may be named")
             return
         if relative:
@@ -113,13 +113,16 @@ def _place(url: str) -> Followed:
     return Followed(url) if "://" in url else Followed(url, os.path.abspath(url))
 
 
-def _is_below(place: Followed, root: str) -> bool:
-    """Whether a place lies in a folder, or below a URL; a root may be a protocol alone, too."""
+def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
+    """Whether a place lies in a folder, or below a URL; a root may be a protocol alone, too. Without `hidden` nothing
+    between a folder and the place may begin with a dot.
+    """
     if place.path is not None:
         if is_remote(root):
             return False
         folder = os.path.realpath(_place(root).path or root) if root not in FILES else os.sep
-        return os.path.realpath(place.path).startswith(folder.rstrip(os.sep) + os.sep)
+        begin, real = folder.rstrip(os.sep) + os.sep, os.path.realpath(place.path)
+        return real.startswith(begin) and (hidden or f"{os.sep}." not in os.sep + real[len(begin) :])
     protocol, _, rest = root.partition("://")
     own, _, path = place.url.partition("://")
     if protocol.lower() != own.lower() or "://" not in root:

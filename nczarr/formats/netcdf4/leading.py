@@ -8,6 +8,8 @@ Source: the HDF5 reference manual (H5L, H5P).
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 from collections.abc import Iterator
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, create_string_buffer
 from typing import Any
@@ -24,6 +26,10 @@ VIRTUAL = 3
 
 LONGEST = 1 << 16
 """Bytes of a name of a file, and of the value of a link."""
+
+
+_PIECES = {"b": "[0-9]+", "%": "%"}
+"""What stands for parts of the name of a virtual dataset's source that are counted."""
 
 
 class _LinkInfo(ctypes.Structure):
@@ -53,14 +59,15 @@ def leading(path: str) -> list[str]:
         if file < 0:
             return []
         with closing(h5, "H5Fclose", file):
-            return list(dict.fromkeys(_Walk(h5, file).names()))
+            return list(dict.fromkeys(_Walk(h5, file, path).names()))
 
 
 class _Walk:
     """One walk over the groups and datasets of a file, along hard links alone: soft ones lead to what these lead to."""
 
-    def __init__(self, h5: Hdf5, file: int) -> None:
+    def __init__(self, h5: Hdf5, file: int, path: str) -> None:
         self._h5 = h5
+        self._path = path
         self._file = file
         self._seen: set[bytes] = set()
 
@@ -131,8 +138,28 @@ class _Walk:
                 name = create_string_buffer(LONGEST)
                 if h5.H5Pget_virtual_filename(made, number, name, LONGEST) < 0:
                     yield "?"
+                elif b"%" in name.value:
+                    yield from _counted(os.path.dirname(self._path), _text(name.value))
                 elif name.value != b".":  # the file itself
                     yield _text(name.value)
+
+
+def _counted(home: str, pattern: str) -> Iterator[str]:
+    """The files that are there for a name in which `%b` is the number of a piece, and `%%` a sign; `?` where the number
+    is in the name of a folder. Raises OSError.
+    """
+    folder, name = os.path.split(pattern)
+    if "%" in folder:
+        yield "?"
+        return
+    parts = re.split(r"(%[0-9]*b|%%)", name)
+    wanted = re.compile("".join(_PIECES.get(each[-1:], "") if each[:1] == "%" else re.escape(each) for each in parts))
+    for place in {home, os.getcwd()}:
+        try:
+            found = os.listdir(os.path.join(place, folder))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield from (os.path.join(folder, each) for each in found if wanted.fullmatch(each))
 
 
 def _text(name: bytes) -> str:
