@@ -19,7 +19,7 @@ from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
 from nczarr.data.conform import sound_types
-from nczarr.data.parts import Types, descr, parts
+from nczarr.data.parts import Types, descr, is_fixed, parts, size
 from nczarr.data.source import Layout, Parts, itemsize
 from nczarr.diagnostics import Report
 from nczarr.formats.ast_json import frontend as ast_json
@@ -303,9 +303,10 @@ def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
 def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
     """The shapes of the variables whose dimensions and types can be worked with; a pass reports the others."""
     sound = sound_types(known.types)
-    large = oversized(sound)
-    if large:
-        sound = sound_types({path: each for path, each in sound.items() if path not in large})
+    unsuited = oversized(sound)
+    unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
+    if unsuited:
+        sound = sound_types({path: each for path, each in sound.items() if path not in unsuited})
     found = {}
     for path, variable in known.variables.items():
         lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]
