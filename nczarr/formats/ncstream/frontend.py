@@ -15,7 +15,7 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import EnumType
+from nczarr.ast.types import CompoundType, EnumType
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
 from nczarr.data.conform import sound_types
@@ -305,6 +305,11 @@ def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
     sound = sound_types(known.types)
     unsuited = oversized(sound)
     unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
+    unsuited |= {
+        path
+        for path, each in sound.items()
+        if isinstance(each, CompoundType) and len({field.name for field in each.fields}) < len(each.fields)
+    }
     if unsuited:
         sound = sound_types({path: each for path, each in sound.items() if path not in unsuited})
     found = {}

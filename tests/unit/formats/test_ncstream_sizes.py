@@ -130,6 +130,17 @@ def told(types: list[dict[str, object]], type_name: str, attributes: object = ()
     return streams.HEADER + streams.block(made.SerializeToString()) + streams.columns(one)
 
 
+def test_a_model_with_two_members_of_one_name_is_told() -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]
+    types: list[dict[str, object]] = [
+        {"kind": "compound", "name": "c", "fields": fields},
+        {"kind": "vlen", "name": "w", "base": "/c"},
+    ]
+    report = Report()
+    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert [each.code for each in report.sorted()] == ["duplicate-name"]
+
+
 def test_a_model_with_records_of_nothing_is_told() -> None:
     types: list[dict[str, object]] = [
         {"kind": "compound", "name": "c", "fields": []},
