@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from nczarr.ast import ATOMIC, Dimension, Variable
+from nczarr.ast.types import CompoundType
 from nczarr.data.conform import sound_types
-from nczarr.data.parts import descr, parts
+from nczarr.data.parts import descr, is_fixed, parts, size
 from nczarr.data.source import itemsize
 from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.ncstream import model
@@ -42,9 +43,15 @@ def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
 def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
     """The shapes of the variables whose dimensions and types can be worked with; a pass reports the others."""
     sound = sound_types(known.types)
-    large = oversized(sound)
-    if large:
-        sound = sound_types({path: each for path, each in sound.items() if path not in large})
+    unsuited = oversized(sound)
+    unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
+    unsuited |= {
+        path
+        for path, each in sound.items()
+        if isinstance(each, CompoundType) and len({field.name for field in each.fields}) < len(each.fields)
+    }
+    if unsuited:
+        sound = sound_types({path: each for path, each in sound.items() if path not in unsuited})
     found = {}
     for path, variable in known.variables.items():
         lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]

@@ -668,7 +668,7 @@ def test_a_pipe_that_does_not_wait_is_not_at_its_end() -> None:
     [(range(5, 9),), (range(4),), (range(-1, 1),), (range(1, -1, -1),), (), (range(1), range(1)), (slice(0, 1),), (0,)],
 )
 def test_indices_that_a_variable_lacks_have_no_message(ranges: Any, profile: Any) -> None:
-    source = Source("a.cdl", "netcdf a { dimensions: x = 3; variables: int v(x); data: v = 1, 2, 3; }")
+    source = Source("a.cdl", b"netcdf a { dimensions: x = 3; variables: int v(x); data: v = 1, 2, 3; }")
     checked = pipeline.read(source, Report(), Options())
     assert checked is not None
     with pytest.raises(ValueError, match="`/v` has"):

@@ -124,10 +124,31 @@ def test_a_model_with_a_type_of_any_size_is_told(length: int, listed: bool) -> N
 def told(types: list[dict[str, object]], type_name: str, attributes: object = ()) -> bytes:
     """A stream whose header tells a model, with an empty list as the value of its variable."""
     v = {"name": "v", "type": type_name, "dimensions": [], "attributes": attributes}
-    model = {"ast": 1, "dataset": {"types": types, "variables": [v]}}
+    model = {"ast": 1, "dataset": {"name": "a", "types": types, "variables": [v]}}
     made = pb.Header(version=1, root=pb.Group(vars=[variable("v", pb.INT, RAGGED)]), nczarr=json.dumps(model).encode())
     one = streams.column(pb.INT, (), isVlen=True, vlens=[0])
     return streams.HEADER + streams.block(made.SerializeToString()) + streams.columns(one)
+
+
+def test_a_model_with_two_members_of_one_name_is_told() -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]
+    types: list[dict[str, object]] = [
+        {"kind": "compound", "name": "c", "fields": fields},
+        {"kind": "vlen", "name": "w", "base": "/c"},
+    ]
+    report = Report()
+    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert [each.code for each in report.sorted()] == ["duplicate-name"]
+
+
+def test_a_model_with_records_of_nothing_is_told() -> None:
+    types: list[dict[str, object]] = [
+        {"kind": "compound", "name": "c", "fields": []},
+        {"kind": "vlen", "name": "w", "base": "/c"},
+    ]
+    report = Report()
+    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert [each.code for each in report.sorted()] == ["empty-type"]
 
 
 @pytest.mark.parametrize("type_name", [["int"], {}, 3, None])
