@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from nczarr.serve.limits import Limits
 
 LOOPBACK = "127.0.0.1"
+SWEEPING = (2000, 10, 10)
+"""When memory is swept: commands that soon end do it almost never, and a server would keep what is in circles."""
+
 DESCRIPTION = (
     "Serve every dataset below ROOT over HTTP, whatever its format: as Zarr v2 and v3 (/zarr2/PATH, /zarr3/PATH), by "
     "CDM Remote (/cdmremote/PATH), and as pages (/). Nothing is written. The URL is printed when the server is ready."
@@ -95,6 +99,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 def _application(arguments: argparse.Namespace) -> Application:
     """What answers. Raises OSError if the root is out of reach."""
+    from nczarr.serve import listening
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.opening import Shelf
     from nczarr.serve.places import Root
@@ -105,7 +110,7 @@ def _application(arguments: argparse.Namespace) -> Application:
     root = Root(arguments.root)
     following = following_of(arguments)
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
-    shelf = Shelf(limits, following, storage_of(arguments))
+    shelf = Shelf(limits, following, storage_of(arguments), most=listening.datasets())
     sites = Sites.of(arguments.origin, arguments.host)
     return Application(Routes(root, shelf, limits), sites, to_stderr if arguments.verbose else None)
 
@@ -120,6 +125,7 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         text = "datasets are served by uvicorn, which is not installed"
         messages.report.error("missing-library", text, helps=["`pip install nczarr[serve]`"])
         return
+    gc.set_threshold(*SWEEPING)
     socket = listening.bound(arguments.host, arguments.port)
     write_product([f"{listening.url_of(socket)}\n".encode()])
     sys.stdout.flush()

@@ -104,7 +104,7 @@ class Listener(NamedTuple):
         return found
 
 
-def _files() -> int:
+def files() -> int:
     """How many files the process may have open; as many as it may ask for."""
     try:
         import resource
@@ -119,6 +119,11 @@ def _files() -> int:
     return max(2 * SPARE, wanted if soft == resource.RLIM_INFINITY else soft)
 
 
+def datasets() -> int:
+    """How many datasets may be open, with two files each, so that there are as many files for clients."""
+    return files() // 4
+
+
 def server(application: Application, *, verbose: bool = False) -> Listener:
     """The server, which serves what a socket gives it. Raises ImportError if uvicorn is not installed."""
     import uvicorn
@@ -128,7 +133,7 @@ def server(application: Application, *, verbose: bool = False) -> Listener:
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     limits = application.limits
-    gate = asyncio.Semaphore(min(limits.connections, _files() - SPARE))
+    gate = asyncio.Semaphore(min(limits.connections, files() - 2 * datasets() - SPARE // 2))
     config = uvicorn.Config(
         application,
         http=_protocol(limits, gate),

@@ -8,6 +8,7 @@ all its nodes.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import OrderedDict
@@ -34,6 +35,12 @@ LOOKED = 2.0
 
 NODE = 4096
 """Bytes that a node of a tree takes, about, with what is known of its arrays."""
+
+MOST = 1024
+"""Datasets that are kept open."""
+
+SWEPT = 32
+"""Datasets that are let go before memory is swept, so that their files are closed."""
 
 HELD = frozenset({"cdl", "notation", "ast", "reference"})
 """Formats whose files are in memory as long as their datasets are."""
@@ -82,10 +89,14 @@ class Opened:
 
 
 class Shelf:
-    """The datasets of one server. May be used from several threads."""
+    """The datasets of one server, `most` of them open: each is a file or two of the process. May be used from several
+    threads.
+    """
 
-    def __init__(self, limits: Limits, following: Following, storage: StorageOptions) -> None:
+    def __init__(self, limits: Limits, following: Following, storage: StorageOptions, *, most: int = MOST) -> None:
         self.limits = limits
+        self.most = most
+        self._gone = 0
         self.options = Options(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
         )
@@ -147,8 +158,13 @@ class Shelf:
             self._kept[opened.place.path] = opened
             self._kept.move_to_end(opened.place.path)
             total = sum(each.weight for each in self._kept.values())
-            while total > self.limits.kept and len(self._kept) > 1:
+            while (total > self.limits.kept or len(self._kept) > self.most) and len(self._kept) > 1:
                 total -= self._kept.popitem(last=False)[1].weight
+                self._gone += 1
+            swept = self._gone >= SWEPT
+            self._gone = 0 if swept else self._gone
+        if swept:
+            gc.collect()  # what is in a circle has its file open until then
 
 
 def format_of(source: Source | Store) -> str | None:

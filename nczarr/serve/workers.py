@@ -53,19 +53,21 @@ class Workers:
         heavy = heavy or need > 0
         await self._enter(need, begun=begun, heavy=heavy)
         loop = asyncio.get_running_loop()
+        made: list[T] = []  # futures that wrap others go round in a circle: what they hold would stay until it is swept
         try:
-            future = self._executor.submit(work)
+            future = self._executor.submit(lambda: made.append(work()))
         except RuntimeError:  # the server ends
             self._leave(need, heavy=heavy)
             raise BusyError("the server ends") from None
 
-        def left(_: Future[T]) -> None:
+        def left(_: Future[None]) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(lambda: self._leave(need, heavy=heavy))
 
         future.add_done_callback(left)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self.limits.timeout)
+            await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self.limits.timeout)
+            return made.pop()
         except TimeoutError:
             if future.done() and not future.cancelled() and isinstance(future.exception(), TimeoutError):
                 raise  # the system's own, of the work

@@ -130,3 +130,15 @@ def test_pages_work_without_scripts_and_say_what_they_are(served: Served) -> Non
         assert "<script" not in reply.text
         assert reply.text.count("<h1>") == 1
         assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="a system that does not tell which files are open")
+def test_files_of_datasets_that_are_let_go_are_closed(tmp_path: Path) -> None:
+    for number in range(200):
+        text = f"netcdf d {{ variables: int v ; data: v = {number} ; }}"
+        (tmp_path / f"d{number}.cdl").write_text(text, encoding="utf-8")
+    root, kept = Root(str(tmp_path)), Shelf(Limits(), Following(), NO_OPTIONS, most=20)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(200):
+        kept.open(found(root, f"d{number}.cdl"))
+    assert len(os.listdir("/proc/self/fd")) <= before + 20 + opening.SWEPT
