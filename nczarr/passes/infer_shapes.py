@@ -2,7 +2,7 @@
 
 Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as the longest data along it (or as
 the front end said, if that is longer); `shapes` has the current shape of every variable; every column has become
-arrays. Reports: rank-limit, and bad-chunk-size and bad-storage where storage does not suit the shape.
+arrays. Reports: bad-dimension-size, rank-limit, and bad-chunk-size, bad-storage where storage does not suit the shape.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from nczarr.source import Span
 
 MAX_RANK = 1024
 """The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
+
+LONGEST = 2**63 - 1
+"""The length of a dimension, at most."""
 
 MAX_ARRAY_RANK = 64
 """numpy's limit on the rank of an array."""
@@ -61,7 +64,12 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
     """The shape of every variable by FQN, its storage checked against it."""
     known = tables_of(work)
     found: Shapes = {}
+    for dimension in known.dimensions.values():
+        _check_length(dimension.size, f"dimension `{dimension.name}`", dimension.span, report)
     for path, variable in known.variables.items():
+        for item in variable.dimensions:
+            if isinstance(item, int):
+                _check_length(item, f"a dimension of `{variable.name}`", variable.span, report)
         if len(variable.dimensions) > MAX_RANK:
             message = f"`{variable.name}` has {len(variable.dimensions)} dimensions; the limit is {MAX_RANK}"
             report.error("rank-limit", message, variable.span)
@@ -77,6 +85,12 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
         _storage(variable, present, report)
         _element(variable, known.types, report)
     return found
+
+
+def _check_length(length: int, what: str, span: Span, report: Report) -> None:
+    """Report a length that no array has."""
+    if length > LONGEST:
+        report.error("bad-dimension-size", f"{what} has the length {length}; the largest is {LONGEST}", span)
 
 
 def _storage(variable: Variable, dimensions: list[Dimension], report: Report) -> None:
