@@ -106,6 +106,16 @@ class Constant(Node):
     }
 
 
+def swapped(data: bytes, width: int) -> bytes:
+    """Elements of so many bytes each in the other byte order."""
+    if width == 1:
+        return data
+    out = bytearray(len(data))
+    for place in range(width):
+        out[place::width] = data[width - 1 - place :: width]
+    return bytes(out)
+
+
 def shortest(value: float, type_name: str) -> str:
     """The shortest decimal text that reads back to the same float or double; `nan`, `inf` for specials."""
     if type_name != "float" or not math.isfinite(value):

@@ -63,6 +63,13 @@ def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> S
     )
 
 
+def within(whole: Selection, part: Selection) -> Selection:
+    """A part of a region as a region of the array."""
+    return tuple(
+        slice(outer.start + inner.start, outer.start + inner.stop) for outer, inner in zip(whole, part, strict=True)
+    )
+
+
 def first_of(region: Selection, shape: tuple[int, ...]) -> int:
     """The linear index of a region's first element."""
     first = 0

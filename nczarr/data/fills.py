@@ -19,7 +19,7 @@ from nczarr.ast.values import Constant
 from nczarr.data.blocks import every_block
 from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.data.source import Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,6 +115,16 @@ def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], type
         layout = Layout(descr(part.type, types), known, known, fill=elements[part.path][0])
         sources[part.path] = repeated.get(part.path) or fill_source(layout)
     return sources
+
+
+def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
+    """What fills the arrays of a variable by part, little-endian, where it is not what `all_fill` has (`usual`)."""
+    found = {part: fill_of(source) for part, source in sources.items()}
+    return {
+        part: fill
+        for part, fill in found.items()
+        if fill is not None and part in usual and fill != usual[part].layout.fill
+    }
 
 
 def _ragged_length(path: str, lengths: dict[str, int]) -> int:

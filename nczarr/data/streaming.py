@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast.plain import is_utf8
-from nczarr.data.blocks import every_block, linear_block, region_of
+from nczarr.data.blocks import every_block, linear_block, region_of, within
 from nczarr.data.source import ArraySource, Selection, itemsize, little, numpy_dtype
 
 if TYPE_CHECKING:
@@ -73,14 +73,7 @@ def slabs(source: ArraySource, room: int, region: Selection | None = None) -> It
             return
         block = (max(first, room // max(1, row) * first), *shape[1:])
     for index in every_block(shape, block):
-        yield source.read(_within(whole, region_of(index, block, shape))).reshape(-1)
-
-
-def _within(whole: Selection, part: Selection) -> Selection:
-    """A part of a region as a region of the array."""
-    return tuple(
-        slice(outer.start + inner.start, outer.start + inner.stop) for outer, inner in zip(whole, part, strict=True)
-    )
+        yield source.read(within(whole, region_of(index, block, shape))).reshape(-1)
 
 
 def _is_encoded(source: ArraySource) -> bool:
@@ -100,7 +93,7 @@ def _spooled(source: ArraySource, whole: Selection, room: int) -> Iterator[NDArr
     if dtype.hasobject:
         block = linear_block(shape, room)
         for index in every_block(shape, block):
-            yield source.read(_within(whole, region_of(index, block, shape))).reshape(-1)
+            yield source.read(within(whole, region_of(index, block, shape))).reshape(-1)
         return
     with tempfile.TemporaryFile() as file:
         file.truncate(math.prod(shape) * dtype.itemsize)
@@ -108,7 +101,7 @@ def _spooled(source: ArraySource, whole: Selection, room: int) -> Iterator[NDArr
         for index in every_block(shape, block):
             place = region_of(index, block, shape)
             held = np.memmap(file, dtype, "r+", shape=shape)
-            held[place] = source.read(_within(whole, place))
+            held[place] = source.read(within(whole, place))
             del held  # or its pages would count as memory
         file.seek(0)
         for start in range(0, math.prod(shape), room):

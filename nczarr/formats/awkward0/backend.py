@@ -18,9 +18,9 @@ from typing import Any
 from nczarr.ast import CompoundType
 from nczarr.ast.node import TypeName
 from nczarr.data import streaming
-from nczarr.data.fills import all_fill
+from nczarr.data.fills import all_fill, own_fills
 from nczarr.data.parts import Types, descr, is_fixed
-from nczarr.data.source import ArraySource, Descr, Parts, fill_of, itemsize
+from nczarr.data.source import ArraySource, Descr, Parts, itemsize
 from nczarr.data.streaming import Blob
 from nczarr.diagnostics import Report
 from nczarr.extension import expressions
@@ -91,25 +91,15 @@ def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iter
         for blob in arrays.blobs:
             yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
         metadata: dict[str, Any] = {"shape": list(shape)}
-        fills = _own_fills(sources, made_up)
+        fills = own_fills(sources, made_up)
         if fills:
-            metadata["fill"] = fills
+            metadata["fill"] = {part: base64.b64encode(fill).decode("ascii") for part, fill in fills.items()}
         document = expressions.encoded(
             expressions.document(schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata=metadata)
         )
         yield name + SCHEMA_SUFFIX, len(document), iter((document,))
     model = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
     yield MODEL, len(model), iter((model,))
-
-
-def _own_fills(sources: Parts, made_up: Parts) -> dict[str, str]:
-    """What fills the arrays of a variable, by part in base64, where its `_FillValue` or its type says otherwise."""
-    found = {part: fill_of(source) for part, source in sources.items()}
-    return {
-        part: base64.b64encode(fill).decode("ascii")
-        for part, fill in found.items()
-        if fill is not None and part in made_up and fill != made_up[part].layout.fill
-    }
 
 
 def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:

@@ -17,11 +17,11 @@ from nczarr.data.parts import Types
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.decoding import column_tree
 from nczarr.formats.ncstream.definitions import Definitions
-from nczarr.formats.ncstream.dtypes import full_name
+from nczarr.formats.ncstream.dtypes import full_bytes
 from nczarr.formats.ncstream.framing import Incoming
 from nczarr.formats.ncstream.held import Held, Piece
 from nczarr.formats.ncstream.limits import DEFAULT
-from nczarr.formats.ncstream.scanning import entries
+from nczarr.formats.ncstream.scanning import entries, said
 from nczarr.formats.ncstream.trees import Tree
 from nczarr.stores.served import MOST_BYTES, Service
 from nczarr.syntax.section import written
@@ -79,11 +79,10 @@ class Variable:
         if self.type in ATOMIC and self.type != "string":  # others may come whole, or are of any length
             most = 2 * count * ATOMIC[self.type].size + LONGEST_HEAD
         data = ask("data", variable=self.section(region), size=count * TEXT, most=most)
-        wanted = full_name(self.path).encode("utf-8", "surrogateescape")
+        wanted = full_bytes(self.path)
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
-                said = entry.message.message.decode("utf-8", "replace")
-                raise OSError(None, f"the server says: {said}", self.service.shown)
+                raise OSError(None, f"the server says: {said(entry)}", self.service.shown)
             if entry.kind not in ("data", "column"):
                 continue
             found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))

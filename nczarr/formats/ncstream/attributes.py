@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
+from nczarr.ast.values import swapped
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES, UNSIGNED, swapped
+from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES, UNSIGNED
 
 _OLD: dict[int, str] = {
     pb.Attribute.BYTE: "byte", pb.Attribute.SHORT: "short", pb.Attribute.INT: "int", pb.Attribute.LONG: "int64",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.data.blocks import every_block
 from nczarr.data.memory import fill_array
-from nczarr.data.parts import descr, parts
-from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.data.parts import parts
+from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection
 from nczarr.formats.ncstream.asking import Region, Variable, each_at_once
+from nczarr.formats.ncstream.held import gathered, in_one_piece, laid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,26 +198,12 @@ class BlockContent(Computed):
     def layout(self) -> Layout:
         """In one piece. Asks for all blocks once. Raises OSError."""
         shape = (self.blocks.ends(self.part)[-1], *self.blocks.block(0)[self.part].shape[1:])
-        return Layout(self.dtype, shape, tuple(max(1, length) for length in shape))
+        return in_one_piece(self.dtype, shape)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, out of the blocks that hold it. Raises OSError."""
-        import numpy as np
-
-        start, stop = selection[0].start, selection[0].stop
-        ends = self.blocks.ends(self.part, stop)
-        found = []
-        for number in range(bisect_right(ends, start), len(ends)):
-            begin = ends[number - 1] if number else 0
-            if begin >= stop:
-                break
-            values = self.blocks.block(number)[self.part]
-            inside = slice(max(0, start - begin), min(ends[number], stop) - begin)
-            found.append(values[(inside, *selection[1:])])
-        if len(found) == 1:
-            return found[0]
-        rest = [part.stop - part.start for part in selection[1:]]
-        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self.dtype))
+        ends = self.blocks.ends(self.part, selection[0].stop)
+        return gathered(selection, ends, lambda number: self.blocks.block(number)[self.part], self.dtype)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: content is what was given."""
@@ -227,13 +213,7 @@ class BlockContent(Computed):
 def sources(variable: Variable, fills: Mapping[str, bytes | None]) -> Parts:
     """The array sources of a ragged variable by part. `fills`: what fills those arrays that have a fill value."""
     blocks = Blocks(variable)
-    found: Parts = {}
-    for part in parts(variable.type, variable.shape, variable.types):
-        form = descr(part.type, variable.types)
-        if None in part.shape:
-            found[part.path] = BlockContent(blocks, part.path, form)
-            continue
-        shape = tuple(length for length in part.shape if length is not None)
-        layout = Layout(form, shape, tuple(max(1, length) for length in shape), fill=fills.get(part.path))
-        found[part.path] = BlockCells(blocks, part.path, layout)
-    return found
+    return {
+        part: BlockContent(blocks, part, dtype) if layout is None else BlockCells(blocks, part, layout)
+        for part, dtype, layout in laid(variable.type, variable.shape, variable.types, fills)
+    }

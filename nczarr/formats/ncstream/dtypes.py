@@ -68,16 +68,11 @@ def wire_type(type_name: TypeName, types: Types) -> WireType:
             return WireType(WIRE[type_name], ragged)
 
 
-def swapped(data: bytes, width: int) -> bytes:
-    """Elements of a width in the other byte order."""
-    if width == 1:
-        return data
-    out = bytearray(len(data))
-    for place in range(width):
-        out[place::width] = data[width - 1 - place :: width]
-    return bytes(out)
-
-
 def full_name(path: str) -> str:
     """The full name of a variable on the wire: groups by `/`, no slash in front, `.` and `\\` escaped (§9)."""
     return names.cdm_full_name(path)
+
+
+def full_bytes(path: str) -> bytes:
+    """The full name as it lies in messages."""
+    return full_name(path).encode("utf-8", "surrogateescape")

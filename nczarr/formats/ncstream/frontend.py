@@ -18,21 +18,22 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
+from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types, descr
-from nczarr.data.source import Layout, Parts
+from nczarr.data.source import Parts
 from nczarr.diagnostics import Report
-from nczarr.formats.ncstream import headers, model, points
+from nczarr.formats.ncstream import headers, immediate, model, points
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.decoding import column_tree
 from nczarr.formats.ncstream.definitions import Declared, Definitions
-from nczarr.formats.ncstream.dtypes import full_name
+from nczarr.formats.ncstream.dtypes import full_bytes, full_name
 from nczarr.formats.ncstream.elements import section_of
 from nczarr.formats.ncstream.framing import Incoming
-from nczarr.formats.ncstream.held import Held, Piece, sources
+from nczarr.formats.ncstream.held import Held, Piece, in_one_piece, sources
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError
-from nczarr.formats.ncstream.scanning import Entry, entries, is_counted, refuse, scan
+from nczarr.formats.ncstream.scanning import Entry, entries, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.trees import Opaque, Records, Tree
+from nczarr.formats.ncstream.trees import Tree, opaque_sizes
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
@@ -79,8 +80,7 @@ def _refuse(entry: Entry, source: Source, report: Report) -> None:
     """Report a message that no dataset has."""
     span = Span(source, entry.offset, entry.end)
     if entry.kind == "error":
-        said = entry.message.message.decode("utf-8", "replace")
-        report.error("stream-error", f"the sender of the stream gave up: {said!r}", span)
+        refuse_error(entry, span, report)
     elif entry.kind in _OTHERS:
         helps = ["`nczarr.ncstream.read_messages` reads it"]
         report.error("bad-ncstream", f"{_OTHERS[entry.kind]} is no part of a dataset", span, helps=helps)
@@ -198,7 +198,7 @@ class _Reader:
     ) -> Parts | None:
         """The array sources of a variable; None if the stream has no values of it."""
         variable = known.variables[path]
-        declared = self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
+        declared = self._definitions.find(full_bytes(path))
         if not given:
             return self._immediate(path, declared, shape, known)
         if len(given) == 1:
@@ -210,7 +210,7 @@ class _Reader:
             Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
         fill = variable_fill(variable, known)
-        return sources(Held(variable.type, shape, dict(known.types), fill, pieces), dict(fills))
+        return sources(Held(variable.type, shape, dict(known.types), fill, pieces), fills)
 
     def _plain(
         self, given: Given, type_name: TypeName, shape: tuple[int, ...], types: Types, fills: Mapping[str, bytes]
@@ -230,42 +230,33 @@ class _Reader:
         if big:
             dtype = dtype.replace("<", ">")
             fill = None if fill is None else fill[::-1]
-        layout = Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
-        return AffineArray(layout, self._file, place[0], math.prod(shape[1:]) * width)
+        return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
 
     def _immediate(self, path: str, declared: Declared | None, shape: tuple[int, ...], known: Tables) -> Parts | None:
         """The values that the header itself has of a variable; None if it has none."""
-        if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
-            return None
-        from nczarr.data.memory import ArrayInMemory
-        from nczarr.formats.ncstream.cells import UnsuitedError, fixed
-        from nczarr.formats.ncstream.immediate import numbers
-
         type_name = known.variables[path].type
         try:
-            values = fixed(numbers(declared), type_name, shape, known.types)
-        except (UnsuitedError, ValueError) as fault:
+            values = immediate.values(declared, type_name, shape, known.types)
+        except ValueError as fault:
             self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None
-        layout = Layout(descr(type_name, known.types), shape, tuple(max(1, length) for length in shape))
-        return {"": ArrayInMemory(layout, values)}
+        if values is None:
+            return None
+        return {"": ArrayInMemory(in_one_piece(descr(type_name, known.types), shape), values)}
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         """The size of all opaque values of a variable or member; None where they differ, or there are none."""
         sizes: set[int] = set()
         for entry in self._data.get(full_name(path), ()):
             try:
-                declared = self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
+                declared = self._definitions.find(full_bytes(path))
                 tree = InFile(self._file, entry.offset, entry.end, headers.alone(path, declared)).tree()
             except ValueError:
                 return None  # told where the values are read
-            for name in members:
-                if not isinstance(tree, Records) or name not in tree.names:
-                    return None
-                tree = tree.members[tree.names.index(name)]
-            if not isinstance(tree, Opaque):
+            found = opaque_sizes(tree, members)
+            if found is None:
                 return None
-            sizes.update(map(len, tree.items))
+            sizes |= found
         return sizes.pop() if len(sizes) == 1 else None
 
 

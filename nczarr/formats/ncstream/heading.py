@@ -15,12 +15,12 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
-from nczarr.data.fills import all_fill
+from nczarr.ast.values import swapped
+from nczarr.data.fills import all_fill, own_fills
 from nczarr.data.parts import Types
-from nczarr.data.source import fill_of
 from nczarr.formats.ast_json.wire import dump
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.dtypes import OLD_ATTRIBUTE, WIRE, swapped, wire_type
+from nczarr.formats.ncstream.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
 from nczarr.passes.checked import Checked
 
 VERSION = 1
@@ -72,10 +72,8 @@ def _fills(checked: Checked) -> Iterator[pb.Fill]:
     for path, sources in checked.parts.items():
         variable = checked.variables[path]
         usual = all_fill(checked.fills[path], variable.type, checked.shapes[path], checked.types)
-        for part, source in sources.items():
-            fill = fill_of(source)
-            if fill is not None and part in usual and fill != usual[part].layout.fill:
-                yield pb.Fill(path=_bytes(path), part=_bytes(part), value=fill)
+        for part, fill in own_fills(sources, usual).items():
+            yield pb.Fill(path=_bytes(path), part=_bytes(part), value=fill)
 
 
 class _Heading:

@@ -7,9 +7,11 @@ is read message by message; otherwise all of them are put together in memory.
 
 from __future__ import annotations
 
+import itertools
 import math
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -18,14 +20,16 @@ from nczarr.ast.values import Constant
 from nczarr.data.blocks import every_block, first_of
 from nczarr.data.fills import all_fill
 from nczarr.data.memory import fill_array
-from nczarr.data.parts import Types, descr, parts
-from nczarr.data.source import Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.data.parts import Part, Types, descr, parts
+from nczarr.data.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
 from nczarr.formats.ncstream.cells import arrays
 from nczarr.formats.ncstream.merging import joined, numbers, taken
 from nczarr.formats.ncstream.trees import Records, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from nczarr.formats.ncstream.merging import Values
 
 LARGEST = 2**63 - 1
 """Cells of a variable whose lists are put together, at most."""
@@ -84,7 +88,7 @@ class Held(NamedTuple):
         if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
             whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records (§5)
             cut = taken(whole, numbers(piece.ranges, self.shape), self.type, self.types)
-            return _shaped(cut, self, tuple(map(len, piece.ranges)))
+            return _shaped(cut, parts(self.type, tuple(map(len, piece.ranges)), self.types))
         return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
 
     def merged(self) -> dict[str, NDArray[Any]]:
@@ -109,9 +113,7 @@ class Held(NamedTuple):
             given.insert(0, np.arange(total, dtype=np.int64))
         cells = np.concatenate(given)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
-        found = taken(joined(every), last.astype(np.int64), self.type, self.types)
-        lengths = {part.path: tuple(-1 if length is None else length for length in part.shape) for part in ragged}
-        return {path: found[path].reshape(lengths[path]) for path in lengths}
+        return _shaped(taken(joined(every), last.astype(np.int64), self.type, self.types), ragged)
 
 
 def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
@@ -124,17 +126,12 @@ def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
     return True
 
 
-def _shaped(values: Any, held: Held, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
-    """Flat values in the shapes of their parts."""
-    found = {}
-    for part in parts(held.type, shape, held.types):
-        lengths = tuple(-1 if length is None else length for length in part.shape)
-        found[part.path] = (
-            values[part.path].reshape(lengths)
-            if -1 not in lengths or values[part.path].size
-            else (values[part.path].reshape(tuple(max(0, length) for length in lengths)))
-        )
-    return found
+def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
+    """Flat values in the shapes of these parts."""
+    return {
+        part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
+        for part in every
+    }
 
 
 class Decoder:
@@ -142,8 +139,9 @@ class Decoder:
 
     def __init__(self, held: Held) -> None:
         self.held = held
+        self.is_consecutive = held.is_consecutive
         self._known: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
-        self._lengths: list[dict[str, int]] | None = None
+        self._ends: dict[str, list[int]] | None = None
         self._whole: dict[str, NDArray[Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -167,15 +165,15 @@ class Decoder:
         return self._whole
 
     @property
-    def lengths(self) -> list[dict[str, int]]:
-        """How long the arrays of content are in each message. All messages are decoded once. Raises OSError."""
-        if self._lengths is None:
+    def ends(self) -> dict[str, list[int]]:
+        """Where the content of each message ends, by part. All messages are decoded once. Raises OSError."""
+        if self._ends is None:
             ragged = [part.path for part in parts(self.held.type, (), self.held.types) if None in part.shape]
-            self._lengths = []
-            for number in range(len(self.held.pieces)):
-                found = self.piece(number)
-                self._lengths.append({part: found[part].shape[0] for part in ragged})
-        return self._lengths
+            every = [
+                {part: self.piece(number)[part].shape[0] for part in ragged} for number in range(len(self.held.pieces))
+            ]
+            self._ends = {part: list(itertools.accumulate(each[part] for each in every)) for part in ragged}
+        return self._ends
 
 
 def _read(call: Any) -> dict[str, NDArray[Any]]:
@@ -194,11 +192,6 @@ class Cells(Computed):
     decoder: Decoder
     part: str
     layout: Layout
-
-    @property
-    def distant(self) -> bool:
-        """False."""
-        return False
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, put together from the messages that hold some of it. Raises OSError."""
@@ -232,7 +225,7 @@ class Cells(Computed):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks that a message meets, in C order."""
         held = self.decoder.held
-        if held.is_consecutive:
+        if self.decoder.is_consecutive:
             yield from every_block(self.layout.shape, chunks)
             return
         found: set[Index] = set()
@@ -244,8 +237,6 @@ class Cells(Computed):
                 sorted({index // chunk for index in indices})
                 for indices, chunk in zip((*piece.ranges, *rest), chunks, strict=True)
             ]
-            import itertools
-
             found.update(itertools.product(*met))
         yield from sorted(found)
 
@@ -256,65 +247,71 @@ class Content(Computed):
 
     decoder: Decoder
     part: str
-    dtype: Any
-
-    @property
-    def distant(self) -> bool:
-        """False."""
-        return False
+    dtype: Descr
 
     @property
     def layout(self) -> Layout:
         """In one piece. Decodes all messages once. Raises OSError."""
-        shape = self._shape
-        return Layout(self.dtype, shape, tuple(max(1, length) for length in shape))
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
         decoder = self.decoder
-        if not decoder.held.is_consecutive:
-            return tuple(decoder.whole[self.part].shape)
-        length = sum(each[self.part] for each in decoder.lengths)
-        return (length, *decoder.piece(0)[self.part].shape[1:])
+        if not decoder.is_consecutive:
+            return in_one_piece(self.dtype, decoder.whole[self.part].shape)
+        return in_one_piece(self.dtype, (decoder.ends[self.part][-1], *decoder.piece(0)[self.part].shape[1:]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, out of the messages that hold it. Raises OSError."""
-        import numpy as np
-
         decoder = self.decoder
-        if not decoder.held.is_consecutive:
+        if not decoder.is_consecutive:
             whole: NDArray[Any] = decoder.whole[self.part][selection]
             return whole
-        start, stop = selection[0].indices(self._shape[0])[:2]
-        found, begin = [], 0
-        for number, lengths in enumerate(decoder.lengths):
-            end = begin + lengths[self.part]
-            if begin < stop and start < end:
-                values = decoder.piece(number)[self.part]
-                found.append(values[(slice(max(0, start - begin), min(end, stop) - begin), *selection[1:])])
-            begin = end
-        if len(found) == 1:
-            return found[0]
-        rest = [part.stop - part.start for part in selection[1:]]
-        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self.dtype))
+        return gathered(selection, decoder.ends[self.part], lambda number: decoder.piece(number)[self.part], self.dtype)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Every chunk of the grid: content is what was given."""
         return every_block(self.layout.shape, chunks)
 
 
-def sources(held: Held, fills: dict[str, bytes]) -> dict[str, Any]:
+def gathered(
+    selection: Selection, ends: Sequence[int], values: Callable[[int], NDArray[Any]], dtype: Descr
+) -> NDArray[Any]:
+    """A region of content that lies in pieces one behind the other: `ends` says where each ends, `values` has it."""
+    import numpy as np
+
+    start, stop = selection[0].start, selection[0].stop
+    found = []
+    for number in range(bisect_right(ends, start), len(ends)):
+        begin = ends[number - 1] if number else 0
+        if begin >= stop:
+            break
+        inside = slice(max(0, start - begin), min(ends[number], stop) - begin)
+        found.append(values(number)[(inside, *selection[1:])])
+    if len(found) == 1:
+        return found[0]
+    rest = [part.stop - part.start for part in selection[1:]]
+    return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(dtype))
+
+
+def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:
+    """The layout of an array without chunks of its own."""
+    return Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
+
+
+def laid(
+    type_name: TypeName, shape: tuple[int, ...], types: Types, fills: Mapping[str, bytes | None]
+) -> Iterator[tuple[str, Descr, Layout | None]]:
+    """The parts of a variable: path, elements, and the layout of those whose length is known. `fills`: by part."""
+    for part in parts(type_name, shape, types):
+        dtype = descr(part.type, types)
+        known = tuple(length for length in part.shape if length is not None)
+        ragged = len(known) < len(part.shape)
+        yield part.path, dtype, None if ragged else in_one_piece(dtype, known, fills.get(part.path))
+
+
+def sources(held: Held, fills: Mapping[str, bytes]) -> Parts:
     """The array sources of a variable by part. `fills`: what fills arrays, where that is told."""
     decoder = Decoder(held)
     usual = all_fill(held.fill, held.type, held.shape, held.types)
-    found: dict[str, Any] = {}
-    for part in parts(held.type, held.shape, held.types):
-        dtype = descr(part.type, held.types)
-        if None in part.shape:
-            found[part.path] = Content(decoder, part.path, dtype)
-            continue
-        shape = tuple(length for length in part.shape if length is not None)
-        fill = fills.get(part.path, usual[part.path].layout.fill)
-        layout = Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
-        found[part.path] = Cells(decoder, part.path, layout)
-    return found
+    every = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
+    return {
+        part: Content(decoder, part, dtype) if layout is None else Cells(decoder, part, layout)
+        for part, dtype, layout in laid(held.type, held.shape, held.types, every)
+    }

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from nczarr.ast.node import TypeName
+from nczarr.data.parts import Types
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.cells import fixed
 from nczarr.formats.ncstream.decoding import unsigned
+from nczarr.formats.ncstream.definitions import Declared
 from nczarr.formats.ncstream.elements import NUMPY, dtype_of
 from nczarr.formats.ncstream.trees import Numbers, Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def values(declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
+    """The values that the header has of a variable, None if it has none. Raises ValueError if they do not suit it."""
+    if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+        return None
+    return fixed(numbers(declared), type_name, shape, types)
 
 
 def numbers(declared: pb.Variable) -> Tree:

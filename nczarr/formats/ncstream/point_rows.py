@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import descr, escape, is_fixed
-from nczarr.data.source import Layout, Parts, numpy_dtype
+from nczarr.data.source import Parts, numpy_dtype
+from nczarr.formats.ncstream.held import in_one_piece
 from nczarr.formats.ncstream.limits import contradictory
 from nczarr.formats.ncstream.point_collection import LOCATION, Collection, Member
 
@@ -66,7 +67,7 @@ def parts(collection: Collection, record: CompoundType) -> Parts:
 
 
 def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
-    return ArrayInMemory(Layout(form, values.shape, tuple(max(1, length) for length in values.shape)), values)
+    return ArrayInMemory(in_one_piece(form, values.shape), values)
 
 
 def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:

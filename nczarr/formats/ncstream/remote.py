@@ -23,14 +23,16 @@ from nczarr.data.memory import ArrayInMemory, fill_array
 from nczarr.data.parts import Types, descr, is_fixed
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, itemsize, numpy_dtype
 from nczarr.diagnostics import Report
-from nczarr.formats.ncstream import headers, model
+from nczarr.formats.ncstream import headers, immediate, model
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.asking import TEXT, Region, Variable, each_at_once
+from nczarr.formats.ncstream.blocks import sources
 from nczarr.formats.ncstream.definitions import Declared, Definitions
-from nczarr.formats.ncstream.dtypes import full_name
-from nczarr.formats.ncstream.scanning import scan
+from nczarr.formats.ncstream.dtypes import full_bytes
+from nczarr.formats.ncstream.held import in_one_piece
+from nczarr.formats.ncstream.scanning import refuse_error, scan
 from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.trees import Opaque, Records
+from nczarr.formats.ncstream.trees import opaque_sizes
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.read_lists import variable_fill
@@ -129,8 +131,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     given = [entry.message for entry in found if entry.kind == "header"]
     for entry in found:
         if entry.kind == "error":
-            said = entry.message.message.decode("utf-8", "replace")
-            report.error("stream-error", f"the sender of the stream gave up: {said!r}", Span(source, 0, 0))
+            refuse_error(entry, Span(source, 0, 0), report)
     if not given and report.errors == before:
         report.error("bad-ncstream", "the answer holds no header", Span(source, 0, len(source.data)))
     if report.errors > before:
@@ -168,7 +169,7 @@ class _Reader:
         self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
 
     def _declared(self, path: str) -> Declared | None:
-        return self._definitions.find(full_name(path).encode("utf-8", "surrogateescape"))
+        return self._definitions.find(full_bytes(path))
 
     def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
         declared = self._declared(path)
@@ -185,24 +186,14 @@ class _Reader:
         values = self._immediate(path, found.type, shape, known.types)
         variable = self._variable(path, found.type, shape, dict(known.types))
         if not (found.type == "string" or is_fixed(found.type, known.types)):
-            from nczarr.formats.ncstream.blocks import sources
-
             return sources(variable, {part: fills.get(part, each.layout.fill) for part, each in usual.items()})
-        form = descr(found.type, known.types)
-        chunks = tuple(max(1, length) for length in shape)
-        layout = Layout(form, shape, chunks, fill=fills.get("", usual[""].layout.fill))
+        layout = in_one_piece(descr(found.type, known.types), shape, fills.get("", usual[""].layout.fill))
         return {"": Cells(variable, layout) if values is None else ArrayInMemory(layout, values)}
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
         """The values that the header itself has of a variable, if they suit it."""
-        declared = self._declared(path)
-        if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
-            return None
-        from nczarr.formats.ncstream.cells import fixed
-        from nczarr.formats.ncstream.immediate import numbers
-
         try:
-            return fixed(numbers(declared), type_name, shape, types)
+            return immediate.values(self._declared(path), type_name, shape, types)
         except ValueError:
             return None  # then they are asked for
 
@@ -219,9 +210,5 @@ class _Reader:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
         except ValueError:
             return None  # told where the values are read
-        for name in members:
-            if not isinstance(tree, Records) or name not in tree.names:
-                return None
-            tree = tree.members[tree.names.index(name)]
-        sizes = {len(each) for each in tree.items} if isinstance(tree, Opaque) else set()
-        return sizes.pop() if len(sizes) == 1 else None
+        sizes = opaque_sizes(tree, members)
+        return sizes.pop() if sizes is not None and len(sizes) == 1 else None

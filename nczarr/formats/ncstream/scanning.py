@@ -71,6 +71,17 @@ def refuse(error: RefusedError, source: Source, report: Report) -> None:
     report.error(error.code, str(error), Span(source, error.start, error.end))
 
 
+def refuse_error(entry: Entry, span: Span, report: Report) -> None:
+    """Report what a sender said instead of the rest."""
+    report.error("stream-error", f"the sender of the stream gave up: {said(entry)!r}", span)
+
+
+def said(entry: Entry) -> str:
+    """The words of an error message."""
+    text: bytes = entry.message.message
+    return text.decode("utf-8", "replace")
+
+
 def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
     """The messages of a stream one by one; places hold until the next one is asked for. Raises RefusedError.
 

@@ -105,6 +105,15 @@ def element_type(tree: Tree) -> int:
             return pb.STRUCTURE
 
 
+def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
+    """The sizes of the opaque values of a member, or of the tree itself; None if there are none such."""
+    for name in members:
+        if not isinstance(tree, Records) or name not in tree.names:
+            return None
+        tree = tree.members[tree.names.index(name)]
+    return {len(each) for each in tree.items} if isinstance(tree, Opaque) else None
+
+
 # ---- as numpy has them -----------------------------------------------------------------------------------------------
 
 

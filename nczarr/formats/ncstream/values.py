@@ -11,14 +11,14 @@ from typing import Literal, NamedTuple
 
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import VlenType
-from nczarr.data.blocks import every_block, linear_block, region_of
+from nczarr.data.blocks import every_block, linear_block, region_of, within
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import Types, is_fixed, size
 from nczarr.data.sliced import cut
 from nczarr.data.source import Parts, Selection
 from nczarr.data.streaming import slabs
 from nczarr.formats.ncstream.cells import Cursor
-from nczarr.formats.ncstream.dtypes import full_name, wire_type
+from nczarr.formats.ncstream.dtypes import full_bytes, wire_type
 from nczarr.formats.ncstream.elements import NUMPY
 from nczarr.formats.ncstream.encoding import column_message, data_message, numbers_message
 from nczarr.formats.ncstream.heading import is_sequence
@@ -63,7 +63,7 @@ class Values(NamedTuple):
         whole = tuple(map(range, shape))
         if wanted is not None and wanted != whole:
             sources = cut(variable.type, wanted, sources, checked.types)
-        name = full_name(path).encode("utf-8", "surrogateescape")
+        name = full_bytes(path)
         return cls(name, variable.type, whole if wanted is None else wanted, sources, checked.types)
 
     @property
@@ -134,11 +134,7 @@ class Values(NamedTuple):
             lengths = tuple(part.stop - part.start for part in region)
             inner = linear_block(lengths, room)
             for each in every_block(lengths, inner):
-                within = region_of(each, inner, lengths)
-                yield tuple(
-                    slice(part.start + inside.start, part.start + inside.stop)
-                    for part, inside in zip(region, within, strict=True)
-                )
+                yield within(region, region_of(each, inner, lengths))
 
     def _room(self, region: Selection) -> int:
         """How many cells of a region one message holds, by what its lists take on average."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr.ast import ATOMIC
+from nczarr.ast.values import swapped
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import ArraySource, Index, Parts, fill_of
-from nczarr.formats.netcdf3.header import big_endian
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_layout import ClassicLayout, Place
 
@@ -69,7 +69,7 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
     own = fill_of(source) if source is not None else None
     if own is not None:
         fill = own
-    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), big_endian(fill, width), source)
+    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source)
 
 
 class Strip:

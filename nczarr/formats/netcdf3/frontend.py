@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.values import swapped
 from nczarr.ast.walk import building
 from nczarr.data.affine import AffineArray, FileBytes
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Label, Report
-from nczarr.formats.netcdf3.header import big_endian
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,
@@ -293,5 +293,5 @@ def _filled(array: AffineArray, variable: Variable) -> AffineArray:
     fill = variable_fill(variable, Tables({}, {}, {}, {}))
     assert fill is not None  # every type of a classic file has one
     assert isinstance(fill.data, bytes)
-    missing = big_endian(fill.data, ATOMIC[variable.type].size)
+    missing = swapped(fill.data, ATOMIC[variable.type].size)
     return AffineArray(array.layout, array.file, array.base, array.stride, missing, sparse=True)

@@ -7,6 +7,7 @@ Names and values are padded with zeros to a multiple of four. Source: the netCDF
 from __future__ import annotations
 
 from nczarr.ast import ATOMIC, Attribute, Kind
+from nczarr.ast.values import swapped
 from nczarr.formats.netcdf3.wire import (
     ABSENT,
     ATTRIBUTE,
@@ -86,14 +87,4 @@ class _Header:
             self.name(attribute.name)
             self.tag(TYPES[value.type])
             self.count(value.count)
-            self.padded(big_endian(value.data, ATOMIC[value.type].size))
-
-
-def big_endian(data: bytes, width: int) -> bytes:
-    """Little-endian values of so many bytes each, turned round."""
-    if width == 1:
-        return data
-    out = bytearray(len(data))
-    for byte in range(width):
-        out[byte::width] = data[width - 1 - byte :: width]
-    return bytes(out)
+            self.padded(swapped(value.data, ATOMIC[value.type].size))

@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from nczarr.ast import ATOMIC, Kind
-from nczarr.formats.netcdf3.header import big_endian
+from nczarr.ast.values import swapped
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
 from nczarr.kinds import KIND_NAMES
 from nczarr.passes.classic_layout import TAG, WIDTHS, padded
@@ -217,7 +217,7 @@ class _Reader:
         count = self._count(f"values of attribute `{name}`", width)
         # The padding behind the last value of a file may be all that is missing: nobody needs it.
         data = self._take(min(padded(count * width), self._end - self._at), f"the values of attribute `{name}`")
-        value = big_endian(data[: count * width], width)
+        value = swapped(data[: count * width], width)
         return AttributeEntry(name, kind, count, value, Extent(start, self._at))
 
     def _variable(self, known: list[DimensionEntry]) -> VariableEntry:
