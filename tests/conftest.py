@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import pkgutil
 import shutil
 import sys
 from collections.abc import Callable
@@ -118,6 +119,17 @@ def run_command(*arguments: str, stdin: bytes = b"") -> Ran:
 def nczarr_command() -> Callable[..., Ran]:
     """Run `nczarr …` in this process: `nczarr_command("check", "-", stdin=b"…")`."""
     return run_command
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
+    that are loaded, so that the examples would hang on which tests the process ran before.
+    """
+    if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
+        import nczarr
+
+        for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
+            importlib.import_module(module.name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
