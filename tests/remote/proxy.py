@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread, local
 from typing import NamedTuple
@@ -19,12 +20,15 @@ class Request(NamedTuple):
 
 
 class Proxy:
-    """One server in front of another. `requests`: all of them in the order of their answers; `most`: at once."""
+    """One server in front of another. `requests`: all of them in the order of their answers; `most`: at once;
+    `seconds`: how far away it is, so that what is under way at once does not hang on how busy the machine is.
+    """
 
     def __init__(self, endpoint: str) -> None:
         self.host = urlsplit(endpoint).netloc
         self.requests: list[Request] = []
         self.active = self.most = 0
+        self.seconds = 0.0
         self.lock = Lock()
         self.own = local()
         proxy = self
@@ -61,6 +65,7 @@ class Proxy:
     def clear(self) -> None:
         self.requests.clear()
         self.most = 0
+        self.seconds = 0.0
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         with self.lock:
@@ -68,6 +73,7 @@ class Proxy:
             self.most = max(self.most, self.active)
         try:
             body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+            time.sleep(self.seconds)
             status, headers, data = self._asked(handler, body)
         finally:
             with self.lock:

@@ -137,6 +137,7 @@ def test_a_bucket_that_is_not_there(s3: S3, chunky: Path) -> None:
 def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path: Path) -> None:
     url = s3.url("counted.zarr")
     s3.proxy.clear()
+    s3.proxy.seconds = 0.02
     assert s3.run("convert", str(chunky), url, **s3.counted).status == 0
     sent = chunk_puts(s3)
     assert len(sent) == CHUNKS + 1
