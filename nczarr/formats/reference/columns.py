@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.evaluation import Scope, Value, formatted, valued
+from nczarr.formats.reference.evaluation import Scope, valued
 from nczarr.formats.reference.expressions import (
     Comparison,
     Expression,
@@ -24,6 +24,7 @@ from nczarr.formats.reference.expressions import (
     names_of,
 )
 from nczarr.formats.reference.limits import RefusedTextError
+from nczarr.formats.reference.operators import Value, formatted
 from nczarr.formats.reference.wire import Dimension
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -117,22 +117,7 @@ Pieces = tuple[str | Hole, ...]
 """A text in its parts."""
 
 
-def pieces(text: str, limits: Limits, account: Account) -> Pieces:
-    """The parts of a text; where limits allow jinja2 and the grammar does not suffice, one for all of it.
-
-    Raises RefusedTextError.
-    """
-    try:
-        return _pieces(text, limits)
-    except RefusedTextError as error:
-        if not limits.jinja or error.code != "bad-expression":
-            raise
-    from nczarr.formats.reference.jinja import beyond
-
-    return (Hole(text, beyond(text, limits, account)),)
-
-
-def _pieces(text: str, limits: Limits) -> Pieces:
+def pieces(text: str, limits: Limits) -> Pieces:
     """The parts of a text of the grammar. Raises RefusedTextError.
 
     As with jinja2, line ends become `\\n`, one at the very end is dropped, and `-` inside of braces strips blanks

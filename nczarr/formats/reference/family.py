@@ -22,8 +22,9 @@ from nczarr.formats.reference.columns import (
     numbers,
 )
 from nczarr.formats.reference.evaluation import Scope
-from nczarr.formats.reference.expressions import Hole, Name, Pieces, pieces
+from nczarr.formats.reference.expressions import Hole, Name, Pieces
 from nczarr.formats.reference.limits import RefusedTextError, check_length
+from nczarr.formats.reference.templates import pieces
 from nczarr.formats.reference.wire import Generator, range_fault
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nczarr.formats.reference.evaluation import filtered, formatted
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.operators import filtered, formatted
 
 HELD = 64 << 20
 """About how many bytes the values of one text may take in all."""

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from nczarr.formats.reference.evaluation import Scope, rendered, templates
-from nczarr.formats.reference.expressions import pieces
+from nczarr.formats.reference.evaluation import Scope, rendered
 from nczarr.formats.reference.family import BLOCK, Family, MemberFaultError
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
+from nczarr.formats.reference.templates import pieces, templates
 from nczarr.formats.reference.wire import Document
 from nczarr.hierarchy.places import Faults, Path
 

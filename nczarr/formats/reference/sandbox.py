@@ -17,9 +17,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
-from nczarr.formats.reference.evaluation import Scope, called, computed, formatted
+from nczarr.formats.reference.evaluation import Scope, called
 from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Run, fits, is_scalar
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
+from nczarr.formats.reference.operators import computed, formatted
 
 LOOP = frozenset(
     "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
