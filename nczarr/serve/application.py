@@ -21,7 +21,7 @@ from nczarr.serve.delivery import CutError, Receive, Send, deliver
 from nczarr.serve.limits import Limits
 from nczarr.serve.opening import Opened, RefusedError, words
 from nczarr.serve.places import Place
-from nczarr.serve.request import Request, request
+from nczarr.serve.request import Request, direct, request
 from nczarr.serve.routes import Routes
 from nczarr.serve.sites import Sites
 from nczarr.serve.workers import BusyError, Workers
@@ -67,6 +67,7 @@ class Application:
         """Answer one request. Whoever gives `scope["abort"]` lets connections be cut."""
         if scope["type"] != "http":
             return
+        scope = direct(scope)
         begun = time.monotonic()
         status, count, note = 500, 0, ""
         try:

@@ -6,6 +6,7 @@ NUL, or that is no text in UTF-8 or in the file system's own encoding, names not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
@@ -18,6 +19,7 @@ LONGEST = 8192
 MOST_FIELDS = 64
 """Members of a query."""
 
+_ABSOLUTE = re.compile(rb"https?://([^/@]+)(/.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]")
 
 
@@ -40,6 +42,17 @@ class Request(NamedTuple):
             return self.query["format"].lower() == "json"
         accepted = self.headers.get("accept", "")
         return "application/json" in accepted and "text/html" not in accepted
+
+
+def direct(scope: dict[str, Any]) -> dict[str, Any]:
+    """The scope of a request that names the server in its target, as those to proxies do, without that: the host there
+    stands in place of the one in the headers. Source: RFC 9112 §3.2.2.
+    """
+    found = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
+    if found is None:
+        return scope
+    headers = [(b"host", found[1]), *(each for each in scope["headers"] if each[0] != b"host")]
+    return {**scope, "raw_path": found[2] or b"/", "headers": headers}
 
 
 def request(scope: Mapping[str, Any]) -> Request:
