@@ -170,6 +170,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
         """One connection."""
 
         patience: asyncio.TimerHandle | None = None
+        ended = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -182,6 +183,11 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
             super().connection_lost(exc)
             gate.release()
 
+        def eof_received(self) -> bool:  # type: ignore[override]
+            """Let a client that sends nothing more take its answers."""
+            self.ended = True
+            return self._busy
+
         def handle_events(self) -> None:
             super().handle_events()
             if self._busy:
@@ -190,6 +196,8 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
         def on_response_complete(self) -> None:
             self._wait()
             super().on_response_complete()
+            if self.ended and not self._busy:
+                self.transport.close()
 
         @property
         def _busy(self) -> bool:

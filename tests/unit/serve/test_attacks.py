@@ -205,6 +205,16 @@ def test_requests_that_are_none(served: Served) -> None:
     assert served.get("/zarr2/cmip.nc/.zgroup").status == 200
 
 
+def test_a_client_that_sends_nothing_more_takes_its_answers(served: Served) -> None:
+    asked = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection((served.host, served.port), timeout=20) as line:
+        line.sendall(2 * asked + asked[:20])
+        line.shutdown(socket.SHUT_WR)
+        found = b"".join(iter(lambda: line.recv(1 << 16), b""))
+    assert found.count(b"HTTP/1.1 200") == 2
+    assert found.endswith(served.get("/zarr2/cmip.nc/.zgroup").body)
+
+
 def test_long_paths_and_queries(served: Served) -> None:
     assert served.get("/" + "a" * 9000).status == 414
     assert served.get("/cdmremote/cmip.nc?req=data&var=" + "a" * 9000).status == 414
