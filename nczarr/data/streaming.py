@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast.plain import is_utf8
+from nczarr.data.bands import Bands
 from nczarr.data.blocks import every_block, linear_block, region_of, within
-from nczarr.data.source import ArraySource, Selection, itemsize, little, numpy_dtype
+from nczarr.data.source import ArraySource, Selection, itemsize, little
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE = 1 << 22
 """Bytes of a piece, about."""
-
-ROWS = 64 << 20
-"""Bytes of a row of chunks that are held at once, at most."""
 
 TEXTS = 1 << 16
 """Texts that are looked at in one go."""
@@ -54,67 +52,20 @@ class Texts(NamedTuple):
 
 
 def slabs(source: ArraySource, room: int, region: Selection | None = None) -> Iterator[NDArray[Any]]:
-    """The values, or those of a region, one stretch after the other in C order, each of one dimension, of about `room`
-    elements. Raises OSError.
-
-    Each chunk is decoded once: a stretch is whole rows of chunks where these are not too long (`ROWS`); longer ones are
-    put together in a temporary file.
+    """The values, or those of a region, one stretch after the other in C order, each of one dimension, of at most
+    `room` elements; each chunk is decoded once (bands.py). Raises OSError.
     """
     whole = tuple(slice(0, length) for length in source.layout.shape) if region is None else region
     shape = tuple(part.stop - part.start for part in whole)
     if 0 in shape:
         return
     block = linear_block(shape, max(1, room))
-    if _is_encoded(source) and shape and block[0] % source.layout.chunks[0]:
-        first = min(shape[0], source.layout.chunks[0])
-        row = first * math.prod(shape[1:])
-        if row * max(8, itemsize(source.layout.dtype)) > ROWS:
-            yield from _spooled(source, whole, max(1, room))
-            return
-        block = (max(first, room // max(1, row) * first), *shape[1:])
-    for index in every_block(shape, block):
-        yield source.read(within(whole, region_of(index, block, shape))).reshape(-1)
-
-
-def _is_encoded(source: ArraySource) -> bool:
-    """Whether reading a part of a chunk takes as long as reading it all."""
-    layout, stored = source.layout, source.stored
-    return layout.chunks != layout.shape and (stored is None or bool(stored.codecs))
-
-
-def _spooled(source: ArraySource, whole: Selection, room: int) -> Iterator[NDArray[Any]]:
-    """The same, read in blocks of whole chunks and put in order in a temporary file. Texts have no place in one."""
-    import tempfile
-
-    import numpy as np
-
-    shape = tuple(part.stop - part.start for part in whole)
-    dtype = numpy_dtype(source.layout.dtype)
-    if dtype.hasobject:
-        block = linear_block(shape, room)
+    bands = Bands(source, room, whole)
+    try:
         for index in every_block(shape, block):
-            yield source.read(within(whole, region_of(index, block, shape))).reshape(-1)
-        return
-    with tempfile.TemporaryFile() as file:
-        file.truncate(math.prod(shape) * dtype.itemsize)
-        block = _block_of_chunks(shape, source.layout.chunks, ROWS // 2 // dtype.itemsize)
-        for index in every_block(shape, block):
-            place = region_of(index, block, shape)
-            held = np.memmap(file, dtype, "r+", shape=shape)
-            held[place] = source.read(within(whole, place))
-            del held  # or its pages would count as memory
-        file.seek(0)
-        for start in range(0, math.prod(shape), room):
-            yield np.fromfile(file, dtype, min(room, math.prod(shape) - start))
-
-
-def _block_of_chunks(shape: tuple[int, ...], chunks: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Lengths of blocks of whole chunks of about `room` elements, long along the last dimensions."""
-    lengths = [min(chunk, length) for chunk, length in zip(chunks, shape, strict=True)]
-    for axis in range(len(shape) - 1, -1, -1):
-        times = max(1, room // math.prod(lengths))
-        lengths[axis] = min(shape[axis], lengths[axis] * times)
-    return tuple(lengths)
+            yield bands.read(within(whole, region_of(index, block, shape))).reshape(-1)
+    finally:
+        bands.close()
 
 
 def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[bytes]:

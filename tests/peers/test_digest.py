@@ -83,7 +83,10 @@ def test_a_text_as_netcdf_has_the_digest_that_the_other_implementation_finds(
         nczarr.convert(path, target)
     except nczarr.CompileError as error:
         pytest.skip(f"no netCDF file: {error}")
-    assert_agrees(target, reader)
+    try:
+        assert_agrees(target, reader)
+    finally:
+        target.unlink()  # a skipped test keeps its folder, and some of these have 4 GB
 
 
 @needs_files

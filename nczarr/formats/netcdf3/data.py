@@ -10,23 +10,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
+from nczarr.data.bands import HELD, Bands
 from nczarr.data.parts import NUMPY
-from nczarr.data.source import ArraySource, Index, Parts, fill_of
+from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.passes.checked import Checked
 from nczarr.passes.classic_layout import ClassicLayout, Place
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 PIECE = 1 << 22
 """Bytes of a piece."""
+
+MOST = 200
+"""Variables along the record dimension that are read by whole chunks: each may have a temporary file."""
 
 
 class Column(NamedTuple):
     """A variable as it is written: where, its shape and big-endian numpy type, one fill value, and its values.
 
-    A fixed variable is one record of its own.
+    A fixed variable is one record of its own. `bands` reads the source; None: there is none, or it is read as it is.
     """
 
     place: Place
@@ -34,6 +41,7 @@ class Column(NamedTuple):
     dtype: str
     fill: bytes
     source: ArraySource | None
+    bands: Bands | None
 
     @property
     def padding(self) -> bytes:
@@ -45,22 +53,42 @@ class Column(NamedTuple):
         """The shape of what lies in one piece of the file: of one record, or of all of a fixed variable."""
         return self.shape[self.place.record :]
 
+    def read(self, region: Selection) -> NDArray[Any]:
+        """The values of a region, each of which is behind the one before. Raises OSError."""
+        reader = self.bands or self.source
+        assert reader is not None
+        return reader.read(region)
+
+    def close(self) -> None:
+        """Let go of what is held of the values."""
+        if self.bands is not None:
+            self.bands.close()
+
 
 def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) -> Iterator[bytes]:
     """Everything from the end of the header to the end of the file."""
-    columns = [_column(path, checked, parts, place) for path, place in layout.places.items()]
-    for column in columns:
-        if not column.place.record:
-            yield from Strip(column).record(0)
-            yield from repeated(column.fill, column.place.padded - column.place.size)
-    growing = [column for column in columns if column.place.record]
-    if layout.record_size > PIECE:
-        yield from _large_records(growing, layout)
-    elif layout.records and layout.record_size:
-        yield from _small_records(growing, layout)
+    growing = sum(place.record for place in layout.places.values())
+    share = HELD // growing if 0 < growing <= MOST else 0
+    columns = [
+        _column(path, checked, parts, place, share if place.record else HELD) for path, place in layout.places.items()
+    ]
+    try:
+        for column in columns:
+            if not column.place.record:
+                yield from Strip(column).record(0)
+                yield from repeated(column.fill, column.place.padded - column.place.size)
+                column.close()
+        records = [column for column in columns if column.place.record]
+        if layout.record_size > PIECE:
+            yield from _large_records(records, layout)
+        elif layout.records and layout.record_size:
+            yield from _small_records(records, layout)
+    finally:
+        for column in columns:
+            column.close()
 
 
-def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Place) -> Column:
+def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Place, held: int) -> Column:
     type_name = checked.variables[path].type
     width = ATOMIC[type_name].size
     source = parts.get(path, {}).get("")
@@ -69,7 +97,8 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
     own = fill_of(source) if source is not None else None
     if own is not None:
         fill = own
-    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source)
+    bands = None if source is None or not held else Bands(source, PIECE // width, held=held)
+    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source, bands)
 
 
 class Strip:
@@ -113,10 +142,9 @@ class Strip:
 
     def _read(self, region: tuple[slice, ...]) -> bytes:
         column = self._column
-        assert column.source is not None
         assert self._next is not None
         leading = (slice(self._next[0], self._next[0] + 1),) if column.place.record else ()
-        return column.source.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()
+        return column.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()
 
 
 def slab(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
@@ -198,7 +226,6 @@ def _filled(block: bytearray, present: list[Column], first: int, count: int, lay
     import numpy as np
 
     for column in present:
-        assert column.source is not None
         inner = column.inner
         strides = [len(column.fill)] * len(inner)
         for axis in range(len(inner) - 2, -1, -1):
@@ -210,5 +237,5 @@ def _filled(block: bytearray, present: list[Column], first: int, count: int, lay
             column.place.begin - layout.record_begin,
             (layout.record_size, *strides),
         )
-        target[...] = column.source.read((slice(first, first + count), *(slice(0, length) for length in inner)))
+        target[...] = column.read((slice(first, first + count), *(slice(0, length) for length in inner)))
     return bytes(block)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nczarr import pipeline
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
 from nczarr.data.memory import Runs
-from nczarr.data.source import Layout
+from nczarr.data.source import Layout, Parts
 from nczarr.diagnostics import Report
 from nczarr.formats.netcdf3 import data
 from nczarr.formats.netcdf3.header import header
@@ -27,6 +27,7 @@ from nczarr.passes.kinds import choose
 from nczarr.passes.plan import plan
 from nczarr.registry import named
 from nczarr.source import Source
+from tests.chunked import Chunked
 from tests.conftest import ROOT, Ran
 from tests.making import checked
 
@@ -137,6 +138,28 @@ def test_the_stream_is_the_file_made_the_plain_way(piece: int, dataset: Checked)
         data.PIECE = usual
     wanted = naive(with_fills(dataset), "nc5")
     assert b"".join(made) == wanted
+
+
+@pytest.mark.parametrize("piece", [8, 24, 100, 1 << 22])
+@pytest.mark.parametrize("held", [1, 100, 1 << 22])
+@given(sparse(), st.data())
+def test_chunks_of_any_shape_are_decoded_once(held: int, piece: int, dataset: Checked, choices: st.DataObject) -> None:
+    parts: dict[str, Parts] = {}
+    for path, found in dataset.parts.items():
+        chunks = tuple(choices.draw(st.integers(1, max(1, size))) for size in found[""].layout.shape)
+        parts[path] = {"": Chunked(found[""], chunks)}
+    usual = data.PIECE, data.HELD
+    data.PIECE, data.HELD = piece, held
+    try:
+        made = b"".join(pieces(dataset._replace(parts=parts), "nc5"))
+    finally:
+        data.PIECE, data.HELD = usual
+    assert made == naive(with_fills(dataset), "nc5")
+    for path, found in parts.items():
+        source = found[""]
+        assert isinstance(source, Chunked)
+        if held >= 100 and 0 not in source.layout.shape:
+            assert set(source.decoded.values()) <= {1}, (path, source.layout)
 
 
 def with_fills(dataset: Checked) -> Checked:

@@ -1,0 +1,149 @@
+"""Values that are read front to back in stretches shorter than their chunks: each chunk is decoded once.
+
+A band is the part of an array that some whole rows of chunks cover: a linear range of it in C order. The one that is
+being read is kept, in memory or, where it is too long for that, in a temporary file.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import IO, TYPE_CHECKING, Any
+
+from nczarr.data.blocks import every_block, region_of, within
+from nczarr.data.source import ArraySource, Selection, itemsize, numpy_dtype
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HELD = 64 << 20
+"""Bytes of a band that are held in memory, at most."""
+
+
+class Bands:
+    """Reads regions of an array, or of a part of it, of which each is a linear range in C order behind the one before.
+
+    `room`: elements of a band that holds more than one row of chunks; `held`: bytes of a band in memory, at most.
+    """
+
+    def __init__(
+        self, source: ArraySource, room: int, whole: Selection | None = None, *, held: int | None = None
+    ) -> None:
+        shape, chunks = source.layout.shape, source.layout.chunks
+        self._source = source
+        self._whole = tuple(slice(0, length) for length in shape) if whole is None else whole
+        self._encoded = bool(shape) and _is_encoded(source)
+        self._held = HELD if held is None else held
+        self._key: tuple[int, ...] | None = None
+        self._values: NDArray[Any] | None = None
+        self._file: IO[bytes] | None = None
+        self._region: Selection = ()
+        self._axis = next((axis for axis, chunk in enumerate(chunks[:-1]) if chunk > 1), max(0, len(shape) - 1))
+        if self._encoded:
+            row = chunks[self._axis] * math.prod(part.stop - part.start for part in self._whole[self._axis + 1 :])
+            room = min(room, self._held // max(8, itemsize(source.layout.dtype)))
+            self._rows = chunks[self._axis] * max(1, room // max(1, row))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region of the array; perhaps a view. Raises OSError."""
+        axis = self._axis
+        if not self._encoded or self._is_of_whole_chunks(selection):
+            return self._source.read(selection)
+        if any(part.stop - part.start != 1 for part in selection[:axis]):
+            return self._source.read(selection)
+        part = selection[axis]
+        found = []
+        for number in range(part.start // self._rows, -(-part.stop // self._rows)):
+            first = max(part.start, number * self._rows)
+            last = min(part.stop, (number + 1) * self._rows)
+            found.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
+        if len(found) == 1:
+            return found[0]
+        import numpy as np
+
+        return np.concatenate(found, axis)
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        if self._file is not None:
+            self._file.close()
+        self._values = self._file = self._key = None
+
+    def _is_of_whole_chunks(self, selection: Selection) -> bool:
+        """Whether no other region has a part of the chunks of this one."""
+        return all(
+            (part.start % chunk == 0 or part.start == outer.start)
+            and (part.stop % chunk == 0 or part.stop == outer.stop)
+            for part, outer, chunk in zip(selection, self._whole, self._source.layout.chunks, strict=True)
+        )
+
+    def _of_band(self, number: int, selection: Selection) -> NDArray[Any]:
+        """A region that lies in one band."""
+        key = (*(part.start for part in selection[: self._axis]), number)
+        if key != self._key:
+            self._load(number, selection[: self._axis])
+            self._key = key
+        inside = tuple(
+            slice(part.start - outer.start, part.stop - outer.start)
+            for part, outer in zip(selection, self._region, strict=True)
+        )
+        if self._values is not None:
+            return self._values[inside]
+        if self._file is None:
+            return self._source.read(selection)
+        import numpy as np
+
+        # a copy, because pages of the file that are in use would count as memory
+        return np.array(np.memmap(self._file, self._dtype, "r", shape=_lengths(self._region))[inside])
+
+    def _load(self, number: int, leading: Selection) -> None:
+        """Read a band; into a file if it is long, unless its elements are texts, which are read as they are wanted."""
+        self.close()
+        outer = self._whole[self._axis]
+        rows = slice(max(outer.start, number * self._rows), min(outer.stop, (number + 1) * self._rows))
+        self._region = (*leading, rows, *self._whole[self._axis + 1 :])
+        layout = self._source.layout
+        count = math.prod(_lengths(self._region))
+        if count * max(8, itemsize(layout.dtype)) <= self._held:
+            self._values = self._source.read(self._region)
+        elif not self._dtype.hasobject:
+            self._spool(count)
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return numpy_dtype(self._source.layout.dtype)
+
+    def _spool(self, count: int) -> None:
+        """Put the band into a temporary file, block by block of whole chunks."""
+        import tempfile
+
+        import numpy as np
+
+        shape, dtype = _lengths(self._region), self._dtype
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        self._file.truncate(count * dtype.itemsize)
+        block = _block_of_chunks(shape, self._source.layout.chunks, self._held // 2 // dtype.itemsize)
+        for index in every_block(shape, block):
+            place = region_of(index, block, shape)
+            mapped = np.memmap(self._file, dtype, "r+", shape=shape)
+            mapped[place] = self._source.read(within(self._region, place))
+            del mapped  # or its pages would count as memory
+
+
+def _is_encoded(source: ArraySource) -> bool:
+    """Whether reading a part of a chunk takes as long as reading it all."""
+    layout, stored = source.layout, source.stored
+    return layout.chunks != layout.shape if stored is None else bool(stored.codecs)
+
+
+def _lengths(region: Selection) -> tuple[int, ...]:
+    return tuple(part.stop - part.start for part in region)
+
+
+def _block_of_chunks(shape: tuple[int, ...], chunks: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Lengths of blocks of whole chunks of about `room` elements, long along the last dimensions."""
+    lengths = [min(chunk, length) for chunk, length in zip(chunks, shape, strict=True)]
+    for axis in range(len(shape) - 1, -1, -1):
+        times = max(1, room // math.prod(lengths))
+        lengths[axis] = min(shape[axis], lengths[axis] * times)
+    return tuple(lengths)
