@@ -1,7 +1,8 @@
 """Values that are read front to back in stretches shorter than their chunks: each chunk is decoded once.
 
 A band is the part of an array that some whole rows of chunks cover: a linear range of it in C order. The one that is
-being read is kept, in memory or, where it is too long for that, in a temporary file.
+being read is kept, in memory or, where it is too long for that, in a temporary file. Where there is no room for one,
+or the band is too long for a file, too, chunks are decoded again for each stretch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 HELD = 64 << 20
 """Bytes of a band that are held in memory, at most."""
+
+SPOOLED = 4 << 30
+"""Bytes of a band that lies in a temporary file, at most."""
 
 
 class Bands:
@@ -41,7 +45,7 @@ class Bands:
         self._axis = next((axis for axis, chunk in enumerate(chunks[:-1]) if chunk > 1), max(0, len(shape) - 1))
         if self._encoded:
             row = chunks[self._axis] * math.prod(part.stop - part.start for part in self._whole[self._axis + 1 :])
-            room = min(room, self._held // max(8, itemsize(source.layout.dtype)))
+            room = min(room, self._held // _size(source))
             self._rows = chunks[self._axis] * max(1, room // max(1, row))
 
     def read(self, selection: Selection) -> NDArray[Any]:
@@ -97,35 +101,32 @@ class Bands:
         return np.array(np.memmap(self._file, self._dtype, "r", shape=_lengths(self._region))[inside])
 
     def _load(self, number: int, leading: Selection) -> None:
-        """Read a band; into a file if it is long, unless its elements are texts, which are read as they are wanted."""
+        """Read a band; into a file if it is long, unless its elements are texts, which have no place in one."""
         self.close()
         outer = self._whole[self._axis]
         rows = slice(max(outer.start, number * self._rows), min(outer.stop, (number + 1) * self._rows))
         self._region = (*leading, rows, *self._whole[self._axis + 1 :])
-        layout = self._source.layout
         count = math.prod(_lengths(self._region))
-        if count * max(8, itemsize(layout.dtype)) <= self._held:
+        if count * _size(self._source) <= self._held:
             self._values = self._source.read(self._region)
-        elif not self._dtype.hasobject:
-            self._spool(count)
+        elif not self._dtype.hasobject and count * self._dtype.itemsize <= SPOOLED:
+            self._file = _room_for(count * self._dtype.itemsize)
+            if self._file is not None:
+                self._spool(self._file)
 
     @property
     def _dtype(self) -> np.dtype[Any]:
         return numpy_dtype(self._source.layout.dtype)
 
-    def _spool(self, count: int) -> None:
-        """Put the band into a temporary file, block by block of whole chunks."""
-        import tempfile
-
+    def _spool(self, file: IO[bytes]) -> None:
+        """Put the band into a file, block by block of whole chunks."""
         import numpy as np
 
         shape, dtype = _lengths(self._region), self._dtype
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
-        self._file.truncate(count * dtype.itemsize)
         block = _block_of_chunks(shape, self._source.layout.chunks, self._held // 2 // dtype.itemsize)
         for index in every_block(shape, block):
             place = region_of(index, block, shape)
-            mapped = np.memmap(self._file, dtype, "r+", shape=shape)
+            mapped = np.memmap(file, dtype, "r+", shape=shape)
             mapped[place] = self._source.read(within(self._region, place))
             del mapped  # or its pages would count as memory
 
@@ -134,6 +135,34 @@ def _is_encoded(source: ArraySource) -> bool:
     """Whether reading a part of a chunk takes as long as reading it all."""
     layout, stored = source.layout, source.stored
     return layout.chunks != layout.shape if stored is None else bool(stored.codecs)
+
+
+def _room_for(size: int) -> IO[bytes] | None:
+    """A temporary file of so many bytes, which are really there; None if there is no room for them.
+
+    Whoever writes to a mapped file on a full disk is killed.
+    """
+    import os
+    import tempfile
+
+    try:
+        file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+    except OSError:
+        return None
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def _size(source: ArraySource) -> int:
+    """Bytes that an element takes in memory, about."""
+    return itemsize(source.layout.dtype) or 64
 
 
 def _lengths(region: Selection) -> tuple[int, ...]:

@@ -7,13 +7,12 @@ takes its counts and then as much content as they say, and nothing is ever held 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.ast import CompoundType, VlenType
 from nczarr.data.parts import Types, escape, is_fixed
-from nczarr.data.source import ArraySource, Parts
+from nczarr.data.source import ArraySource, Parts, itemsize, little
+from nczarr.data.streaming import slabs
 from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted
 from nczarr.formats.cdl.texts import char_texts, grouped, value_texts
@@ -36,7 +35,7 @@ class Stream:
     """An array read front to back in C order."""
 
     def __init__(self, source: ArraySource) -> None:
-        self._slabs = slabs(source)
+        self._slabs = slabs(source, SLAB // max(8, itemsize(source.layout.dtype)))
         self._rest: NDArray[Any] | None = None
 
     def take(self, count: int) -> NDArray[Any]:
@@ -50,38 +49,13 @@ class Stream:
                 if self._rest is None:
                     text = f"the content of a list ends {count} elements before its counts say"
                     raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text)])
+                self._rest = little(self._rest)
             piece, self._rest = self._rest[:count], self._rest[count:]
             pieces.append(piece)
             count -= len(piece)
         if len(pieces) == 1:
             return pieces[0]
         return np.concatenate(pieces) if pieces else np.empty(0, object)
-
-
-def slabs(source: ArraySource) -> Iterator[NDArray[Any]]:
-    """All elements in C order, as one-dimensional little-endian arrays of bounded size."""
-    import numpy as np
-
-    from nczarr.data.source import little, numpy_dtype
-
-    shape = source.layout.shape
-    if 0 in shape:
-        return
-    room = max(1, SLAB // max(8, numpy_dtype(source.layout.dtype).itemsize))
-    axis = len(shape)
-    while axis > 0 and math.prod(shape[axis - 1 :]) <= room:
-        axis -= 1
-    if axis == 0:
-        yield np.ascontiguousarray(little(source.read(tuple(slice(0, length) for length in shape)))).reshape(-1)
-        return
-    # Dimensions before `axis - 1` one index at a time, that one in steps, the ones behind it whole.
-    inner = tuple(slice(0, length) for length in shape[axis:])
-    step = max(1, room // math.prod(shape[axis:]))
-    for leading in product(*(range(length) for length in shape[: axis - 1])):
-        outer = tuple(slice(index, index + 1) for index in leading)
-        for start in range(0, shape[axis - 1], step):
-            part = slice(start, min(start + step, shape[axis - 1]))
-            yield np.ascontiguousarray(little(source.read((*outer, part, *inner)))).reshape(-1)
 
 
 class Plain:

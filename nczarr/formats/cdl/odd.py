@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
+from nczarr.data.bands import Bands
 from nczarr.data.blocks import linear_block, region_of
 from nczarr.data.parts import Types, descr, parts
 from nczarr.data.source import Parts, little, numpy_dtype
@@ -88,7 +89,11 @@ def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: T
         if source is None or not can_be_odd(part.type, types):
             continue
         block = linear_block(source.layout.shape, BLOCK)
-        for index in source.occupied(block):
-            values = little(source.read(region_of(index, block, source.layout.shape)))
-            found += in_array(values, part.type, types)
+        bands = Bands(source, BLOCK)
+        try:
+            for index in source.occupied(block):
+                values = little(bands.read(region_of(index, block, source.layout.shape)))
+                found += in_array(values, part.type, types)
+        finally:
+            bands.close()
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 from typing import Any
 
 import numpy as np
@@ -54,3 +56,31 @@ def test_slabs_of_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     region = (slice(2, 9), slice(1, 8), slice(3, 4))
     found = list(streaming.slabs(chunked(values, (9, 2, 2)), 5, region))
     assert np.array_equal(np.concatenate(found), values[region].reshape(-1))
+
+
+def test_without_room_for_a_file_values_are_read_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    values = np.arange(9 * 8 * 7, dtype="<i4").reshape(9, 8, 7)
+    monkeypatch.setattr(bands, "HELD", 64)
+    for name, new in (("os.posix_fallocate", full), ("tempfile.TemporaryFile", full)):
+        with monkeypatch.context() as patched:
+            patched.setattr(name, new)
+            found = list(streaming.slabs(chunked(values, (9, 2, 2)), 5))
+        assert np.array_equal(np.concatenate(found), values.reshape(-1))
+    monkeypatch.setattr(bands, "SPOOLED", 100)
+    source = chunked(values, (9, 2, 2))
+    assert np.array_equal(np.concatenate(list(streaming.slabs(source, 5))), values.reshape(-1))
+    assert max(source.decoded.values()) > 1
+
+
+def test_no_file_is_left_open(recwarn: pytest.WarningsRecorder) -> None:
+    values = np.arange(9 * 8 * 7, dtype="<i4").reshape(9, 8, 7)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bands, "HELD", 64)
+        begun = streaming.slabs(chunked(values, (4, 2, 2)), 5)
+        next(begun)
+        del begun
+        gc.collect()
+    assert not [each for each in recwarn if issubclass(each.category, ResourceWarning)]
