@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import gc
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nczarr.data import bands, streaming
 from nczarr.data.memory import ArrayInMemory
-from nczarr.data.source import Layout
+from nczarr.data.source import Layout, Selection
 from tests.chunked import Chunked
 
 
@@ -56,6 +59,29 @@ def test_slabs_of_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     region = (slice(2, 9), slice(1, 8), slice(3, 4))
     found = list(streaming.slabs(chunked(values, (9, 2, 2)), 5, region))
     assert np.array_equal(np.concatenate(found), values[region].reshape(-1))
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> tuple[Chunked, Selection]:
+    """A small array in chunks of any shape, and a part of it."""
+    shape = tuple(draw(st.lists(st.integers(1, 7), min_size=1, max_size=4)))
+    chunks = tuple(draw(st.integers(1, length + 1)) for length in shape)
+    starts = [draw(st.integers(0, length - 1)) for length in shape]
+    values = np.arange(math.prod(shape), dtype="<i4").reshape(shape)
+    region = [slice(start, draw(st.integers(start + 1, length))) for start, length in zip(starts, shape, strict=True)]
+    return chunked(values, chunks), tuple(region)
+
+
+@given(regions(), st.integers(1, 400), st.sampled_from([64, 1 << 20]))
+def test_any_region_of_any_chunks(found: tuple[Chunked, Selection], room: int, held: int) -> None:
+    source, region = found
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bands, "HELD", held)
+        made = list(streaming.slabs(source, room, region))
+    whole = source.inner.read(tuple(slice(0, length) for length in source.layout.shape))
+    assert np.array_equal(np.concatenate(made), whole[region].reshape(-1))
+    assert all(len(slab) <= room for slab in made)
+    assert set(source.decoded.values()) == {1}
 
 
 def test_without_room_for_a_file_values_are_read_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
