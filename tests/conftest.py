@@ -17,8 +17,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
-settings.register_profile("steady", derandomize=True)
-settings.register_profile("random")
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent

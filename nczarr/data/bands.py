@@ -7,10 +7,11 @@ or the band is too long for a file, too, chunks are decoded again for each stret
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.data.blocks import every_block, region_of, within
 from nczarr.data.source import ArraySource, Selection, itemsize, numpy_dtype
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ class Bands:
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region of the array; perhaps a view. Raises OSError."""
         axis = self._axis
-        if not self._encoded or self._is_of_whole_chunks(selection):
-            return self._source.read(selection)
-        if any(part.stop - part.start != 1 for part in selection[:axis]):
+        if not self._encoded or self._is_of_whole_bands(selection):
             return self._source.read(selection)
         part = selection[axis]
         found = []
@@ -73,12 +72,16 @@ class Bands:
             self._file.close()
         self._values = self._file = self._key = None
 
-    def _is_of_whole_chunks(self, selection: Selection) -> bool:
-        """Whether no other region has a part of the chunks of this one."""
-        return all(
-            (part.start % chunk == 0 or part.start == outer.start)
-            and (part.stop % chunk == 0 or part.stop == outer.stop)
-            for part, outer, chunk in zip(selection, self._whole, self._source.layout.chunks, strict=True)
+    def _is_of_whole_bands(self, selection: Selection) -> bool:
+        """Whether no other region has a part of the bands of this one."""
+        axis = self._axis
+        if any(part.stop - part.start != 1 for part in selection[:axis]):
+            return True  # a linear range is whole along all dimensions behind such a one
+        part, outer = selection[axis], self._whole[axis]
+        return (
+            (part.start % self._rows == 0 or part.start == outer.start)
+            and (part.stop % self._rows == 0 or part.stop == outer.stop)
+            and selection[axis + 1 :] == self._whole[axis + 1 :]
         )
 
     def _of_band(self, number: int, selection: Selection) -> NDArray[Any]:
@@ -87,10 +90,7 @@ class Bands:
         if key != self._key:
             self._load(number, selection[: self._axis])
             self._key = key
-        inside = tuple(
-            slice(part.start - outer.start, part.stop - outer.start)
-            for part, outer in zip(selection, self._region, strict=True)
-        )
+        inside = _inside(selection, self._region)
         if self._values is not None:
             return self._values[inside]
         if self._file is None:
@@ -123,11 +123,9 @@ class Bands:
         import numpy as np
 
         shape, dtype = _lengths(self._region), self._dtype
-        block = _block_of_chunks(shape, self._source.layout.chunks, self._held // 2 // dtype.itemsize)
-        for index in every_block(shape, block):
-            place = region_of(index, block, shape)
+        for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
-            mapped[place] = self._source.read(within(self._region, place))
+            mapped[_inside(part, self._region)] = self._source.read(part)
             del mapped  # or its pages would count as memory
 
 
@@ -169,10 +167,26 @@ def _lengths(region: Selection) -> tuple[int, ...]:
     return tuple(part.stop - part.start for part in region)
 
 
-def _block_of_chunks(shape: tuple[int, ...], chunks: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Lengths of blocks of whole chunks of about `room` elements, long along the last dimensions."""
-    lengths = [min(chunk, length) for chunk, length in zip(chunks, shape, strict=True)]
-    for axis in range(len(shape) - 1, -1, -1):
+def _inside(part: Selection, region: Selection) -> Selection:
+    """A part of the array as a part of a region that has it."""
+    return tuple(
+        slice(inner.start - outer.start, inner.stop - outer.start) for inner, outer in zip(part, region, strict=True)
+    )
+
+
+def _parts(region: Selection, chunks: tuple[int, ...], room: int) -> Iterator[Selection]:
+    """The parts of a region in blocks of whole chunks of about `room` elements, long along the last dimensions."""
+    lengths = [min(chunk, length) for chunk, length in zip(chunks, _lengths(region), strict=True)]
+    block = list(chunks)
+    for axis in range(len(chunks) - 1, -1, -1):
         times = max(1, room // math.prod(lengths))
-        lengths[axis] = min(shape[axis], lengths[axis] * times)
-    return tuple(lengths)
+        block[axis] *= times
+        lengths[axis] = min(region[axis].stop - region[axis].start, lengths[axis] * times)
+    steps = (
+        [
+            slice(max(part.start, at), min(part.stop, at + length))
+            for at in range(part.start // length * length, part.stop, length)
+        ]
+        for part, length in zip(region, block, strict=True)
+    )
+    return itertools.product(*steps)
