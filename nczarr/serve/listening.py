@@ -228,20 +228,26 @@ def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
 
 
 def run(made: Listener, listening: socket.socket) -> None:
-    """Serve until SIGTERM, which ends it, or SIGINT, which ends it and raises KeyboardInterrupt."""
+    """Serve until SIGTERM, which ends it, or SIGINT, which ends it and raises KeyboardInterrupt.
+
+    Whatever the process was told to do with them before: a shell has what it starts in the background ignore SIGINT.
+    """
+    heard: set[int] = set()
 
     def ended(number: int, frame: FrameType | None) -> None:
         """End the server, unless it has heard the signal itself, and is done."""
+        heard.add(number)
         made.server.should_exit = True
 
-    before = None
-    if _is_main_thread():
-        before = signal.signal(signal.SIGTERM, ended)  # uvicorn raises it again when it has ended
+    numbers = (signal.SIGTERM, signal.SIGINT) if _is_main_thread() else ()
+    before = {number: signal.signal(number, ended) for number in numbers}  # uvicorn raises them again when it has ended
     try:
         asyncio.run(made.serve(listening))
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGINT in heard:
+        raise KeyboardInterrupt
 
 
 def _is_main_thread() -> bool:

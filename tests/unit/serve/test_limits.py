@@ -193,6 +193,17 @@ def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> No
         assert served.process.stderr.read() == ""
 
 
+def test_in_the_background_of_a_shell_it_ends_as_well(large: Path) -> None:
+    """A shell without job control has such processes ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with serving(large) as served:
+            assert served.get("/").status == 200
+            assert served.end(signal.SIGINT) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_answer_that_has_begun_is_finished(large: Path) -> None:
     with serving(large) as served:
         whole = served.get("/zarr2/large.nc/moved/0").body
