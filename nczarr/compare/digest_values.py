@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.data.affine import AffineArray
-from nczarr.data.blocks import region_of
+from nczarr.data.blocks import lengths_of, region_of
 from nczarr.data.crew import Crew, Task
 from nczarr.data.matching import grid
 from nczarr.data.memory import fill_array
@@ -119,7 +119,7 @@ class Dense:
     def _whole(self, region: Selection) -> Hashed:
         """Read and hash a region."""
         selection = () if self.scalar else region
-        values = self.source.fetched([selection]).read(selection).reshape(_lengths(region))
+        values = self.source.fetched([selection]).read(selection).reshape(lengths_of(region))
         return Hashed(self, self._hashes(values), self._places(region))
 
     def _in_pieces(
@@ -191,10 +191,6 @@ def _steps(size: int, row: int, step: int) -> Iterator[tuple[int, int]]:
 
 def _nothing() -> None:
     """Give nothing."""
-
-
-def _lengths(region: Selection) -> tuple[int, ...]:
-    return tuple(part.stop - part.start for part in region)
 
 
 def encoded(values: NDArray[Any]) -> bytes:

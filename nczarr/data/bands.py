@@ -7,11 +7,11 @@ or the band is too long for a file, too, chunks are decoded again for each stret
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from nczarr.data.blocks import cut_along, inside, lengths_of
 from nczarr.data.source import ArraySource, Selection, itemsize, numpy_dtype
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Bands:
         self._region: Selection = ()
         self._axis = next((axis for axis, chunk in enumerate(chunks[:-1]) if chunk > 1), max(0, len(shape) - 1))
         if self._encoded:
-            row = chunks[self._axis] * math.prod(part.stop - part.start for part in self._whole[self._axis + 1 :])
+            row = chunks[self._axis] * math.prod(lengths_of(self._whole[self._axis + 1 :]))
             room = min(room, self._held // _size(source))
             self._rows = chunks[self._axis] * max(1, room // max(1, row))
 
@@ -90,15 +90,15 @@ class Bands:
         if key != self._key:
             self._load(number, selection[: self._axis])
             self._key = key
-        inside = _inside(selection, self._region)
+        place = inside(selection, self._region)
         if self._values is not None:
-            return self._values[inside]
+            return self._values[place]
         if self._file is None:
             return self._source.read(selection)
         import numpy as np
 
         # a copy, because pages of the file that are in use would count as memory
-        return np.array(np.memmap(self._file, self._dtype, "r", shape=_lengths(self._region))[inside])
+        return np.array(np.memmap(self._file, self._dtype, "r", shape=lengths_of(self._region))[place])
 
     def _load(self, number: int, leading: Selection) -> None:
         """Read a band; into a file if it is long, unless its elements are texts, which have no place in one."""
@@ -106,7 +106,7 @@ class Bands:
         outer = self._whole[self._axis]
         rows = slice(max(outer.start, number * self._rows), min(outer.stop, (number + 1) * self._rows))
         self._region = (*leading, rows, *self._whole[self._axis + 1 :])
-        count = math.prod(_lengths(self._region))
+        count = math.prod(lengths_of(self._region))
         if count * _size(self._source) <= self._held:
             self._values = self._source.read(self._region)
         elif not self._dtype.hasobject and count * self._dtype.itemsize <= SPOOLED:
@@ -122,10 +122,10 @@ class Bands:
         """Put the band into a file, block by block of whole chunks."""
         import numpy as np
 
-        shape, dtype = _lengths(self._region), self._dtype
+        shape, dtype = lengths_of(self._region), self._dtype
         for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
-            mapped[_inside(part, self._region)] = self._source.read(part)
+            mapped[inside(part, self._region)] = self._source.read(part)
             del mapped  # or its pages would count as memory
 
 
@@ -163,30 +163,12 @@ def _size(source: ArraySource) -> int:
     return itemsize(source.layout.dtype) or 64
 
 
-def _lengths(region: Selection) -> tuple[int, ...]:
-    return tuple(part.stop - part.start for part in region)
-
-
-def _inside(part: Selection, region: Selection) -> Selection:
-    """A part of the array as a part of a region that has it."""
-    return tuple(
-        slice(inner.start - outer.start, inner.stop - outer.start) for inner, outer in zip(part, region, strict=True)
-    )
-
-
 def _parts(region: Selection, chunks: tuple[int, ...], room: int) -> Iterator[Selection]:
     """The parts of a region in blocks of whole chunks of about `room` elements, long along the last dimensions."""
-    lengths = [min(chunk, length) for chunk, length in zip(chunks, _lengths(region), strict=True)]
+    lengths = [min(chunk, length) for chunk, length in zip(chunks, lengths_of(region), strict=True)]
     block = list(chunks)
     for axis in range(len(chunks) - 1, -1, -1):
         times = max(1, room // math.prod(lengths))
         block[axis] *= times
         lengths[axis] = min(region[axis].stop - region[axis].start, lengths[axis] * times)
-    steps = (
-        [
-            slice(max(part.start, at), min(part.stop, at + length))
-            for at in range(part.start // length * length, part.stop, length)
-        ]
-        for part, length in zip(region, block, strict=True)
-    )
-    return itertools.product(*steps)
+    return cut_along(region, tuple(block))

@@ -70,6 +70,31 @@ def within(whole: Selection, part: Selection) -> Selection:
     )
 
 
+def inside(part: Selection, region: Selection) -> Selection:
+    """A part of the array as a part of a region that has it; the inverse of `within`."""
+    return tuple(
+        slice(inner.start - outer.start, inner.stop - outer.start) for inner, outer in zip(part, region, strict=True)
+    )
+
+
+def lengths_of(region: Selection) -> tuple[int, ...]:
+    """How long a region is along each dimension."""
+    return tuple(part.stop - part.start for part in region)
+
+
+def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
+    """A region cut along a grid of the whole array, whose cells have these lengths, in C order."""
+    return itertools.product(
+        *(
+            [
+                slice(max(part.start, at), min(part.stop, at + length))
+                for at in range(part.start // length * length, part.stop, length)
+            ]
+            for part, length in zip(region, cells, strict=True)
+        )
+    )
+
+
 def first_of(region: Selection, shape: tuple[int, ...]) -> int:
     """The linear index of a region's first element."""
     first = 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast.plain import is_utf8
 from nczarr.data.bands import Bands
-from nczarr.data.blocks import every_block, linear_block, region_of, within
+from nczarr.data.blocks import every_block, lengths_of, linear_block, region_of, within
 from nczarr.data.source import ArraySource, Selection, itemsize, little
 
 if TYPE_CHECKING:
@@ -56,16 +57,13 @@ def slabs(source: ArraySource, room: int, region: Selection | None = None) -> It
     `room` elements; each chunk is decoded once (bands.py). Raises OSError.
     """
     whole = tuple(slice(0, length) for length in source.layout.shape) if region is None else region
-    shape = tuple(part.stop - part.start for part in whole)
+    shape = lengths_of(whole)
     if 0 in shape:
         return
     block = linear_block(shape, max(1, room))
-    bands = Bands(source, room, whole)
-    try:
+    with closing(Bands(source, room, whole)) as bands:
         for index in every_block(shape, block):
             yield bands.read(within(whole, region_of(index, block, shape))).reshape(-1)
-    finally:
-        bands.close()
 
 
 def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[bytes]:

@@ -6,13 +6,12 @@ made from memory. The larger the blocks the fewer source chunks are decoded more
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.data.blocks import every_block, region_of
+from nczarr.data.blocks import cut_along, every_block, lengths_of, region_of
 from nczarr.data.matching import grid
 from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
 from nczarr.link.tasks import Array
@@ -130,16 +129,11 @@ def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[lis
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
     """A region cut along chunks of these lengths, in groups of about `most` bytes, of a chunk at least."""
-    ranges = [range(part.start // each, -(-part.stop // each)) for part, each in zip(region, cells, strict=True)]
     batch: list[Selection] = []
     size = 0
-    for index in itertools.product(*ranges):
-        piece = tuple(
-            slice(max(part.start, number * each), min(part.stop, (number + 1) * each))
-            for part, number, each in zip(region, index, cells, strict=True)
-        )
+    for piece in cut_along(region, cells):
         batch.append(piece)
-        size += math.prod(part.stop - part.start for part in piece) * element
+        size += math.prod(lengths_of(piece)) * element
         if size >= most:
             yield batch
             batch, size = [], 0
@@ -157,5 +151,4 @@ def window(layout: Layout, region: Selection) -> Window:
     """Room for a region of an array of this layout."""
     import numpy as np
 
-    shape = tuple(part.stop - part.start for part in region)
-    return Window(layout, tuple(part.start for part in region), np.empty(shape, numpy_dtype(layout.dtype)))
+    return Window(layout, tuple(part.start for part in region), np.empty(lengths_of(region), numpy_dtype(layout.dtype)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
@@ -89,11 +90,8 @@ def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: T
         if source is None or not can_be_odd(part.type, types):
             continue
         block = linear_block(source.layout.shape, BLOCK)
-        bands = Bands(source, BLOCK)
-        try:
+        with closing(Bands(source, BLOCK)) as bands:
             for index in source.occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
                 found += in_array(values, part.type, types)
-        finally:
-            bands.close()
     return found

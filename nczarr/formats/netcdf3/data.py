@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
 from nczarr.data.bands import HELD, Bands
+from nczarr.data.blocks import first_of, linear_block, region_of
 from nczarr.data.parts import NUMPY
 from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.passes.checked import Checked
@@ -106,7 +107,7 @@ class Strip:
 
     def __init__(self, column: Column) -> None:
         self._column = column
-        self._slab = slab(column.inner, len(column.fill))
+        self._slab = linear_block(column.inner, PIECE // len(column.fill))
         self._occupied: Iterator[Index] = iter(())
         if column.source is not None:
             leading = (1,) if column.place.record else ()
@@ -117,8 +118,8 @@ class Strip:
         """The bytes of one record, of which each may be asked for once, in order."""
         column, at = self._column, 0
         while self._next is not None and (not column.place.record or self._next[0] == number):
-            region = self._region(self._next)
-            start = self._offset(region)
+            region = region_of(self._next[column.place.record :], self._slab, column.inner)
+            start = first_of(region, column.inner) * len(column.fill)
             yield from repeated(column.fill, start - at)
             data = self._read(region)
             yield data
@@ -126,35 +127,11 @@ class Strip:
             self._next = next(self._occupied, None)
         yield from repeated(column.fill, column.place.size - at)
 
-    def _region(self, index: Index) -> tuple[slice, ...]:
-        inner = index[self._column.place.record :]
-        return tuple(
-            slice(number * length, min((number + 1) * length, size))
-            for number, length, size in zip(inner, self._slab, self._column.inner, strict=True)
-        )
-
-    def _offset(self, region: tuple[slice, ...]) -> int:
-        """Bytes from the beginning of the record to the region."""
-        at = 0
-        for part, size in zip(region, self._column.inner, strict=True):
-            at = at * size + part.start
-        return at * len(self._column.fill)
-
-    def _read(self, region: tuple[slice, ...]) -> bytes:
+    def _read(self, region: Selection) -> bytes:
         column = self._column
         assert self._next is not None
         leading = (slice(self._next[0], self._next[0] + 1),) if column.place.record else ()
         return column.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()
-
-
-def slab(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
-    """The longest stretch of an array that is one in C order and has at most `PIECE` bytes."""
-    room = PIECE // width
-    lengths: list[int] = []
-    for length in reversed(shape):
-        lengths.append(min(length, room))
-        room = max(1, room // length)
-    return tuple(reversed(lengths))
 
 
 def repeated(element: bytes, size: int) -> Iterator[bytes]:
