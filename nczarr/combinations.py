@@ -80,7 +80,7 @@ def combine(
     from nczarr.combine.sources import home_of, opened
     from nczarr.conversions import convert
     from nczarr.diagnostics import CompileError, Report
-    from nczarr.handle import DatasetHandle
+    from nczarr.handle import DatasetHandle, report_losses
     from nczarr.options import Options, Subset
     from nczarr.passes.checked import Checked
     from nczarr.secrets import StorageOptions
@@ -91,7 +91,10 @@ def combine(
     reading = Options(survey=True, storage=StorageOptions(storage_options), following=following)
 
     def read(source: str | DatasetHandle, own: Report) -> Checked | None:
-        return source.checked if isinstance(source, DatasetHandle) else pipeline.read_path(source, own, reading)
+        if not isinstance(source, DatasetHandle):
+            return pipeline.read_path(source, own, reading)
+        report_losses(source, own, reading)
+        return None if own.errors else source.checked
 
     named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
 
@@ -106,7 +109,7 @@ def combine(
         checked = combined(opened(named, subset, report), wanted, report)
         if checked is None or report.errors:
             raise CompileError(report.sorted())
-        return DatasetHandle(checked, report.sorted())
+        return DatasetHandle(checked, report.sorted(), report.losses)
 
     if target is None:
         return made()

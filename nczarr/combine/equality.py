@@ -35,7 +35,8 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
         region = region_of((0,) * len(shape), block, shape)
     here, there = (side.read(region) for side in sides)
     differ = unequal(here, there, variable.type, one.types, None).any()
-    undefined = any(each.variables[path].storage.no_fill for each in (one, other))  # what was never written is
+    never = any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other))
+    undefined = never or any(side.undefined for side in sides)  # such cells are like anything
     if small and not (differ and undefined):
         return not bool(differ)
     return (not differ or undefined) and values(one, other, path) is None

@@ -11,6 +11,7 @@ from nczarr.ast import Dimension, Storage, Variable
 from nczarr.ast.walk import G, building
 from nczarr.combine.way import Way
 from nczarr.compare.difference import shown
+from nczarr.data.fills import is_complete
 from nczarr.data.joined import joined, misfit
 from nczarr.data.pieces import addressed
 from nczarr.data.raised import Raised
@@ -110,24 +111,16 @@ class _Joining(NamedTuple):
         known: tuple[int, bytes] | None = None
         for number, source in enumerate(sources):
             fill = fill_of(source)
-            if fill is None:
+            if fill is None or source.undefined:
                 continue
             known = known or (number, fill)
-            if fill == known[1] or _is_complete(source):
+            if fill == known[1] or is_complete(source):
                 continue
             texts = [_element(source, each) for each in (known[1], fill)]
             names = [self.pile.names[each] for each in (known[0], number)]
             text = f"`{self.path}` has chunks that were never written, which mean {texts[0]} in `{names[0]}`"
             self.report.error("unequal-sources", f"{text}, {texts[1]} in `{names[1]}`")
             return
-
-
-def _is_complete(source: ArraySource) -> bool:
-    """Whether every chunk is there."""
-    layout = source.layout
-    chunks = tuple(max(1, length) for length in layout.chunks)
-    wanted = math.prod(-(-length // each) for length, each in zip(layout.shape, chunks, strict=True))
-    return sum(1 for _ in source.occupied(chunks)) == wanted
 
 
 def _element(source: ArraySource, fill: bytes) -> str:

@@ -136,6 +136,11 @@ class AffineArray(Near):
     sparse: bool = False
 
     @property
+    def viewed(self) -> bool:
+        """True: regions are views of the file."""
+        return True
+
+    @property
     def manifest(self) -> Manifest | None:
         """The chunks that the file holds, each of them one range; None where it has no path."""
         if self.file.path is None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nczarr.data.source import Index, Selection
+
+POOLED = 1 << 12
+"""Indices that may be held at once for going through a grid."""
 
 
 def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
@@ -52,7 +55,16 @@ def chunk_key(prefix: str, index: Index, separator: str, lead: str) -> str:
 
 def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
     """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
-    return itertools.product(*map(range, grid_of(shape, block)))
+    return every_index([range(count) for count in grid_of(shape, block)])
+
+
+def every_index(ranges: Sequence[range]) -> Iterator[Index]:
+    """All combinations of indices in C order; long ranges are never held as numbers."""
+    if sum(each.stop - each.start for each in ranges) <= POOLED:
+        return itertools.product(*ranges)
+    if len(ranges) == 1:
+        return zip(ranges[0])
+    return ((first, *rest) for first in ranges[0] for rest in every_index(ranges[1:]))
 
 
 def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:

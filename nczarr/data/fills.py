@@ -19,7 +19,7 @@ from nczarr.ast.values import Constant
 from nczarr.data.blocks import every_block
 from nczarr.data.memory import fill_source
 from nczarr.data.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.data.source import Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
+from nczarr.data.source import ArraySource, Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +57,11 @@ class Repeated(Computed):
 
     layout: Layout
     pattern: tuple[bytes, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """True."""
+        return True
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region."""
@@ -115,6 +120,14 @@ def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], type
         layout = Layout(descr(part.type, types), known, known, fill=elements[part.path][0])
         sources[part.path] = repeated.get(part.path) or fill_source(layout)
     return sources
+
+
+def is_complete(source: ArraySource) -> bool:
+    """Whether every chunk of a source is there, so that no reader sees its fill."""
+    layout = source.layout
+    chunks = tuple(max(1, length) for length in layout.chunks)
+    wanted = math.prod(-(-length // each) for length, each in zip(layout.shape, chunks, strict=True))
+    return sum(1 for _ in source.occupied(chunks)) == wanted
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:

@@ -2,26 +2,27 @@
 
 What sources have in common whose encoded chunks are bytes somewhere: in keys of a store, or in ranges of a file. A
 chunk is decoded when something in it is asked for, and kept for a while, because targets have other grids. A missing
-chunk is fill; a short one is continued with zeros, surplus bytes are ignored (nczarr-storage §7). What a chunk takes in
+chunk is fill; one that decodes to another length than its shape has is unreadable (`lengths.py`). What a chunk takes in
 memory is bounded by `LARGEST_CHUNK`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nczarr.data.blocks import region_of
+from nczarr.data.blocks import every_index, region_of
 from nczarr.data.decoding import Config, decoded, texts_of
+from nczarr.data.lengths import misfit
 from nczarr.data.memory import fill_array
 from nczarr.data.source import Descr, Index, Layout, Selection, numpy_dtype
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 LARGEST_CHUNK = 4 << 30
@@ -29,6 +30,10 @@ LARGEST_CHUNK = 4 << 30
 
 KEPT = 32 << 20
 """Bytes of decoded chunks and of shards that a process keeps."""
+
+
+MANY = 1 << 12
+"""Chunks of a region above which a listing is looked at rather than each of them."""
 
 
 class Kept:
@@ -67,13 +72,18 @@ kept = Kept()
 
 
 def assembled(
-    layout: Layout, selection: Selection, chunk: Callable[[Index], NDArray[Any] | None], within: tuple[int, ...]
+    layout: Layout,
+    selection: Selection,
+    chunk: Callable[[Index], NDArray[Any] | None],
+    within: tuple[int, ...],
+    stored: Callable[[], Iterable[Index]] | None = None,
 ) -> NDArray[Any]:
     """A region in the dtype of the layout, put together from whole chunks; fill where `chunk` gives None. Perhaps a
     chunk itself, which is not to be written to.
 
     Chunks beyond `within`, the lengths of the box from the origin that anything was ever written to, are not asked for,
-    and what they hold beyond it is not looked at: fill lies there.
+    and what they hold beyond it is not looked at: fill lies there. `stored` lists the chunks that exist: of a region
+    of more than `MANY` chunks only those are asked for.
     """
     bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
     starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
@@ -92,7 +102,10 @@ def assembled(
         range(start // each, -(-stop // each))
         for (start, _), stop, each in zip(bounds, ends, layout.chunks, strict=True)
     ]
-    for index in itertools.product(*ranges):
+    indices: Iterable[Index] = every_index(ranges)
+    if stored is not None and math.prod(each.stop - each.start for each in ranges) > MANY:
+        indices = (index for index in stored() if all(map(range.__contains__, ranges, index)))
+    for index in indices:
         values = chunk(index)
         if values is None:
             continue
@@ -111,13 +124,11 @@ def chunk_of(
     steps: Sequence[Config],
     layout: Layout,
     permutation: tuple[int, ...] | None = None,
-    *,
-    exact: bool = False,
 ) -> NDArray[Any]:
     """A whole chunk in the layout's dtype, from its encoded bytes, of elements `dtype` behind `steps`.
 
-    `permutation`: axes of the array in the order in which they are stored. `exact`: neither may bytes be missing, which
-    else are zeros, nor too many be there. Raises one of `DECODING_ERRORS`.
+    `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`, ValueError
+    for a chunk of another length.
     """
     import numpy as np
 
@@ -136,10 +147,8 @@ def chunk_of(
         if size > LARGEST_CHUNK:
             raise ValueError(f"a chunk of {size} bytes is more than is read at once")
         plain = decoded(data, steps, element.itemsize, size)
-        if exact and len(plain) != size:
-            raise ValueError(f"there are {len(plain)} bytes where a chunk has {size}")
-        if len(plain) < size:
-            plain = plain + bytes(size - len(plain))
+        if len(plain) != size:
+            raise ValueError(misfit(len(plain), size))
         flat = converted(np.frombuffer(plain, element, count), layout.dtype)
     values = flat.reshape(stored_shape)
     return values if permutation is None else values.transpose(np.argsort(permutation))
@@ -158,8 +167,19 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values
     if values.dtype.kind in "iuf":
         return values.astype(wanted)
-    little = values.astype(values.dtype.newbyteorder("<"))
+    little = values.astype(_widened(values.dtype).newbyteorder("<"))
     return little.view(wanted)
+
+
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype with float32 for the float16 fields of records, which the model has no type for."""
+    import numpy as np
+
+    if dtype.names is None or dtype.fields is None:
+        if dtype.subdtype is not None:
+            return np.dtype((_widened(dtype.subdtype[0]), dtype.subdtype[1]))
+        return np.dtype("f4").newbyteorder(dtype.byteorder) if dtype.kind == "f" and dtype.itemsize == 2 else dtype
+    return np.dtype([(name, _widened(dtype.fields[name][0])) for name in dtype.names])
 
 
 def covering(
@@ -173,8 +193,8 @@ def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> s
     """The chunks of a grid that meet some regions."""
     found: set[Index] = set()
     for region in regions:
-        ranges = (range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True))
-        found.update(itertools.product(*ranges))
+        ranges = [range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True)]
+        found.update(every_index(ranges))
     return found
 
 

@@ -14,23 +14,24 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.data.blocks import grid_of
+from nczarr.data.blocks import every_block, grid_of
 from nczarr.data.codecs import same_bytes
 from nczarr.data.matching import plain
 from nczarr.data.referred import columns_of
 from nczarr.data.source import (
     ArraySource,
     Columns,
-    Computed,
     Index,
     Layout,
     Manifest,
     Place,
     Selection,
     Stored,
+    Whole,
     fill_of,
     little_descr,
     numpy_dtype,
+    unwritten_of,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class Joined(Whole):
     """Sources one behind the other along `axis`; `starts` has where each begins, and the length of all."""
 
     sources: tuple[ArraySource, ...]
@@ -47,6 +48,20 @@ class Joined:
     layout: Layout
     stored: Stored | None
     """How the chunks of all sources are encoded, where they make one grid."""
+
+    @property
+    def undefined(self) -> bool:
+        """Whether that of every source is."""
+        return all(source.undefined for source in self.sources)
+
+    def cleared(self) -> Joined:
+        """Of the sources without their fill."""
+        return replace(self, sources=tuple(source.cleared() for source in self.sources))
+
+    @property
+    def viewed(self) -> bool:
+        """Whether every source is."""
+        return all(source.viewed for source in self.sources)
 
     @property
     def distant(self) -> bool:
@@ -169,7 +184,9 @@ class Joined:
         """The chunks of the whole that occupied chunks of a source meet, in C order, each once."""
         axis, each = self.axis, chunks[self.axis]
         begin, end = self.starts[number], self.starts[number + 1]
-        occupied = self.sources[number].occupied(chunks)
+        source = self.sources[number]
+        alike = unwritten_of(source) == unwritten_of(self)
+        occupied = source.occupied(chunks) if alike else every_block(source.layout.shape, chunks)
         if begin % each == 0:
             return (_with(index, axis, index[axis] + begin // each) for index in occupied)
         met: set[Index] = set()
@@ -190,8 +207,9 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
     shape = _with(first.shape, axis, starts[-1])
     dtypes = {source.layout.dtype for source in some}
     dtype = first.dtype if len(dtypes) == 1 else little_descr(first.dtype)
-    fills = (source.layout.fill if len(dtypes) == 1 else fill_of(source) for source in some)
-    fill = next((fill for fill in fills if fill is not None), None)
+    told = [source for source in some if source.layout.fill is not None]
+    model = next((source for source in told if not source.undefined), told[0] if told else some[0])
+    fill = model.layout.fill if len(dtypes) == 1 else fill_of(model)
     stored = None if misfit(some, axis) else next((each.stored for each in some if each.stored is not None), None)
     if stored is not None:
         layout = Layout(dtype, shape, stored.chunks, stored.codecs, fill)
@@ -240,8 +258,10 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
 
 def is_hollow(source: ArraySource) -> bool:
     """Whether a source that has no chunks holds nothing but fill. Asks for no value."""
+    if source.stored is not None:
+        return False
     chunks = tuple(max(1, length) for length in source.layout.chunks)
-    return isinstance(source, Computed) and next(iter(source.occupied(chunks)), None) is None
+    return next(iter(source.occupied(chunks)), None) is None
 
 
 def _unlike(one: Stored, other: Stored) -> str | None:
@@ -250,7 +270,7 @@ def _unlike(one: Stored, other: Stored) -> str | None:
         return f"chunks of {_times(one.chunks)} and of {_times(other.chunks)}"
     if plain(one.dtype) != plain(other.dtype):
         return "different byte orders"
-    if not same_bytes(one.codecs, other.codecs):
+    if not same_bytes(one.codecs, other.codecs, 0):  # masks count the steps of both alike
         chains = ("+".join(codec.name or str(codec.id) for codec in each.codecs) for each in (one, other))
         return "different filters, {} and {}".format(*(chain or "none" for chain in chains))
     return None

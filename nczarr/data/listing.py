@@ -37,7 +37,8 @@ class Listing:
         self.lock = Lock()
         """For what is looked up once."""
         self._store = store
-        self._prefix = prefix
+        self.prefix = prefix
+        """Prefix of all keys."""
         self._separator = separator
         self._lead = lead
         self._counts = counts
@@ -46,15 +47,17 @@ class Listing:
         self.manifest: Columns | None = None
         """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
         self.placed = False
+        self.length: int | None = None
+        """The bytes of every encoded chunk; None where they depend on the values."""
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
-        return chunk_key(self._prefix, index, self._separator, self._lead)
+        return chunk_key(self.prefix, index, self._separator, self._lead)
 
     def stored(self) -> list[Index]:
         """The indices of the keys that exist, in C order; looked up once. Raises OSError."""
         if self._stored is None:
-            found = (self._index_of(key) for key in self._store.keys(self._prefix))
+            found = (self._index_of(key) for key in self._store.keys(self.prefix))
             self._stored = sorted(index for index in found if index is not None and self._is_inside(index))
         return self._stored
 
@@ -69,7 +72,7 @@ class Listing:
     def _index_of(self, key: str) -> Index | None:
         """The index of a chunk's key; None for any other key."""
         rank = len(self._counts)
-        words = key[len(self._prefix) :].split(self._separator)
+        words = key[len(self.prefix) :].split(self._separator)
         if self._lead:
             if words[0] != self._lead:
                 return None
@@ -106,5 +109,5 @@ class Listing:
         with self.lock:
             if self._expected is not None and self.digest() != self._expected:
                 text = "other keys of it are seen here than where the run began"
-                raise OSError(errno.EIO, text, f"{self._store.path}/{self._prefix}".rstrip("/"))
+                raise OSError(errno.EIO, text, f"{self._store.path}/{self.prefix}".rstrip("/"))
             self._expected = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nczarr.data.codecs import same_bytes
 from nczarr.data.counts import Route
 from nczarr.data.elements import modelled
-from nczarr.data.source import ArraySource, Computed, Descr, Layout, Stored
+from nczarr.data.source import ArraySource, Descr, Layout, Stored, itemsize
 
 
 def matches(stored: Stored | None, layout: Layout) -> bool:
@@ -15,7 +15,7 @@ def matches(stored: Stored | None, layout: Layout) -> bool:
         and not _lies_otherwise(layout)
         and stored.chunks == layout.chunks
         and plain(stored.dtype) == plain(layout.dtype)
-        and same_bytes(stored.codecs, layout.codecs)
+        and same_bytes(stored.codecs, layout.codecs, itemsize(layout.dtype))
     )
 
 
@@ -43,7 +43,7 @@ def way(source: ArraySource, layout: Layout) -> Route:
     if stored is not None and not stored.codecs:
         alike = plain(stored.dtype) == plain(layout.dtype) and not _lies_otherwise(layout)
         return "gather" if not layout.codecs and alike else "transcode"
-    if isinstance(source, Computed):
+    if source.viewed:
         return "encode"
     return "transcode" if grid(source) == layout.chunks else "rechunk"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.data.blocks import every_block
+from nczarr.data.blocks import every_block, every_index
 from nczarr.data.source import Computed, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def chunks_of_run(
     yield from ((high // chunks[0], *rest) for rest in chunks_of_run(0, (first + length - 1) % stride + 1, *inner))
     if low + 1 <= high - 1:
         for index in range((low + 1) // chunks[0], (high - 1) // chunks[0] + 1):
-            yield from ((index, *rest) for rest in itertools.product(*(range(count) for count in grid[1:])))
+            yield from ((index, *rest) for rest in every_index([range(count) for count in grid[1:]]))
 
 
 def fill_source(layout: Layout) -> Runs:

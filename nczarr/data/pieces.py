@@ -12,7 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nczarr.data.joined import is_hollow, misfit
-from nczarr.data.source import Affine, ArraySource, Columns, Index, Layout, Manifest, Place, Selection, Stored, itemsize
+from nczarr.data.referred import some
+from nczarr.data.source import (
+    Affine,
+    ArraySource,
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Place,
+    Selection,
+    Stored,
+    Whole,
+    itemsize,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +38,7 @@ MOST = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(Whole):
     """An array whose chunks are `length` long along `axis`: pieces of those of `source`, which have no codecs."""
 
     source: ArraySource
@@ -50,6 +63,20 @@ class Pieces:
     def _size(self) -> int:
         """Bytes of a piece."""
         return math.prod(self._cut(self._whole.chunks)) * itemsize(self._whole.dtype)
+
+    @property
+    def undefined(self) -> bool:
+        """As the source."""
+        return self.source.undefined
+
+    def cleared(self) -> Pieces:
+        """Of the source without its fill."""
+        return replace(self, source=self.source.cleared())
+
+    @property
+    def viewed(self) -> bool:
+        """As the source."""
+        return self.source.viewed
 
     @property
     def distant(self) -> bool:
@@ -110,6 +137,9 @@ class Pieces:
             offsets = table.base + number * table.stride
             mask = np.zeros(table.count, np.int32)
             table = Columns((table.source,), number, same, offsets, same + table.length, mask)
+        else:  # a chunk of a wrong length is left to the source, which says so
+            right = (table.length < 0) | (table.length == math.prod(chunks) * itemsize(self._whole.dtype))
+            table = table if right.all() else some(table, right)
         rest = math.prod(counts[self.axis + 1 :])
         outer, inner = np.divmod(table.chunk, rest)
         above, along = np.divmod(outer, counts[self.axis])

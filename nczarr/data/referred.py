@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.ast.storage import Codec
 from nczarr.data.codecs import same_bytes
+from nczarr.data.lengths import linked_length
 from nczarr.data.matching import plain
 from nczarr.data.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
 
@@ -93,7 +93,8 @@ def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
 
 def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     """The chunks of a source that may stand in an array of this layout as they are, and are byte ranges; None if there
-    are none, or the grid or the elements are others. Raises OSError.
+    are none, or the grid or the elements are others. Chunks of a wrong length are left to the source, which says so
+    when they are made. Raises OSError.
     """
     stored = None if source is None else source.stored
     if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):
@@ -105,12 +106,13 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     import numpy as np
 
     fitting = [
-        mask for mask in np.unique(columns.mask).tolist() if same_bytes(unmasked(stored.codecs, mask), layout.codecs)
+        mask
+        for mask in np.unique(columns.mask).tolist()
+        if same_bytes(unmasked(stored.codecs, mask), layout.codecs, itemsize(layout.dtype))
     ]
     rows = np.isin(columns.mask, fitting)
-    if not layout.codecs and layout.dtype != "|O":  # a reader may be content with fewer bytes, others are not
-        size = math.prod(layout.chunks) * itemsize(layout.dtype)
-        rows &= (columns.length == size) | (columns.length == WHOLE)
+    size = linked_length(layout.dtype, layout.chunks, layout.codecs)
+    rows &= (columns.length == WHOLE) | (columns.length != 0 if size is None else columns.length == size)
     if not rows.any():
         return None
     return columns if rows.all() else some(columns, rows)

@@ -18,7 +18,7 @@ from nczarr.data.blocks import grid_of
 from nczarr.data.parts import Types, escape, is_fixed
 from nczarr.data.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.data.referred import columns_of, some
-from nczarr.data.source import ArraySource, Index, Layout, Manifest, Parts, Place, Selection, Stored, numpy_dtype
+from nczarr.data.source import ArraySource, Index, Layout, Manifest, Parts, Place, Selection, Stored, Whole, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ Ranges = tuple[range, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sliced:
+class Sliced(Whole):
     """A part of `source`: element i along a dimension is its element `ranges[dimension][i]`."""
 
     source: ArraySource
@@ -47,6 +47,20 @@ class Sliced:
         lengths = zip(whole.chunks, self.ranges, strict=True)
         chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
         return Layout(whole.dtype, shape, chunks, (), whole.fill, order=whole.order)
+
+    @property
+    def undefined(self) -> bool:
+        """As the source."""
+        return self.source.undefined
+
+    def cleared(self) -> Sliced:
+        """Of the source without its fill."""
+        return Sliced(self.source.cleared(), self.ranges)
+
+    @property
+    def viewed(self) -> bool:
+        """As the source."""
+        return self.source.viewed
 
     @property
     def distant(self) -> bool:

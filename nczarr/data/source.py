@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from nczarr.data.listing import Listing
+
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """An element's type in numpy's own words: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes | None`), or the
 fields of a packed record as (name, type, shape)."""
@@ -64,9 +66,10 @@ class Layout(NamedTuple):
     """How one array is laid out.
 
     `chunks` has one length a dimension (the shape itself for an array in one piece, `()` for a scalar);
-    `codecs` are in the order of encoding; `fill` is one element in the bytes of `dtype` (for strings the bytes of
-    the text), None where the array has no fill value; `shards` is a multiple of `chunks`, or None. `order`: whether the
-    last or (`F`) the first dimension changes fastest within a chunk.
+    `codecs` are in the order of encoding; `fill` is what a source gives for cells that were never written, one element
+    in the bytes of `dtype` (for strings the bytes of the text). None: zeros or empty texts, and no fill value.
+    `shards` is a multiple of `chunks`, or None. `order`: whether the last or (`F`) the first dimension changes fastest
+    within a chunk.
     """
 
     dtype: Descr
@@ -88,6 +91,12 @@ def fill_of(source: ArraySource) -> bytes | None:
     import numpy as np
 
     return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
+
+
+def unwritten_of(source: ArraySource) -> bytes:
+    """Return what `read` gives for a cell that was never written: one little-endian element, or the bytes of a text."""
+    fill = fill_of(source)
+    return bytes(itemsize(source.layout.dtype)) if fill is None else fill
 
 
 class Columns(NamedTuple):
@@ -145,6 +154,40 @@ class ArraySource(Protocol):
         """The array as it lies in the source."""
 
     @property
+    def undefined(self) -> bool:
+        """Whether a cell that was never written holds nothing that a reader may rely on.
+
+        `read` gives the layout's fill there all the same, and writers write that. False: the fill is the defined value.
+        """
+
+    def cleared(self) -> ArraySource:
+        """Return the same array with zeros where no chunk is stored in a store, for a variable without fill mode."""
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """Lengths of the box from the origin that may have been written to. The layout's fill lies beyond it."""
+
+    @property
+    def unstored(self) -> bytes | None:
+        """Value that `read` gives inside the extent where no chunk is stored, in the bytes of `layout.dtype`.
+
+        It is not always the layout's fill: netCDF fills the cells beyond the extent of an HDF5 dataset with a value of
+        its own. Such a source counts every cell of the extent as occupied.
+        """
+
+    @property
+    def viewed(self) -> bool:
+        """Whether reading a region costs no more than the region holds, because nothing is decoded."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the values are a fill value of several elements over and over."""
+
+    @property
+    def keys(self) -> Listing | None:
+        """The keys of the array in its store, one a chunk or shard; None: its values lie in no keys."""
+
+    @property
     def distant(self) -> bool:
         """Whether every read travels over a network, so that many should be under way at once."""
 
@@ -176,6 +219,9 @@ class ArraySource(Protocol):
         array has grown beyond, say). Raises OSError if the file is out of reach.
         """
 
+    def found(self, chunk: Index) -> Place | None:
+        """As `place`, whatever the bytes of the chunk hold beyond the extent. Raises OSError."""
+
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
         """The same array with its encoded chunks cut otherwise; None where that cannot be: of most arrays, and where
         one of the chunks would not be a range of a file, or not full.
@@ -193,7 +239,57 @@ class ArraySource(Protocol):
         """
 
 
-class Near:
+class _Laid(Protocol):
+    @property
+    def layout(self) -> Layout: ...
+    def place(self, chunk: Index) -> Place | None: ...
+
+
+class Whole:
+    """Base of sources outside of stores whose fill is defined and whose extent is their shape."""
+
+    __slots__ = ()
+
+    @property
+    def undefined(self) -> bool:
+        """False."""
+        return False
+
+    def cleared(self) -> Self:
+        """The array itself."""
+        return self
+
+    @property
+    def extent(self: _Laid) -> tuple[int, ...]:
+        """The shape."""
+        return self.layout.shape
+
+    @property
+    def unstored(self: _Laid) -> bytes | None:
+        """The layout's fill."""
+        return self.layout.fill
+
+    @property
+    def viewed(self) -> bool:
+        """False: chunks are decoded."""
+        return False
+
+    @property
+    def repeats(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def keys(self) -> Listing | None:
+        """None: there are no keys."""
+        return None
+
+    def found(self: _Laid, chunk: Index) -> Place | None:
+        """Where a chunk lies in a file."""
+        return self.place(chunk)
+
+
+class Near(Whole):
     """What sources share that are in memory or in files of this machine."""
 
     __slots__ = ()
@@ -221,6 +317,11 @@ class Computed(Near):
     """What sources share whose values are nowhere as encoded chunks: in memory, made up, or behind a library."""
 
     __slots__ = ()
+
+    @property
+    def viewed(self) -> bool:
+        """True: there are no chunks to decode."""
+        return True
 
     @property
     def manifest(self) -> Manifest | None:

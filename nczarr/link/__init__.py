@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from nczarr import secrets
@@ -62,20 +63,24 @@ def _store(
     """Write what was planned; as `store`."""
     from nczarr.link.filling import fill
     from nczarr.link.target import begun, has_room
+    from nczarr.stores.place import unstopped
+    from nczarr.stores.url import is_remote
 
     if not has_room(path, planned, report):
         return None
+    target = None
     try:
-        target = begun(path, planned)
-    except FileExistsError as error:
-        helps = ["with the source and options of then, `--resume` goes on with it; `--overwrite` begins anew"]
-        report.error(
-            "target-exists",
-            f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
-            helps=helps if planned.options.resume else [],
-        )
-        return None
-    try:
+        try:
+            with nullcontext() if is_remote(path) else unstopped():  # what was begun is known before a signal ends it
+                target = begun(path, planned)
+        except FileExistsError as error:
+            helps = ["with the source and options of then, `--resume` goes on with it; `--overwrite` begins anew"]
+            report.error(
+                "target-exists",
+                f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
+                helps=helps if planned.options.resume else [],
+            )
+            return None
         fill(planned, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
             target.store.seal()
@@ -84,13 +89,16 @@ def _store(
             return None
         target.store.finish()
     except (OSError, KeyboardInterrupt) as failure:
+        if target is None:
+            raise
         if isinstance(failure, OSError) and failure.errno and failure.filename is None:
             failure.filename = target.place  # the system says why, not where
         if target.store.suspend():
             failure.add_note(f"`{secrets.shown(path)}` is begun: `--resume` goes on with it")
         raise
     finally:
-        target.store.abort()
+        if target is not None:
+            target.store.abort()
     return planned
 
 

@@ -80,7 +80,7 @@ class Array(NamedTuple):
         if self.route in ("nothing", "reference", "copy"):
             return 0
         own = self.chunk_size
-        if self.source is not None and self.route in ("transcode", "rechunk"):
+        if self.source is not None and self.route in ("transcode", "rechunk") and not self.source.viewed:
             own = max(own, math.prod(grid(self.source)))
         return own * self.element
 

@@ -16,7 +16,6 @@ from nczarr.data.blocks import region_of
 from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
 from nczarr.data.listing import Listing
 from nczarr.data.source import ArraySource, Index, itemsize
-from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import CompileError, Diagnostic
 from nczarr.passes.checked import Checked
 from nczarr.stores.base import is_safe
@@ -47,9 +46,8 @@ class Array(NamedTuple):
 
     def key(self, index: Index) -> str | None:
         """The key of a chunk; None where chunks are no keys."""
-        return (
-            self.source.key(index) if isinstance(self.source, StoredArray) and not self.source.layout.shards else None
-        )
+        keys = self.source.keys
+        return None if keys is None or self.source.layout.shards else keys.key(index)
 
 
 class Fault(NamedTuple):
@@ -125,9 +123,12 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
     Those that no store has are told by whoever opens one.
     """
     found = [array.source for array in arrays(checked, empty=True)]
-    stored = [source for source in found if isinstance(source, StoredArray)]
-    known = sum(1 for source in stored for _ in source.occupied(_unit(source)))
-    owners = {source.prefix: _listing(source) for source in stored}
+    owners: dict[str, Listing] = {}
+    known = 0
+    for source in found:
+        if source.keys is not None:
+            known += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
+            owners[source.keys.prefix] = source.keys
     if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
     for key, entry in references.entries():
@@ -139,15 +140,3 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
         owner = owners.get(prefix)
         if owner is None or not owner.holds(key):
             yield key
-
-
-def _unit(source: StoredArray) -> Index:
-    """The lengths of what lies in one key."""
-    return source.layout.shards or source.layout.chunks
-
-
-def _listing(source: StoredArray) -> Listing:
-    """The keys that an array may have."""
-    shape, encoding = source.layout.shape, source.encoding
-    counts = tuple(-(-length // each) for length, each in zip(shape, _unit(source), strict=True))
-    return Listing(source.store, source.prefix, encoding.separator, encoding.lead, counts)

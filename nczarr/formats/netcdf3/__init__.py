@@ -15,4 +15,5 @@ FORMAT = Format(
     write="nczarr.formats.netcdf3.backend:write",
     kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"},
     binary=True,
+    second_reader="libnetcdf",
 )

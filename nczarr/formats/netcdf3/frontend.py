@@ -36,6 +36,7 @@ from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
 from nczarr.passes.classic_layout import Place, padded, record_size
+from nczarr.passes.namesakes import Namesake, apart, namesakes
 from nczarr.passes.read_lists import variable_fill
 from nczarr.passes.tables import Tables
 from nczarr.source import Source, Span
@@ -85,12 +86,12 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         note = f"{values.records} of them are read, and the others left out"
         report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
     with building():
-        dataset = _dataset(header, values, source)
+        dataset, found = _dataset(header, values, source)
     arrays = _arrays(header, dataset, values, source, report)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
     }
-    return Unchecked(dataset, forward=True, parts=parts)
+    return Unchecked(dataset, forward=True, parts=parts, namesakes=found)
 
 
 def _values(header: Header, file_size: int) -> Values:
@@ -197,29 +198,37 @@ def _placed(header: Header, values: Values) -> Iterator[tuple[_Range, Place]]:
 
 
 # ---- the tree --------------------------------------------------------------------------------------------------------
-def _dataset(header: Header, values: Values, source: Source) -> Dataset:
-    """The tree, with the places of all its nodes in the file."""
-    paths = [names.join("/", names.normal(dimension.name)) for dimension in header.dimensions]
+def _dataset(header: Header, values: Values, source: Source) -> tuple[Dataset, list[Namesake]]:
+    """Return the tree, with the places of all its nodes in the file, and what shares a name with something else."""
+    items = [
+        *(("dimension", each.name) for each in header.dimensions),
+        *(("variable", each.name) for each in header.variables),
+    ]
+    shown = apart(items)
+    extents = [*(each.extent for each in header.dimensions), *(each.extent for each in header.variables)]
+    places = [Label(_span(source, extent)) for extent in extents]
+    called = [name for name, _ in shown]
+    paths = [names.join("/", name) for name in called[: len(header.dimensions)]]
     dimensions = tuple(
         Dimension(
-            name=names.normal(each.name),
+            name=name,
             size=each.length or values.records,
             unlimited=not each.length,
             span=_span(source, each.extent),
         )
-        for each in header.dimensions
+        for each, name in zip(header.dimensions, called, strict=False)
     )
     variables = tuple(
         Variable(
-            name=names.normal(each.name),
+            name=name,
             type=each.type,
             dimensions=tuple(paths[number] for number in each.dimensions),
             attributes=_attributes(each.attributes, source),
             span=_span(source, each.extent),
         )
-        for each in header.variables
+        for each, name in zip(header.variables, called[len(paths) :], strict=True)
     )
-    return Dataset(
+    dataset = Dataset(
         name=_stem(source.name),
         kind=header.kind,
         dimensions=dimensions,
@@ -227,12 +236,13 @@ def _dataset(header: Header, values: Values, source: Source) -> Dataset:
         attributes=_attributes(header.attributes, source),
         span=Span(source, 0, header.size),
     )
+    return dataset, namesakes(items, shown, "/", places)
 
 
 def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[Attribute, ...]:
     return tuple(
         Attribute(
-            name=names.normal(each.name),
+            name=each.name,
             value=Constant(type=each.type, count=each.length, data=each.data),
             span=_span(source, each.extent),
         )
@@ -294,4 +304,5 @@ def _filled(array: AffineArray, variable: Variable) -> AffineArray:
     assert fill is not None  # every type of a classic file has one
     assert isinstance(fill.data, bytes)
     missing = swapped(fill.data, ATOMIC[variable.type].size)
-    return AffineArray(array.layout, array.file, array.base, array.stride, missing, sparse=True)
+    layout = array.layout._replace(fill=missing)
+    return AffineArray(layout, array.file, array.base, array.stride, missing, sparse=True)

@@ -9,13 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.data.affine import FileBytes
-from nczarr.data.blocks import grid_of, number_of
+from nczarr.data.blocks import every_block, grid_of, number_of
 from nczarr.data.decoding import DECODING_ERRORS, Config
 from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
-from nczarr.data.source import Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
+from nczarr.data.lengths import linked_length, misfit
+from nczarr.data.memory import fill_array
+from nczarr.data.referred import unmasked
+from nczarr.data.source import (
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Near,
+    Place,
+    Selection,
+    Stored,
+    itemsize,
+    numpy_dtype,
+)
+from nczarr.formats.netcdf4 import elsewhere
 from nczarr.formats.netcdf4.arrays import StoredPart
 from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
@@ -34,37 +49,64 @@ _BATCH = 1 << 12
 """Chunks whose places become Python's numbers at once."""
 
 
+def _looked_up(array: ChunkedArray) -> ChunkTable:
+    with LOCK:
+        return array.looked_up()
+
+
 class _Known:
     """One array in one process: where its chunks lie. It tells the array from all others, too."""
 
     def __init__(self, table: ChunkTable) -> None:
         self.table = table
+        self.lengths: dict[int, int | None] = {}
+        """The bytes of every chunk by the mask of steps left out; None where they depend on the values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkedArray(Near):
-    """A dataset whose elements lie as `stored` says. `extent`: how far it reaches; behind it the layout's fill lies.
+    """A dataset whose elements lie as `stored` says. `reach`: its extent; beyond it lies the layout's fill.
 
-    `steps`: how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are
-    stored without filters. `library`: the same array through the library.
+    `own`: what cells of the extent hold that were never written; `undefined`: HDF5 leaves them as they are. `steps`:
+    how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are stored
+    without filters. `library`: the same array through the library.
     """
 
     layout: Layout
     file: FileBytes
-    extent: tuple[int, ...]
+    reach: tuple[int, ...]
     stored: Stored
     steps: tuple[Config, ...] | None
     unfiltered_edges: bool
     library: StoredPart
+    own: bytes | None
+    undefined: bool = False
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: where its chunks lie."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The description alone."""
         described = (
-            self.layout, self.file, self.extent, self.stored, self.steps, self.unfiltered_edges, self.library,
+            self.layout, self.file, self.reach, self.stored, self.steps, self.unfiltered_edges, self.library, self.own,
+            self.undefined,
         )  # fmt: skip
         return ChunkedArray, described
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """How far the dataset reaches."""
+        return self.reach
+
+    @property
+    def unstored(self) -> bytes | None:
+        """HDF5's fill value."""
+        return self.own
+
+    @property
+    def viewed(self) -> bool:
+        """Whether chunks are looked at in the file."""
+        stored = self.stored
+        return not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
 
     @property
     def manifest(self) -> Manifest:
@@ -95,14 +137,17 @@ class ChunkedArray(Near):
 
     @property
     def _known(self) -> _Known:
+        if not self._own and not elsewhere.is_here():  # two threads may ask; nothing waits for a file that hangs
+            self._own.append(_Known(elsewhere.call(str(self.file.path), _looked_up, self)))
         if not self._own:
             with LOCK:
                 if not self._own:
-                    self._own.append(_Known(self._looked_up()))
+                    self._own.append(_Known(self.looked_up()))
         known: _Known = self._own[0]
         return known
 
-    def _looked_up(self) -> ChunkTable:
+    def looked_up(self) -> ChunkTable:
+        """Ask the HDF5 library of this process where chunks lie. Raises OSError."""
         assert self.file.path is not None
         self.file.check()
         variable, h5 = self.library.variable, hdf5(library())
@@ -134,7 +179,7 @@ class ChunkedArray(Near):
     def found(self, index: Index) -> Place | None:
         """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated.
 
-        Raises OSError if the file is out of reach, or was changed.
+        Raises OSError if the file is out of reach, or was changed; CompileError for a chunk of a wrong length.
         """
         import numpy as np
 
@@ -144,8 +189,18 @@ class ChunkedArray(Near):
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
             return None
-        path = str(self.file.path)
-        return Place(path, int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
+        place = Place(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
+        lengths = self._known.lengths
+        if place.mask not in lengths:
+            codecs = unmasked(self.stored.codecs, place.mask)
+            lengths[place.mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
+        wanted = lengths[place.mask]
+        if wanted is not None and place.length != wanted:
+            self._unreadable(misfit(place.length, wanted), place.offset)
+        return place
+
+    def _unreadable(self, reason: str, offset: int) -> NoReturn:
+        unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
     def place(self, chunk: Index) -> Place | None:
         """Where a chunk lies; None if it is not allocated, or the array goes on where the dataset ends within it.
@@ -165,7 +220,19 @@ class ChunkedArray(Near):
         """The values of a region. Raises OSError; CompileError with `unreadable-chunk` for what cannot be decoded."""
         if self.steps is None:
             return self.library.read(selection)
-        return assembled(self.layout, selection, self._chunk, self.extent)
+        if self.own == self.layout.fill:
+            return assembled(self.layout, selection, self._chunk, self.extent)
+        shape = self.layout.shape
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+        inside = tuple(slice(start, min(stop, end)) for (start, stop), end in zip(bounds, self.extent, strict=True))
+        stored = self.layout._replace(fill=self.own)
+        if all(part.stop == stop for part, (_, stop) in zip(inside, bounds, strict=True)):
+            return assembled(stored, inside, self._chunk, self.extent)
+        out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
+        if all(part.start < part.stop for part in inside):
+            box = tuple(slice(0, part.stop - part.start) for part in inside)
+            out[box] = assembled(stored, inside, self._chunk, self.extent)
+        return out
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
         """A whole decoded chunk, in the layout's dtype; None if it is not allocated."""
@@ -183,8 +250,7 @@ class ChunkedArray(Near):
                 return self._mapped(place)
             values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
         except DECODING_ERRORS as error:
-            text = f"the chunk cannot be decoded: {str(error) or type(error).__name__}"
-            unreadable(self.file.name, text, offset=place.offset)
+            self._unreadable(str(error) or type(error).__name__, place.offset)
         kept.put_chunk(array, index, values)
         return values
 
@@ -193,14 +259,19 @@ class ChunkedArray(Near):
         import numpy as np
 
         dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
-        if place.length < math.prod(chunks) * dtype.itemsize or place.offset + place.length > self.file.size:
-            raise ValueError("the chunk is shorter than it must be")
+        if place.offset + place.length > self.file.size:
+            raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
         self.file.seen(place.length)
         values: NDArray[Any] = np.ndarray(chunks, dtype, self.file.data, place.offset)
         return values
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks of a grid of this chunk shape that an allocated chunk meets, in C order."""
+        """Chunks of a grid of this chunk shape that an allocated chunk meets, in C order.
+
+        All of the extent, where unallocated chunks hold another value than lies beyond it.
+        """
+        if self.own != self.layout.fill:
+            return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
         found = self._indices(self._table)
         if chunks == self.layout.chunks:
             return found

@@ -21,17 +21,20 @@ LONE_BYTES = 4096
 """The size of a chunk along a lone unlimited dimension."""
 
 
-def default_chunks(lengths: Sequence[int | None], itemsize: int) -> tuple[int, ...]:
-    """Chunk lengths of an array; None stands for an unlimited dimension. `itemsize`: bytes of an element in memory."""
+def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHUNK_BYTES) -> tuple[int, ...]:
+    """Chunk lengths of an array; None stands for an unlimited dimension. `itemsize`: bytes of an element in memory;
+    `room`: bytes that a chunk may take, if that is less than is usual.
+    """
+    room = min(room, CHUNK_BYTES)
     fixed = [length for length in lengths if length is not None]
     if not fixed and len(lengths) == 1:
-        return (max(1, max(1, min(LONE_BYTES, CHUNK_BYTES // itemsize)) // itemsize),)
+        return (max(1, max(1, min(LONE_BYTES, room // itemsize)) // itemsize),)
     if not fixed:
-        each = int(math.pow(CHUNK_BYTES / itemsize, 1 / len(lengths))) if lengths else 1
+        each = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1
         chunks = [max(1, each)] * len(lengths)
     else:
         total = math.prod(float(length) for length in fixed) * itemsize
-        factor = math.pow(CHUNK_BYTES / total, 1 / len(fixed)) if total else math.inf
+        factor = math.pow(room / total, 1 / len(fixed)) if total else math.inf
         chunks = [1 if length is None else _share(length, factor) for length in lengths]
     while math.prod(chunks) * itemsize > LARGEST and max(chunks) > 1:
         chunks = [max(1, chunk // 2) for chunk in chunks]

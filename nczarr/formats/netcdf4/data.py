@@ -1,6 +1,7 @@
 """The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
 
-What is never written the library fills: with `_FillValue`, else the type's default.
+What is never written the library fills: with `_FillValue`, else the type's default. In a variable without fill mode it
+shows zeros (unfilled.py). Where a source shows anything else in cells that were never written, they are written.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ from nczarr.ast import Constant, Variable, VlenType
 from nczarr.data.blocks import every_block, first_of, linear_block, region_of
 from nczarr.data.counts import Counts
 from nczarr.data.parts import is_fixed
-from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of, little_descr
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
-from nczarr.formats.netcdf4.fillvalues import library_fill, own_fill
+from nczarr.formats.netcdf4.fillvalues import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.formats.netcdf4.moving import ChunkWriter
 from nczarr.formats.netcdf4.objects import DatasetInfo
-from nczarr.formats.netcdf4.sources import Unwritten, in_order
+from nczarr.formats.netcdf4.sources import in_order
 from nczarr.passes.checked import Checked
 from nczarr.passes.hdf5_losses import measures
 from nczarr.passes.planned import Planned
@@ -74,12 +74,12 @@ class _Writer:
         source, group = parts[""], names.split(names.parent(self.path))
 
         def alike(info: DatasetInfo) -> bool:
-            fill = fill_of(source)
-            if info.dtype is None or info.fill is None or fill is None or self.variable.storage.no_fill:
+            if info.dtype is None or info.fill is None or self._without_fill(source):
                 return self._fills_alike(source)
-            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == fill
+            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == unwritten_of(source)
 
-        return chunks.write(group, self.variable.name, source, alike)
+        default = library_default(self.type, self.types)
+        return chunks.write(group, self.variable.name, source, alike, default)
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
@@ -96,17 +96,21 @@ class _Writer:
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
-        """Whether the library shows the source's own fill value in cells that are not written, or nobody cares.
+        """Whether cells that are not written show what the source has in those that were never written.
 
         HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
         """
         fill = fill_of(source)
-        if self.variable.storage.no_fill and self.type == "string":  # not written it is NIL in the end
-            return fill is None
-        if self.variable.storage.no_fill:
-            return fill is None or not isinstance(source, ChunkedArray | Unwritten)
+        if self._without_fill(source):
+            if self.type == "string":  # not written it is NIL in the end
+                return fill is None
+            return source.undefined or (is_large(self.path, self.checked) and not unwritten_of(source).strip(b"\0"))
         shown = own_fill(self.path, self.checked) or library_fill(self.variable, self.types)
         return fill is not None and fill == shown
+
+    def _without_fill(self, source: ArraySource) -> bool:
+        """Whether the variable is declared without fill mode."""
+        return self.variable.storage.no_fill and own_fill(self.path, self.checked) is None
 
     def _in_order(self, parts: Parts) -> None:
         """An array of several parts: front to back. Where nothing is written the library has empty lists."""
@@ -164,9 +168,11 @@ def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
 def _one(checked: Checked, fqn: str, region: Selection) -> Values:
     """The one element of a region that holds fill: as the source has it, else as the fill value says."""
     variable = checked.variables[fqn]
-    fill, own = checked.fills[fqn], own_fill(fqn, checked)
-    if own is not None:
-        fill = Constant(type=variable.type, count=1, data=own)
+    fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")
+    if source is not None and is_fixed(variable.type, checked.types):
+        fill = Constant(type=variable.type, count=1, data=unwritten_of(source))
+    elif variable.storage.no_fill and variable.type != "string":
+        fill = None
     if fill is not None:
         return constant_values(fill, checked.types)
     import numpy as np

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, create_string_buffer
 from typing import Any
 
+from nczarr.formats.netcdf4 import elsewhere
 from nczarr.formats.netcdf4.hdf5 import LOCK, ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.survey import DATASET, GROUP
@@ -49,6 +50,11 @@ def leading(path: str) -> list[str]:
     """The names of other files that a file names, each once, as they stand in it; `?` for a link of a kind that nobody
     here knows. None at all where no library reads it. Raises OSError.
     """
+    found: list[str] = elsewhere.call(path, _leading, path)
+    return found
+
+
+def _leading(path: str) -> list[str]:
     try:
         lib = library()
     except MissingLibraryError:

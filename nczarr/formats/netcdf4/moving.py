@@ -27,12 +27,12 @@ from nczarr.data.parts import descr, is_fixed
 from nczarr.data.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.data.structs import struct
 from nczarr.diagnostics import Report
-from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fillvalues import restore
 from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
+from nczarr.formats.netcdf4.sources import in_order
 from nczarr.passes.memory import check_chunk
 from nczarr.passes.planned import Planned
 from nczarr.stores import ranges
@@ -69,6 +69,8 @@ class Into(NamedTuple):
     fill: bytes
     skips: bool
     known: bool
+    ends: bool = False
+    """Whether the dataset ends where those of the source end."""
 
     @property
     def size(self) -> int:
@@ -109,12 +111,14 @@ class ChunkWriter:
         name: str,
         source: ArraySource,
         alike: Callable[[DatasetInfo], bool],
+        default: bytes | None,
     ) -> bool:
         """Write a variable, if its chunks can be moved or made here; False: that is left to the library.
 
         `alike`: whether cells of a dataset that are never written show what the source has in its own. The dataset
-        gets the source's shape; where the source is a dataset itself whose chunks are moved, it ends where that ends,
-        because nobody knows what its last chunks hold beyond. Raises OSError.
+        gets the source's shape; where chunks are moved, it ends where those of the source end, because the last of them
+        may hold anything beyond. `default`: what the library shows beyond the end of a dataset without a fill
+        value. Raises OSError.
         """
         with LOCK:
             dataset = find(self._h5, self._file, group, name)
@@ -127,8 +131,9 @@ class ChunkWriter:
             if into is None:
                 return False
             moved = matches(source.stored, into.layout)
-            if moved and isinstance(source, ChunkedArray):
-                into = into._replace(layout=into.layout._replace(shape=source.extent))
+            ends = moved and source.extent != source.layout.shape and _ends_alike(source, into, info, default)
+            if ends:
+                into = into._replace(layout=into.layout._replace(shape=source.extent), ends=True, skips=True)
             self._extend(dataset, into.layout.shape, info)
             other = way(source, into.layout)
             for made in self._crew.results(_tasks(source, into, moved=moved)):
@@ -262,6 +267,18 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
     return Into(dataset, layout, fill, skips, known)
 
 
+def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
+    """Whether a dataset that ends where the source does shows the same in all cells that are not written.
+
+    Inside that is its fill value; beyond its end the library shows it, too, if a user gave it, else its own default.
+    """
+    if info.dtype is None:
+        return False
+    inside = in_order(into.fill, info.dtype, source.layout.dtype)
+    beyond = inside if info.given else default
+    return inside == source.unstored and beyond == source.layout.fill
+
+
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
     """The chunks to write, in the order of the grid, as work that gives some of them.
 
@@ -309,11 +326,19 @@ def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
     Plain elements must be all of a chunk: a reader of a store is content with fewer, HDF5 is not.
     """
     whole = None if into.layout.codecs else into.size
-    place = source.found(index) if isinstance(source, ChunkedArray) else source.place(index)
+    place = source.found(index) if into.ends else source.place(index)
+    if place is not None and place.mask and not _same_steps(source, into):
+        return None
     if place is not None:
         return Ready(index, place, place.mask, copied=True) if whole in (None, place.length) else None
     data = source.encoded(index)
     return Ready(index, data, 0, copied=True) if data is not None and whole in (None, len(data)) else None
+
+
+def _same_steps(source: ArraySource, into: Into) -> bool:
+    """Whether a mask counts the steps of both chains alike: a shuffle of single bytes may stand in one of them."""
+    stored = source.stored
+    return stored is not None and [each.id for each in stored.codecs] == [each.id for each in into.layout.codecs]
 
 
 def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:

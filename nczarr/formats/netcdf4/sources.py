@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unwritten(Computed):
-    """An array of which nothing was ever written: fill everywhere, zeros where that is undefined."""
+    """An array of which nothing was ever written: fill everywhere."""
 
     layout: Layout
+    undefined: bool = False
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The fill value of a region."""
@@ -87,7 +88,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
         return None
     assert dataset.dtype is not None
     if dataset.address is None:
-        return Unwritten(layout)
+        return Unwritten(layout, dataset.undefined)
     if dataset.dtype != layout.dtype:
         layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
     rows = 1
@@ -99,9 +100,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
 def _chunked(
     variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: StoredPart
 ) -> ArraySource | None:
-    """Data in chunks; None for any other dataset, and for one that is shorter than the variable if the cells behind it
-    hold anything but what its own unwritten cells hold.
-    """
+    """Data in chunks; None for any other dataset."""
     if (
         dataset.layout != CHUNKED
         or dataset.elsewhere
@@ -109,13 +108,18 @@ def _chunked(
         or len(dataset.chunks) != len(variable.shape)
     ):
         return None
-    if dataset.extent != variable.shape and variable.fill != layout.fill:
-        return None
     assert dataset.dtype is not None
+    own, undefined = layout.fill, dataset.undefined
+    if dataset.extent != variable.shape:
+        beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill
+        layout = layout._replace(fill=beyond)
+        if undefined:  # then the same value may stand everywhere
+            own, undefined = beyond, False
     layout = layout._replace(chunks=dataset.chunks, codecs=dataset.filters)
     stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
     steps = _steps(dataset, itemsize(dataset.dtype))
-    return ChunkedArray(layout, variable.file, dataset.extent, stored, steps, dataset.unfiltered_edges, through_library)
+    edges = dataset.unfiltered_edges
+    return ChunkedArray(layout, variable.file, dataset.extent, stored, steps, edges, through_library, own, undefined)
 
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
