@@ -28,6 +28,10 @@ LARGEST_LZF = 4 << 30
 DECODED = NUMCODECS | {LZF}
 """Filters whose chunks are decoded here."""
 
+POINTER = 8
+"""Bytes of the items by which netCDF-C shuffles strings in a Zarr store, whatever their length and the document say:
+the size of the pointers that it holds them by."""
+
 LAST_HDF5 = 65535
 """The largest number of a filter in HDF5."""
 
@@ -74,12 +78,17 @@ def _blosc(codec: Codec) -> tuple[int, int, int]:
     return level, shuffle, compressor
 
 
-def same_bytes(one: Sequence[Codec], other: Sequence[Codec]) -> bool:
+def same_bytes(one: Sequence[Codec], other: Sequence[Codec], itemsize: int) -> bool:
     """Whether two chains make the same bytes of a chunk, up to what versions of a compressor do.
 
     What HDF5 notes in the parameters of shuffle, fletcher32 and blosc says nothing of the bytes.
     """
-    return [*map(_essence, one)] == [*map(_essence, other)]
+    return [*map(_essence, working(one, itemsize))] == [*map(_essence, working(other, itemsize))]
+
+
+def working(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
+    """Return the chain without steps that change nothing: a shuffle of items of one byte."""
+    return tuple(codec for codec in codecs if codec.id != SHUFFLE or itemsize != 1)
 
 
 def _essence(codec: Codec) -> tuple[int, ...]:

@@ -13,6 +13,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nczarr.data import inflating
+from nczarr.data.lengths import texts_end
+
 Config = Mapping[str, Any]
 
 HARMLESS = frozenset(
@@ -55,7 +58,15 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
         case "gzip":
             return _inflated(data, 31, limit)
         case "bz2":
-            return _bounded(bz2.BZ2Decompressor(), data, limit)
+            return inflating.bounded(bz2.BZ2Decompressor(), data, limit)
+        case "zstd":
+            return inflating.zstd(data, limit)
+        case "blosc":
+            return inflating.blosc(data, limit)
+        case "lz4":
+            return inflating.lz4(data, limit)
+        case "lzma":
+            return inflating.lzma(step, data, limit)
         case "crc32c":
             return _crc32c(data)
         case "lzf":
@@ -66,7 +77,7 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
             width = step.get("elementsize") or itemsize
             return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)
         case _:
-            return _numcodecs(step, data)
+            return _numcodecs(step, data, limit)
 
 
 def _inflated(data: bytes, bits: int, limit: int) -> bytes:
@@ -82,21 +93,12 @@ def _inflated(data: bytes, bits: int, limit: int) -> bytes:
             raise ValueError(str(error)) from None
         size += len(piece)
         if size > limit:
-            raise ValueError("the chunk inflates to more than it may have")
+            raise ValueError(inflating.TOO_MUCH)
         if not unpacker.eof:
-            raise ValueError("the compressed data end too early")
+            raise ValueError(inflating.EARLY)
         out.append(piece)
         data = unpacker.unused_data if bits == 31 else b""
     return b"".join(out)
-
-
-def _bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
-    out: bytes = unpacker.decompress(data, limit + 1)
-    if len(out) > limit:
-        raise ValueError("the chunk inflates to more than it may have")
-    if not unpacker.eof:
-        raise ValueError("the compressed data end too early")
-    return out
 
 
 def _crc32c(data: bytes) -> bytes:
@@ -121,31 +123,34 @@ def unshuffled(data: bytes, itemsize: int) -> bytes:
     return out.tobytes() + data[whole:]
 
 
-def _numcodecs(step: Config, data: bytes) -> bytes:
+def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
     import numcodecs.registry
     import numpy as np
 
+    ratio = 8 if step.get("id") == "packbits" else 1
+    for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):
+        if name in step and (np.dtype(step[name]).kind not in "biufc"):
+            raise ValueError(f"codec `{step.get('id')}` gives no numbers")
+    if len(data) * ratio > 2 * limit:
+        raise ValueError(inflating.TOO_MUCH)
     made = numcodecs.registry.get_codec(dict(step))
-    out = np.asarray(made.decode(data))
+    with np.errstate(all="ignore"):  # else numpy prints a warning with the place of numcodecs
+        out = np.asarray(made.decode(data))
     if out.dtype.hasobject:
         raise ValueError(f"codec `{step.get('id')}` gives objects")
+    if out.nbytes > limit:
+        raise ValueError(inflating.TOO_MUCH)
     return out.tobytes()
 
 
 def texts_of(data: bytes, count: int) -> list[bytes]:
-    """Texts behind their lengths, as `vlen-utf8` and `vlen-bytes` encode them; those that are missing are empty."""
-    if len(data) < 4:
-        raise ValueError("a chunk of texts has no count")
-    (given,) = struct.unpack_from("<I", data)
+    """Texts behind their lengths, as `vlen-utf8` and `vlen-bytes` encode them. Raises ValueError."""
+    texts_end(data, count)
+    unpack = struct.Struct("<I").unpack_from
     texts: list[bytes] = []
     at = 4
-    for _ in range(min(given, count)):
-        if at + 4 > len(data):
-            raise ValueError("a chunk of texts ends too early")
-        (length,) = struct.unpack_from("<I", data, at)
-        at += 4
-        if at + length > len(data):
-            raise ValueError("a text is longer than its chunk")
-        texts.append(data[at : at + length])
-        at += length
-    return texts + [b""] * (count - len(texts))
+    for _ in range(count):
+        end = at + 4 + unpack(data, at)[0]
+        texts.append(data[at + 4 : end])
+        at = end
+    return texts

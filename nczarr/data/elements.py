@@ -13,12 +13,13 @@ What a store called an element is kept as `Storage.element`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
 from nczarr.data.parts import Types, descr
-from nczarr.data.source import Descr
+from nczarr.data.source import Descr, itemsize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,8 +86,10 @@ def stored_bytes(data: bytes, dtype: Descr) -> bytes:
 
 
 def model_bytes(data: bytes, dtype: Descr) -> bytes:
-    """The inverse of `stored_bytes`."""
-    if not isinstance(dtype, str) or dtype[1] in "SVO":
+    """The inverse of `stored_bytes`; a record may be of any byte order."""
+    if not isinstance(dtype, str):
+        return _record_model_bytes(data, dtype)
+    if dtype[1] in "SVO":
         return data
     little = swapped(data, dtype) if dtype[0] == ">" else data
     if dtype[1:] != "f2":
@@ -94,6 +97,17 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     import numpy as np
 
     return np.frombuffer(little, "<f2").astype("<f4").tobytes()
+
+
+def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, ...]], ...]) -> bytes:
+    """One record, field by field."""
+    made, start = [], 0
+    for _, field, shape in dtype:
+        size = itemsize(field)
+        for _ in range(math.prod(shape)):
+            made.append(model_bytes(data[start : start + size], field))
+            start += size
+    return b"".join(made)
 
 
 def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:

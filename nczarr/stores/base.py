@@ -50,6 +50,18 @@ class Store(Protocol):
         """Whether `children` and `keys` name everything that is there."""
 
     @property
+    def refers(self) -> bool:
+        """Whether keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
+
+    @property
+    def archive(self) -> bool:
+        """Whether all keys lie in one file."""
+
+    @property
+    def home(self) -> str:
+        """The folder or URL that the store lies in."""
+
+    @property
     def path(self) -> str:
         """The name of the store for people."""
 
@@ -63,6 +75,9 @@ class Store(Protocol):
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
+
+    def several(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of those keys that few requests bring together; others may be left out. Raises OSError."""
 
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
@@ -83,6 +98,9 @@ class Store(Protocol):
 
     def refer(self, key: str) -> Reference | None:
         """Where anyone finds the bytes of a key: in a file, or at a URL; None if it is absent, or nowhere else."""
+
+    def told(self, key: str) -> int | None:
+        """Return the bytes of a key where a listing has told them; None: nobody has, or there is no such key."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
@@ -110,6 +128,14 @@ class Near:
 
     distant = False
     listed = True
+    refers = False
+    archive = False
+    path: str
+
+    @property
+    def home(self) -> str:
+        """The folder that the store lies in."""
+        return os.path.dirname(os.path.abspath(self.path))
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
@@ -120,6 +146,10 @@ class Near:
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
 
+    def several(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """None of them: nothing is gained."""
+        return {}
+
     def locate(self, key: str) -> Range | None:
         """None: nothing is in a file."""
         return None
@@ -128,6 +158,10 @@ class Near:
         """The range of a file that the key is, if it is one."""
         place = self.locate(key)
         return None if place is None else Reference(*place)
+
+    def told(self, key: str) -> int | None:
+        """None: a look at a file is cheap."""
+        return None
 
     def survey(self) -> None:
         """Nothing is gained by looking early."""
@@ -146,8 +180,6 @@ class Near:
 
 class ReadOnly(Near):
     """What stores share that are there already: nothing can be put into them, and nothing is to be finished."""
-
-    path: str
 
     def put(self, key: str, data: bytes) -> None:
         """Raises OSError: the store is read-only."""

@@ -91,13 +91,30 @@ _PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete",
 """What the names of botocore's exceptions have that may pass; others are of a request that cannot be made."""
 
 
+LIBRARIES = {
+    **dict.fromkeys(("abfs", "abfss", "adl", "az"), "adlfs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("oci", "ocilake"), "ocifs"),
+    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
+    **dict.fromkeys(("hdfs", "arrow_hdfs"), "pyarrow"),
+    "hf": "huggingface_hub",
+    "oss": "ossfs",
+    "smb": "smbprotocol",
+    **dict.fromkeys(("webdav", "webdavs"), "webdav4"),
+}
+"""What brings a protocol that our extra does not."""
+
+
 class MissingProtocolError(ImportError):
     """The library that speaks a protocol is not installed; the text says which, `remedy` how to get it."""
 
     def __init__(self, text: str, protocol: str) -> None:
         super().__init__(text)
         ours = text == "fsspec" or protocol in WEB | S3
-        self.remedy = "`pip install nczarr[remote]`" if ours else f"install what fsspec needs for `{protocol}`"
+        library = LIBRARIES.get(protocol)
+        self.remedy = f"install what fsspec needs for `{protocol}`"
+        if ours or library is not None:
+            self.remedy = f"`pip install {'nczarr[remote]' if ours else library}`"
 
 
 class Connection:

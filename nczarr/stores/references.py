@@ -33,6 +33,7 @@ class ReferenceStore(ReadOnly):
     """The keys of a document. `path`: the name of the document for people."""
 
     sequential = False
+    refers = True
 
     def __init__(self, references: References, policy: Policy, path: str, storage: StorageOptions = NO_OPTIONS) -> None:
         self.references = references

@@ -72,6 +72,11 @@ class RemoteStore(ReadOnly):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
 
+    @property
+    def home(self) -> str:
+        """The URL that the store lies below."""
+        return self.connection.url.rstrip("/").rpartition("/")[0]
+
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent. Raises OSError, UnsafeKeyError."""
         if key in self._documents:
@@ -192,6 +197,11 @@ class RemoteStore(ReadOnly):
         from urllib.parse import unquote
 
         return unquote(key)
+
+    def told(self, key: str) -> int | None:
+        """Return the size that the last listing told of a key."""
+        found = self._told.get(key)
+        return None if found is None else found.size
 
     def refer(self, key: str) -> Reference | None:
         """The object of a key; whether it is there is not asked."""

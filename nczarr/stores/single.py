@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import Source
-from nczarr.stores.place import sibling
+from nczarr.stores import place
+from nczarr.stores.place import unstopped
 from nczarr.stores.url import is_remote
 
 
@@ -46,15 +47,16 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
         with _sent(path, storage) as unfinished:
             yield unfinished
         return
-    partial = sibling(path, "partial")
+    growing = place.partial(path)
     discarded: list[bool] = []
     try:
-        yield Unfinished(partial, lambda: discarded.append(True))
+        yield Unfinished(growing, lambda: discarded.append(True))
         if not discarded:
-            os.replace(partial, path)
+            os.replace(growing, path)
     finally:
-        with suppress(FileNotFoundError):
-            os.unlink(partial)
+        with unstopped(), suppress(FileNotFoundError):
+            os.unlink(growing)
+        place.unfinished.discard(growing)
 
 
 @contextmanager
@@ -67,7 +69,9 @@ def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     connection = Connection(url, storage)
     discarded: list[bool] = []
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
+        place.unfinished.add(folder)
         path = os.path.join(folder, os.path.basename(connection.root) or "data")
         yield Unfinished(path, lambda: discarded.append(True))
         if not discarded:
             send(connection, path)
+    place.unfinished.discard(folder)

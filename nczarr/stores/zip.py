@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
 from nczarr.stores.base import ROOT_KEYS, Near, Range, ReadOnly, UnsafeKeyError, is_safe, next_segments, safe_key
-from nczarr.stores.place import put_in_place, sibling
+from nczarr.stores.place import partial, put_in_place, unfinished, unstopped
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -38,6 +38,7 @@ class ZipStore(ReadOnly):
     """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
 
     sequential = True
+    archive = True
 
     def __init__(self, file: str, name: str | None = None) -> None:
         self.file = file
@@ -126,7 +127,7 @@ class ZipTarget(Near):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        self.path = sibling(path, "partial")
+        self.path = partial(path)
         self.target = path
         self.overwrite = overwrite
         self._file = open(self.path, "x+b")  # noqa: SIM115 (closed by `finish` or `abort`)
@@ -176,18 +177,21 @@ class ZipTarget(Near):
     def finish(self) -> None:
         """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""
         self.seal()
-        put_in_place(self.path, self.target, overwrite=self.overwrite)
-        self._open = False
+        with unstopped():
+            put_in_place(self.path, self.target, overwrite=self.overwrite)
+            self._open = False
 
     def abort(self) -> None:
         """Remove what was written, unless it is finished."""
         if self._open:
-            self._open = False
-            for part in (self._archive, self._file):
-                with suppress(OSError, ValueError):  # what could not be written is not wanted any more
-                    part.close()
-            with suppress(OSError):
-                os.unlink(self.path)
+            with unstopped():
+                self._open = False
+                for part in (self._archive, self._file):
+                    with suppress(OSError, ValueError):  # what could not be written is not wanted any more
+                        part.close()
+                with suppress(OSError):
+                    os.unlink(self.path)
+                unfinished.discard(self.path)
 
 
 def new_entry(key: str) -> ZipInfo:

@@ -1,0 +1,128 @@
+"""Decompression that never gives more than a limit, whatever the compressed bytes claim.
+
+Sizes that a header declares are looked at before anything is allocated; streams without one are cut off at the limit.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+TOO_MUCH = "the chunk inflates to more than it may have"
+EARLY = "the compressed data end too early"
+ZSTD_BLOCK = 1 << 17
+"""The most bytes that one block of a zstd frame gives."""
+
+UNTOLD = 64 << 20
+"""Bytes that zstd frames which do not tell their size may give by the number of their blocks, at least."""
+
+LARGEST_HEADER = (1 << 31) - 1
+"""The greatest size that blosc and lz4 can mean: they take the field for a signed number."""
+
+LZMA_MEMORY = 256 << 20
+"""Bytes that an lzma decoder may take for itself; the highest preset takes 65 MiB."""
+
+
+def zstd(data: bytes, limit: int) -> bytes:
+    """Decompress zstd frames. Raises ValueError, RuntimeError."""
+    declared, most = _zstd_sizes(data)
+    if declared is not None and declared > limit:
+        raise ValueError(TOO_MUCH)
+    if declared is None and most > max(limit, UNTOLD):
+        raise ValueError(TOO_MUCH)
+    if most == 0:
+        return b""  # numcodecs refuses a frame of nothing
+    import numcodecs
+
+    return _checked(numcodecs.Zstd().decode(data), limit)
+
+
+def _zstd_sizes(data: bytes) -> tuple[int | None, int]:
+    """The size that the first frame declares, and the most bytes that the blocks of all frames give.
+
+    Raises ValueError for what is no frame (RFC 8878, sections 3.1.1 and 3.1.1.2).
+    """
+    first: int | None = None
+    most, at, number = 0, 0, 0
+    try:
+        while at < len(data):
+            (magic,) = struct.unpack_from("<I", data, at)
+            if magic & 0xFFFFFFF0 == 0x184D2A50:  # to be skipped
+                at += 8 + struct.unpack_from("<I", data, at + 4)[0]
+                continue
+            if magic != 0xFD2FB528:
+                raise ValueError("the compressed data are no zstd")
+            flags = data[at + 4]
+            single = flags >> 5 & 1
+            place = at + 5 + (not single) + (0, 1, 2, 4)[flags & 3]
+            width = (single, 2, 4, 8)[flags >> 6]
+            if number == 0 and width:
+                first = int.from_bytes(data[place : place + width], "little") + (256 if width == 2 else 0)
+            at, number, last = place + width, number + 1, False
+            while not last:
+                header = int.from_bytes(data[at : at + 3], "little")
+                last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+                if at + 3 > len(data):
+                    raise ValueError(EARLY)
+                at += 3 + (1 if kind == 1 else size)
+                most += size if kind < 2 else ZSTD_BLOCK
+            at += 4 * (flags >> 2 & 1)
+    except (struct.error, IndexError):
+        raise ValueError(EARLY) from None
+    return first, most
+
+
+def blosc(data: bytes, limit: int) -> bytes:
+    """Decompress a blosc buffer. Raises ValueError, RuntimeError."""
+    if len(data) < 16:
+        raise ValueError(EARLY)
+    size, _, packed = struct.unpack_from("<III", data, 4)
+    if size > min(limit, LARGEST_HEADER):
+        raise ValueError(TOO_MUCH)
+    if packed > len(data):
+        raise ValueError(EARLY)
+    import numcodecs
+
+    return _checked(numcodecs.Blosc().decode(data), limit)
+
+
+def lz4(data: bytes, limit: int) -> bytes:
+    """Decompress lz4 behind its size, as numcodecs writes it. Raises ValueError, RuntimeError."""
+    if len(data) < 4:
+        raise ValueError(EARLY)
+    (size,) = struct.unpack_from("<I", data)
+    if size > min(limit, LARGEST_HEADER):
+        raise ValueError(TOO_MUCH)
+    import numcodecs
+
+    return _checked(numcodecs.LZ4().decode(data), limit)
+
+
+def lzma(config: Mapping[str, Any], data: bytes, limit: int) -> bytes:
+    """Decompress lzma in the format that a configuration names. Raises ValueError, lzma.LZMAError, MemoryError."""
+    import lzma as library
+
+    kind, filters = config.get("format", library.FORMAT_XZ), config.get("filters")
+    raw = kind == library.FORMAT_RAW
+    if raw and any(each.get("dict_size", 0) > LZMA_MEMORY for each in filters or ()):
+        raise ValueError(TOO_MUCH)
+    unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
+    return bounded(unpacker, data, limit)
+
+
+def bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
+    """Decompress by an object of the standard library that takes a greatest length. Raises ValueError."""
+    out: bytes = unpacker.decompress(data, limit + 1)
+    if len(out) > limit:
+        raise ValueError(TOO_MUCH)
+    if not unpacker.eof:
+        raise ValueError(EARLY)
+    return out
+
+
+def _checked(out: Any, limit: int) -> bytes:
+    data = bytes(out)
+    if len(data) > limit:
+        raise ValueError(TOO_MUCH)
+    return data
