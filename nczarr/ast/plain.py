@@ -1,9 +1,9 @@
 """Constants in plain JSON, as an attribute of a Zarr store shows them, and whether that form says everything.
 
-Numbers are numbers (shortest digits that read back), NaN and the infinities the texts `NaN`, `Infinity` and
-`-Infinity`, char and string values texts; one value stands alone, several make a list. What JSON or the netCDF
-library's parser cannot carry (NUL, control bytes, invalid UTF-8) is left out of the text: its readable part stands,
-and `exact` is False (nczarr-storage §3, §17).
+Numbers are the exact values: a float is the double that equals it. NaN and the infinities are the texts `NaN`,
+`Infinity` and `-Infinity`, char and string values texts; one value stands alone, several make a list. What JSON or the
+netCDF library's parser cannot carry (NUL, control bytes, invalid UTF-8) is left out of the text: its readable part
+stands, and `exact` is False (nczarr-storage §3, §17).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import struct
 from typing import Any, NamedTuple
 
 from nczarr.ast.types import ATOMIC
-from nczarr.ast.values import SPECIAL_FLOATS, Constant, shortest
+from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number
 
 HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_nczarr_attr", "_nczarr_group",
                     "_nczarr_superblock"})  # fmt: skip
@@ -48,7 +48,7 @@ def plain(constant: Constant) -> Plain:
         return Plain(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
     if atomic.is_integer:
         return Plain(_alone(list(constant.as_numbers())), True)
-    values = [number(item, constant.type) for item in constant.as_numbers()]
+    values = [json_number(item) for item in constant.as_numbers()]
     return Plain(_alone(values), _packs_to(values, atomic.code, data))
 
 
@@ -87,15 +87,6 @@ def encoded(text: str) -> bytes:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def number(value: int | float, type_name: str) -> int | float | str:
-    """One number as JSON writes it: floats in the shortest digits of their own width."""
-    if isinstance(value, int):
-        return value
-    if math.isfinite(value):
-        return float(shortest(value, type_name)) if type_name == "float" else value
-    return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
 
 
 def is_finite(constant: Constant) -> bool:

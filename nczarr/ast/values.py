@@ -148,17 +148,20 @@ def _write_json(constant: Constant) -> dict[str, Any]:
         if isinstance(text, str):
             return {"type": "char", "text": text}
     elif atomic is not None:
-        values = [_number_out(item, atomic.name) for item in constant.as_numbers()]
+        values = [json_number(item) for item in constant.as_numbers()]
         if _pack(atomic.name, values) == data:
             return {"type": constant.type, "values": values}
     return {"type": constant.type, "count": constant.count, "base64": base64.b64encode(data).decode()}
 
 
-def _number_out(value: int | float, type_name: str) -> int | float | str:
-    if isinstance(value, int):
+def json_number(value: int | float) -> int | float | str:
+    """Return the JSON value of a number: itself, or `NaN`, `Infinity`, `-Infinity`.
+
+    JSON numbers have no width. A reader that takes them for doubles must find the exact value, so a float is never
+    shortened to the digits of its own width.
+    """
+    if isinstance(value, int) or math.isfinite(value):
         return value
-    if math.isfinite(value):
-        return float(shortest(value, type_name))
     return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
 
 

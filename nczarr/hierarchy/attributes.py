@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS
@@ -22,6 +23,8 @@ from nczarr.data.parts import NUMPY, Types
 from nczarr.extension.model import AttributeExtension
 from nczarr.hierarchy.documents import Documents, Json, pointer
 from nczarr.hierarchy.lenient import Real, name_problem, spelled
+from nczarr.passes.namesakes import Namesake
+from nczarr.passes.numerals import single
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names that a store keeps for itself, in every generation."""
@@ -145,8 +148,10 @@ class Attributes:
                 continue
             where = head + pointer(written)
             name = self.documents.name(written, key, where, "an attribute")
-            if name is None or name in taken:
+            if name is None:
                 continue
+            if name in taken:
+                name = self._namesake(name, written, given, taken, key, where)
             taken.add(name)
             constant = None
             if written in said:
@@ -160,6 +165,16 @@ class Attributes:
                     self.documents.warn("stale-extension", text, key, where)
             found.append(Attribute(name=name, value=constant or untyped(value), span=span))
         return self._inserted(found, said, given, key)
+
+    def _namesake(self, name: str, written: str, given: Json, taken: set[str], key: str, where: str) -> str:
+        """Return another name for an attribute whose name is taken, and note it."""
+        first = next(each for each in given if names.normal(each) == name)
+        known, count = taken | {names.normal(each) for each in given}, 2
+        while f"{name}_{count}" in known:
+            count += 1
+        shown, place = f"{name}_{count}", self.documents.place(key, where)
+        self.documents.namesakes.append(Namesake("attribute", written, "attribute", first, "", shown, place))
+        return shown
 
     def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:
         """The extension's word on each attribute, as far as it is sound."""
@@ -186,8 +201,10 @@ class Attributes:
         self, said: AttributeExtension, value: Any, form: Callable[[Constant], Plain], key: str, where: str
     ) -> Constant | None:
         """What the extension says, if the plain value beside it is still its readable form."""
-        if said.at is None and _same(form(said.value).value, value):
-            return said.value
+        if said.at is None:
+            shown = form(said.value).value
+            if _same(shown, value) or (said.value.type == "float" and _same(shown, _in_single(value))):
+                return said.value
         self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
         return None
 
@@ -207,6 +224,13 @@ class Attributes:
                 text = f"attribute `{name}` was removed by a program that left its type"
                 self.documents.warn("stale-extension", text, key)
         return tuple(found)
+
+
+def _in_single(value: Any) -> Any:
+    """Round the numbers of a JSON value to floats: earlier versions wrote the shortest digits that mean a float."""
+    if isinstance(value, list):
+        return [_in_single(each) for each in value]
+    return single(value) if isinstance(value, float) else value
 
 
 def _same(shown: Any, value: Any) -> bool:

@@ -48,7 +48,9 @@ def _read(version: Version) -> Unchecked:
         root = reader.walk("", "/", name or "root", 0)
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
     own = name if version.named_by_file else ""
-    return Unchecked(Dataset(name=own, **members), forward=True, parts=reader.parts)
+    return Unchecked(
+        Dataset(name=own, **members), forward=True, parts=reader.parts, namesakes=reader.documents.namesakes
+    )
 
 
 def stem(path: str) -> str:
@@ -71,6 +73,7 @@ class _Reader:
         """The group at a prefix with all below it."""
         arrays: dict[str, Described] = {}
         groups: list[tuple[str, str]] = []
+        found: list[tuple[str, str, str]] = []
         below = self.documents.children(prefix)
         self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
         for written in below:
@@ -78,18 +81,24 @@ class _Reader:
             is_array = self.version.is_array(inside)
             if not is_array and not self.version.is_group(inside):
                 continue
-            found = self.documents.name(self.version.name(inside), self.version.key(inside), "", "an array or group")
-            if found is None or found in arrays or any(found == other for other, _ in groups):
+            spelled, key = self.version.name(inside), self.version.key(inside)
+            if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
             if not is_array and depth >= MAX_DEPTH:
                 text = f"groups nest more than {MAX_DEPTH} deep; this one is left out"
-                self.documents.lost("unreadable-array", text, self.version.key(inside))
-            elif not is_array:
-                groups.append((found, inside))
+                self.documents.lost("unreadable-array", text, key)
             else:
-                described = self.version.array(inside)
-                if described is not None:
-                    arrays[found] = described
+                found.append(("variable" if is_array else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in found]
+        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        for each, (kind, _, inside) in zip(shown, found, strict=True):
+            if kind == "group":
+                groups.append((each, inside))
+                continue
+            both_kinds(self.version, inside)
+            described = self.version.array(inside)
+            if described is not None:
+                arrays[each] = described
         children = [self.walk(inside, names.join(path, child), child, depth + 1) for child, inside in groups]
         return self.group(prefix, path, name, self.version.attributes(prefix), arrays, children)
 
@@ -100,13 +109,15 @@ class _Reader:
         """A group of the arrays that were described."""
         key = self.version.key(prefix)
         taken = {child.name for child in children}
-        lengths = self._lengths(arrays, taken)
+        called = self._axes(arrays, path)
+        lengths = self._lengths(arrays, taken, called)
         inventor = Inventor(path, taken | set(arrays) | set(lengths))
         variables = []
         for each, described in arrays.items():
-            made = self._variable(path, each, described, lengths, inventor)
+            made = self._variable(path, each, described, lengths, called, inventor)
             if made is not None:
                 variables.append(made)
+        self.documents.namesakes += inventor.namesakes
         used = {ref for variable in variables for ref in variable.dimensions if isinstance(ref, str)}
         return Group(
             name=name,
@@ -122,14 +133,24 @@ class _Reader:
             span=self.documents.span(key),
         )
 
-    def _lengths(self, arrays: dict[str, Described], taken: set[str]) -> dict[str, int]:
+    def _axes(self, arrays: dict[str, Described], path: str) -> dict[str, str]:
+        """The names of dimensions by their spelling; spellings that are equal in NFC are dimensions of their own."""
+        spelled: dict[str, str] = {}
+        for described in arrays.values():
+            for axis in described.axes or ():
+                if axis is not None:
+                    spelled.setdefault(axis, described.key)
+        shown = self.documents.apart([("dimension", axis) for axis in spelled], list(spelled.values()), path)
+        return dict(zip(spelled, shown, strict=True))
+
+    def _lengths(self, arrays: dict[str, Described], taken: set[str], called: dict[str, str]) -> dict[str, int]:
         """The dimensions of a group in the order of their first use."""
         found: dict[str, int] = {}
         for described in arrays.values():
             for axis, length in zip(described.axes or (), described.shape, strict=False):
                 if axis is None or len(described.axes or ()) != len(described.shape):
                     continue
-                name = names.normal(axis)
+                name = called[axis]
                 own = arrays.get(name)
                 if own is not None and own.axes == (axis,) and len(own.shape) == 1:
                     length = own.shape[0]
@@ -138,7 +159,13 @@ class _Reader:
         return found
 
     def _variable(
-        self, path: str, name: str, described: Described, lengths: dict[str, int], inventor: Inventor
+        self,
+        path: str,
+        name: str,
+        described: Described,
+        lengths: dict[str, int],
+        called: dict[str, str],
+        inventor: Inventor,
     ) -> Variable | None:
         fqn = names.join(path, name)
         type_name = described.plain_type
@@ -155,7 +182,7 @@ class _Reader:
         variable = Variable(
             name=name,
             type=type_name,
-            dimensions=self._references(path, described, lengths),
+            dimensions=self._references(path, described, lengths, called),
             attributes=with_fill(attributes, type_name, types, described, self.version),
             storage=settled(described.storage, described.shape, type_name),
             span=self.documents.span(described.key),
@@ -165,7 +192,9 @@ class _Reader:
         self.parts[fqn] = {"": source}
         return variable
 
-    def _references(self, path: str, described: Described, lengths: dict[str, int]) -> tuple[str | int, ...]:
+    def _references(
+        self, path: str, described: Described, lengths: dict[str, int], called: dict[str, str]
+    ) -> tuple[str | int, ...]:
         shape, axes = described.shape, described.axes
         key = self.version.key(described.prefix)
         if axes is None or len(axes) != len(shape):
@@ -177,7 +206,7 @@ class _Reader:
             return shape
         found: list[str | int] = []
         for axis, length in zip(axes, shape, strict=True):
-            name = None if axis is None else names.normal(axis)
+            name = None if axis is None else called[axis]
             if name is not None and lengths.get(name) == length:
                 found.append(names.join(path, name))
                 continue
@@ -185,6 +214,13 @@ class _Reader:
             what = "a dimension has no name" if name is None else f"`{name}` is no dimension of length {length} here"
             self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.version.axes_member))
         return tuple(found)
+
+
+def both_kinds(version: Version, prefix: str) -> None:
+    """Report an array that is a group as well: what is below it is not read."""
+    if version.is_group(prefix):
+        text = f"`/{prefix[:-1]}` is an array and a group: what is below it is left out"
+        version.documents.lost("ambiguous-node", text, version.key(prefix))
 
 
 def with_fill(
