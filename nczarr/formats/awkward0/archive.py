@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
+from nczarr.stores import place
 from nczarr.stores.base import safe_key
-from nczarr.stores.place import put_in_place, sibling
+from nczarr.stores.place import put_in_place
 from nczarr.stores.zip import entry_name, new_entry
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
     if old:
         with open(target, "rb") as file, _opened(file, "r", path) as archive:
             check(archive.namelist())
-    partial = sibling(target, "partial")
+    partial = place.partial(target)
     try:
         if old:
             shutil.copyfile(target, partial)
@@ -61,6 +62,7 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
     except BaseException:
         with suppress(OSError):
             os.unlink(partial)
+        place.unfinished.discard(partial)
         raise
 
 

@@ -39,6 +39,7 @@ from nczarr.hierarchy.lenient import name_problem
 from nczarr.hierarchy.plain import stem
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
+from nczarr.passes.namesakes import Namesake
 from nczarr.passes.tables import tables
 from nczarr.source import Source
 from nczarr.stores.base import Range, Store, UnsafeKeyError
@@ -124,6 +125,8 @@ class _Reader:
         self._blobs = _Blobs(store)
         self._parts: dict[str, Parts] = {}
         self._deep = Deep(0, Room())
+        self._namesakes: list[Namesake] = []
+        self._spelled: dict[tuple[str, str], str] = {}
 
     # ---- with a model ----------------------------------------------------------------------------------------------
     def told(self, given: bytes) -> Unchecked | None:
@@ -173,7 +176,7 @@ class _Reader:
             if not written and isinstance(bare, Table):
                 self._columns(bare, "/", top, types, key, taken, 0)
                 continue
-            own = self._name(written or "data", key, taken, types)
+            own = self._name(written or "data", key, taken, types, "/")
             if own is not None:
                 self._array(column, "/", own, top, types, key, taken, 0)
         return Unchecked(
@@ -185,6 +188,7 @@ class _Reader:
                 groups=tuple(top.groups),
             ),
             parts=self._parts,
+            namesakes=self._namesakes,
         )
 
     def _array(
@@ -220,7 +224,7 @@ class _Reader:
         into.dimensions.append(Dimension(name=row, size=len(table)))
         along = names.join(path, row)
         for written, inner in zip(table.names, table.columns, strict=True):
-            name = self._name(written, key, taken, types)
+            name = self._name(written, key, taken, types, path)
             if name is None:
                 continue
             whole = inner if len(inner) == len(table) else None
@@ -308,7 +312,7 @@ class _Reader:
         if len(types.masks) > masks and not self._options.accepts("lost-mask"):
             raise UnsayableError("lost-mask", "some of its items are missing, and no value stands for that")
         if len(types.masks) > masks:
-            self._documents.warn("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+            self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
 
     def _bare(self, column: Column) -> Column:
@@ -370,8 +374,11 @@ class _Reader:
             return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
         return {}
 
-    def _name(self, written: str, key: str, taken: set[str], types: Types) -> str | None:
-        """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have."""
+    def _name(self, written: str, key: str, taken: set[str], types: Types, scope: str | None = None) -> str | None:
+        """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have.
+
+        `scope`: the group that has the array or column of this name; None for a name that is made up.
+        """
         name = names.normal(written)
         problem = name_problem(name)
         if problem is None and "/" in name:
@@ -379,8 +386,14 @@ class _Reader:
         if problem is not None:
             self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None
+        wanted = name
         while name in taken or name in types.made:
             name += "_"
+        if scope is not None:
+            first = self._spelled.setdefault((scope, wanted), written)
+            if wanted in taken:
+                place = self._documents.place(key, "")
+                self._namesakes.append(Namesake("array", written, "array", first, scope, name, place))
         taken.add(name)
         types.reserve((name,))
         return name

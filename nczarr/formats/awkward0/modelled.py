@@ -159,7 +159,7 @@ class Types:
             if problem is not None or 0 in shape:
                 raise UnsayableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
         if len({names.normal(each) for each, _, _ in fields}) < len(fields):
-            raise UnsayableError("unreadable-array", "members of a record have one name")
+            raise UnsayableError("duplicate-name", "members of a record have names that are equal in NFC")
         made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
 

@@ -17,6 +17,7 @@ from nczarr.formats.cdl.declare import add_dimension, declare
 from nczarr.formats.cdl.scope import Scope
 from nczarr.formats.cdl.simple import simple
 from nczarr.formats.cdl.typedefs import typedef
+from nczarr.passes.namesakes import numbered
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
@@ -89,7 +90,7 @@ def group(assembler: Assembler, scope: Scope, context: Any) -> None:
     child = Scope(name, names.join(scope.path, name), assembler.span(name_token), scope)
     first = scope.child(name)
     if first is not None:  # checked again by the pass; here only so that both do not share lists by name
-        child.path = names.join(scope.path, f"{name} {len(scope.groups)}")
+        child.path = numbered(scope.path, name, len(scope.groups))
     scope.groups.append(child)
     for part in context.children[2:]:
         if isinstance(part, P.BodyContext):

@@ -21,7 +21,7 @@ from nczarr.data.affine import AffineArray, FileBytes
 from nczarr.data.memory import ArrayInMemory
 from nczarr.data.parts import Types, descr
 from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream import headers, immediate, model, points
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.decoding import column_tree
@@ -31,6 +31,7 @@ from nczarr.formats.ncstream.elements import section_of
 from nczarr.formats.ncstream.framing import Incoming
 from nczarr.formats.ncstream.held import Held, Piece, in_one_piece, sources
 from nczarr.formats.ncstream.limits import DEFAULT, RefusedError
+from nczarr.formats.ncstream.naming import named
 from nczarr.formats.ncstream.scanning import Entry, entries, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
 from nczarr.formats.ncstream.trees import Tree, opaque_sizes
@@ -132,20 +133,24 @@ class _Reader:
         self._span = Span(source, first.offset, first.end)
         self._has_header = bool(given)
         self._definitions = Definitions(self._header)
+        self._named = named(self._header)
+        spelled = set(map(full_name, self._named.spelled.values()))
         self._data: dict[str, list[Entry]] = {}
         for entry in data:
-            self._data.setdefault(wire_name(entry), []).append(entry)
+            name = wire_name(entry)
+            self._data.setdefault(name if name in spelled else names.normal(name), []).append(entry)
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
         asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
-        made = dataset_of(self._header, asked, self._source.name)
+        made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
             return None
+        made.namesakes += self._named.namesakes
         known = tables(made.dataset)
         fills, shapes = told_fills(self._header), shapes_of(known)
         for path, variable in known.variables.items():
-            messages = self._data.pop(full_name(path), [])
+            messages = self._data.pop(self._named.wire_name(path), [])
             shape = shapes.get(path)
             given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
             if shape is not None:
@@ -167,8 +172,10 @@ class _Reader:
         code = "unreadable-array"
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        say = self._report.warning if allowed else self._report.error
-        say(code, message, Span(self._source, entry.offset, entry.end), helps=helps)
+        found = Diagnostic(
+            code, Severity.ERROR, message, Label(Span(self._source, entry.offset, entry.end)), helps=helps
+        )
+        self._report.lose(found, allowed=allowed)
 
     def _given(self, path: str, entry: Entry, shape: tuple[int, ...] | None) -> Given | None:
         """What a message holds of its variable; None (reported) if that is no part of it."""
@@ -198,14 +205,15 @@ class _Reader:
     ) -> Parts | None:
         """The array sources of a variable; None if the stream has no values of it."""
         variable = known.variables[path]
-        declared = self._definitions.find(full_bytes(path))
+        written = self._named.spelled.get(path, path)
+        declared = self._definitions.find(full_bytes(written))
         if not given:
             return self._immediate(path, declared, shape, known)
         if len(given) == 1:
             plain = self._plain(given[0], variable.type, shape, known.types, fills)
             if plain is not None:
                 return {"": plain}
-        alone = headers.alone(path, declared)
+        alone = headers.alone(written, declared)
         pieces = tuple(
             Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
@@ -247,10 +255,11 @@ class _Reader:
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         """The size of all opaque values of a variable or member; None where they differ, or there are none."""
         sizes: set[int] = set()
-        for entry in self._data.get(full_name(path), ()):
+        written = self._named.spelled.get(path, path)
+        for entry in self._data.get(full_name(written), ()):
             try:
-                declared = self._definitions.find(full_bytes(path))
-                tree = InFile(self._file, entry.offset, entry.end, headers.alone(path, declared)).tree()
+                declared = self._definitions.find(full_bytes(written))
+                tree = InFile(self._file, entry.offset, entry.end, headers.alone(written, declared)).tree()
             except ValueError:
                 return None  # told where the values are read
             found = opaque_sizes(tree, members)
@@ -261,9 +270,9 @@ class _Reader:
 
 
 def wire_name(entry: Entry) -> str:
-    """The full name that a message of data has, in the form that names are compared in."""
+    """The full name that a message of data has, as its sender spells it."""
     name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
-    return names.normal(name.removeprefix(b"/").decode("utf-8", "surrogateescape"))
+    return name.removeprefix(b"/").decode("utf-8", "surrogateescape")
 
 
 def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:

@@ -16,7 +16,7 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.storage import DEFAULT_STORAGE, Storage
 from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.diagnostics import Report
+from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.dtypes import ATOMS, ENUM_BASES, UNSIGNED
@@ -76,8 +76,8 @@ class _Reader:
         """Report something that is left out: an error, unless the run allows it."""
         allowed = self._asked.options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        say = self._asked.report.warning if allowed else self._asked.report.error
-        say(code, message, self._asked.span, helps=helps)
+        found = Diagnostic(code, Severity.ERROR, message, Label(self._asked.span), helps=helps)
+        self._asked.report.lose(found, allowed=allowed)
 
     def _name(self, given: bytes, what: str) -> str | None:
         """A name in the form of the model; None (reported) for one that nothing can have."""

@@ -30,6 +30,7 @@ from nczarr.formats.ncstream.blocks import sources
 from nczarr.formats.ncstream.definitions import Declared, Definitions
 from nczarr.formats.ncstream.dtypes import full_bytes
 from nczarr.formats.ncstream.held import in_one_piece
+from nczarr.formats.ncstream.naming import named
 from nczarr.formats.ncstream.scanning import refuse_error, scan
 from nczarr.formats.ncstream.telling import dataset_of, shapes_of, suited_fills, told_fills
 from nczarr.formats.ncstream.trees import opaque_sizes
@@ -149,14 +150,16 @@ class _Reader:
         self._report = report
         self._options = options
         self._definitions = Definitions(header)
+        self._named = named(header)
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
         span = Span(self._source, 0, len(self._source.data))
         asked = model.Asked(span, self._report, self._options, self._opaque_size)
-        made = dataset_of(self._header, asked, self._source.name)
+        made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
             return None
+        made.namesakes += self._named.namesakes
         known = tables(made.dataset)
         fills = told_fills(self._header)
         for path, shape in shapes_of(known).items():
@@ -169,11 +172,12 @@ class _Reader:
         self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
 
     def _declared(self, path: str) -> Declared | None:
-        return self._definitions.find(full_bytes(path))
+        return self._definitions.find(full_bytes(self._named.spelled.get(path, path)))
 
     def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
+        path = self._named.spelled.get(path, path)
         return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
@@ -205,6 +209,7 @@ class _Reader:
         shape = tuple(each.length for each in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
+        path = self._named.spelled.get(path, path)
         variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
         try:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
