@@ -31,3 +31,6 @@ class Conversion(NamedTuple):
     skipped_keys: int = 0
     bytes: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()
+    verified_with: tuple[str, ...] = ()
+    """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or `zarr-python`
+    with its version where it is installed and the target lies on this machine."""

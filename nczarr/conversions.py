@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.conversion import Conversion
 from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
-from nczarr.handle import DatasetHandle, options_from
+from nczarr.handle import DatasetHandle, options_from, report_losses
 from nczarr.options import (
     DEFAULT_MAX_SIZE,
     DEFAULT_MEMORY,
@@ -155,7 +155,8 @@ def _checked(
     source: str | os.PathLike[str] | DatasetHandle, form: str | None, report: Report, options: Options
 ) -> Checked | None:
     if isinstance(source, DatasetHandle):
-        return source.checked
+        report_losses(source, report, options)
+        return None if report.errors else source.checked
     from nczarr import pipeline
 
     return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)
@@ -192,7 +193,8 @@ def write(
     `writing`: how references are written (`nczarr.refs.Writing`).
 
     Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
-    be lost that `allow_loss` does not name, OSError if the target is out of reach.
+    be lost that `allow_loss` does not name, or was left out when the dataset was opened (`DatasetHandle.losses`);
+    OSError if the target is out of reach.
     """
     done = convert(
         dataset,

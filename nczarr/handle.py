@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 class DatasetHandle:
     """A dataset: the tree, its variables by path, and its texts. A context manager, as open files are."""
 
-    def __init__(self, checked: Checked, diagnostics: Sequence[Diagnostic] = ()) -> None:
+    def __init__(
+        self, checked: Checked, diagnostics: Sequence[Diagnostic] = (), losses: Sequence[Diagnostic] = ()
+    ) -> None:
         self.checked = checked
         self.diagnostics = tuple(diagnostics)
         """Warnings of the way here; a dataset with errors never becomes a handle."""
+        self.losses = tuple(losses)
+        """Those of them that say what was left out: it cannot be read, or its name was taken."""
 
     @property
     def dataset(self) -> Dataset:
@@ -94,7 +98,9 @@ class DatasetHandle:
 
         report = Report()
         form = pipeline.target("", format, report)
-        made = None if form is None else pipeline.keys(self.checked, form, report, options_from(**options))
+        wanted = options_from(**options)
+        report_losses(self, report, wanted)
+        made = None if form is None else pipeline.keys(self.checked, form, report, wanted)
         if made is None or report.errors:
             raise CompileError(report.sorted())
         return made
@@ -218,7 +224,18 @@ def open_dataset(
 def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
     if checked is None or report.errors:
         raise CompileError(report.sorted())
-    return DatasetHandle(checked, report.sorted())
+    return DatasetHandle(checked, report.sorted(), report.losses)
+
+
+def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:
+    """Report what was left out when a dataset was opened: errors, or warnings where the run allows them.
+
+    So writing an open dataset says the same as converting the file that it comes from.
+    """
+    for loss in handle.losses:
+        allowed = options.accepts(loss.code)
+        helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
+        report.lose(loss._replace(helps=helps), allowed=allowed)
 
 
 def options_from(

@@ -88,7 +88,13 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     from nczarr.stores.obstacle import obstacle
 
     if is_remote(path):
-        return _is_free_there(path, form, report, options)
+        from nczarr.stores.connection import MissingProtocolError
+
+        try:
+            return _is_free_there(path, form, report, options)
+        except MissingProtocolError as absent:
+            report.error("missing-library", f"`{shown(path)}`: {absent}", helps=[absent.remedy])
+            return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
         helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]

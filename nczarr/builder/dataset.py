@@ -17,6 +17,7 @@ from nczarr.kinds import KIND_SPELLINGS
 from nczarr.source import Span
 
 if TYPE_CHECKING:
+    from nczarr.builder.given import Given
     from nczarr.data.source import Parts
     from nczarr.handle import DatasetHandle
 
@@ -39,7 +40,7 @@ class DatasetBuilder(GroupBuilder):
 
         report = self._site.report
         assembly = Assembly(self, self._site, caller())
-        tree, parts = assembly.tree(dict(data or {}))
+        tree, parts = assembly.tree(assembly.mapping(data))
         checked = check(Unchecked(tree, forward=True, parts=parts), report)
         if checked is None or report.errors:
             raise CompileError(report.sorted())
@@ -76,20 +77,34 @@ class Assembly:
         parts = {path: made for path in shapes if (made := self._parts(named[path], shapes[path], *variables[path]))}
         return dataset, parts
 
-    def _named(self, data: dict[str, Any], variables: Mapping[str, object]) -> dict[str, Any]:
+    def mapping(self, data: Any) -> dict[Any, Any]:
+        """Return data by name; what is no mapping is reported."""
+        try:
+            return {} if data is None else dict(data)
+        except (TypeError, ValueError):
+            text = f"data are a mapping from names of variables to values, and not `{type(data).__name__}`"
+            self.site.error("type-mismatch", text, self.here)
+            return {}
+
+    def _named(self, data: dict[Any, Any], variables: Mapping[str, object]) -> dict[str, Given]:
         """The data by the FQN of a declared variable; other names are reported."""
+        from nczarr.builder.given import given
+
         out = {}
         for written, values in data.items():
             path = _path(written)
             if isinstance(path, str) and path in variables:
-                out[path] = values
+                try:
+                    out[path] = given(values)
+                except RefusedError as refused:
+                    self._refuse(refused, f"variable `{path}`", self.here)
                 continue
             meant = names.closest(str(path), variables)
             hint = [f"did you mean `{meant}`?"] if meant else []
             self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
         return out
 
-    def _given(self, data: Any, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
+    def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """The shape of a variable's data; unlimited dimensions grow to it, others must agree."""
         from nczarr.builder.arrays import shape_of
 
@@ -97,7 +112,7 @@ class Assembly:
         if kind is None:
             return None
         try:
-            given = shape_of(data, kind, len(variable.dimensions), self.scope.types)
+            given = shape_of(data.values, kind, len(variable.dimensions), self.scope.types)
         except RefusedError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
             return None
@@ -115,18 +130,27 @@ class Assembly:
                 return None
         return given
 
-    def _parts(self, data: Any, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable) -> Parts | None:
+    def _parts(
+        self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
+    ) -> Parts | None:
         from nczarr.builder.arrays import parts_of
+        from nczarr.builder.masks import with_fill
         from nczarr.passes.fills import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         shape = tuple(self._length(reference, group.path) for reference in variable.dimensions)
         if kind is None or None in shape:
             return None
-        fill = self.fills.get(variable.path) or default_fill(kind, self.scope.types)
+        own = self.fills.get(variable.path)
+        fill = own or default_fill(kind, self.scope.types)
         lengths = tuple(length for length in shape if length is not None)
         try:
-            return parts_of(data, kind, given, lengths, fill, self.scope.types)
+            if data.mask is None:
+                return parts_of(data.values, kind, given, lengths, fill, self.scope.types)
+            no_fill = own is None and variable.storage.no_fill
+            return with_fill(
+                data, kind, given, lengths, fill, self.scope.types, declared=own is not None, no_fill=no_fill
+            )
         except RefusedError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
         return None
@@ -138,7 +162,7 @@ class Assembly:
         return None if path is None else self.extents.get(path, self.scope.dimensions[path].size)
 
     def _refuse(self, refused: RefusedError, what: str, span: Span) -> None:
-        self.site.error(refused.code, f"{what}: {refused}", span)
+        self.site.error(refused.code, f"{what}: {refused}", span, [refused.remedy] if refused.remedy else [])
 
     def _group(self, group: GroupBuilder) -> Group:
         return Group(
@@ -174,17 +198,20 @@ class Assembly:
     def _attributes(
         self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
     ) -> tuple[Attribute, ...]:
+        from nczarr.builder.given import unmasked
+
         out = []
         for each in pending:
             written = variable_type if each.name == "_FillValue" and each.type is None else each.type
             try:
-                kind = infer(each.value) if written is None else self.scope.type(written, group)
+                given = unmasked(each.value, "it")
+                kind = infer(given) if written is None else self.scope.type(written, group)
                 if kind is None:
                     if written != variable_type:  # else the variable itself is reported
                         text = f"type `{written}` of attribute `{each.name}` is not defined, or not legal"
                         self.site.error("undefined-type", text, each.span)
                     continue
-                value = constant(each.value, kind, self.scope.types)
+                value = constant(given, kind, self.scope.types)
             except RefusedError as refused:
                 self._refuse(refused, f"attribute `{each.name}` of {owner}", each.span)
                 continue

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,9 +59,9 @@ class Site:
     def __init__(self) -> None:
         self.report = Report()
 
-    def error(self, code: str, message: str, span: Span | None = None) -> None:
+    def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:
         """Keep one mistake at the caller's line, or at an earlier one."""
-        self.report.error(code, message, span or caller())
+        self.report.error(code, message, span or caller(), helps=helps)
 
     def name(self, name: object, what: str) -> str:
         """The name in NFC; one that is no text at all is reported, the rest is the business of the passes."""
@@ -76,11 +77,13 @@ class Site:
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
         """An integer from `low` to 2**63 - 1; anything else is reported, and something legal returned."""
-        index: Callable[[], int] | None = getattr(number, "__index__", None)
-        if index is None or isinstance(number, bool):
+        try:
+            value = None if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
+        except TypeError:
+            value = None
+        if value is None:
             self.error(code, f"{what} is {number!r}, which is no integer")
             return max(low, 1)
-        value = index()
         if not low <= value < 2**63:
             self.error(code, f"{what} is {value}; it must be between {low} and {2**63 - 1}")
             return max(low, 1)

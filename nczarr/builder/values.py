@@ -23,8 +23,9 @@ _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in (
 class RefusedError(ValueError):
     """A value that does not suit its type: a diagnostic code and a message, for whoever knows the place."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
         self.code = code
+        self.remedy = remedy
         super().__init__(message)
 
 
@@ -83,7 +84,10 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 
 
 def _items(value: Any) -> list[Any]:
-    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+    if hasattr(value, "__array__"):
+        from nczarr.builder.given import unmasked  # values within others come from other libraries, too
+
+        value = unmasked(value, "a value")
         found = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
         return found if isinstance(found, list) else [found]
     if isinstance(value, list | tuple | range):
@@ -162,8 +166,19 @@ def _real(item: Any, atomic: Atomic) -> float:
 
 
 def _refuse_bool(item: Any) -> None:
-    if isinstance(item, bool) or getattr(getattr(item, "dtype", None), "kind", "") == "b":
+    """Refuse what Python would take for a number without a word: booleans, durations, masked items."""
+    if isinstance(item, bool):
         raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+    dtype = getattr(item, "dtype", None)
+    if dtype is None:
+        return
+    kind = getattr(dtype, "kind", "")
+    if kind == "b":
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+    if kind in ("M", "m"):
+        raise RefusedError("type-mismatch", f"{dtype} is no type of netCDF")
+    if hasattr(item, "filled"):  # of numpy.ma alone
+        raise RefusedError("type-mismatch", "an item is masked, and no value stands for it")
 
 
 def _text(value: Any) -> bytes:
