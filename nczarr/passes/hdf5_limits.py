@@ -41,6 +41,9 @@ MAX_PARAMETERS = 256
 FLOAT_DIGITS = 6
 """Decimal digits of a float that the library rounds to: 4.9 took 7, 4.10 does not."""
 
+_CHECKSUM = 4
+"""Bytes that fletcher32 adds to a chunk."""
+
 _SZIP, _SCALE_OFFSET, _DEFLATE = 4, 6, CODEC_IDS["deflate"]
 
 
@@ -135,7 +138,16 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
             wrong = _szip(codec, variable.type, checked.types, room)
             if wrong is not None or _DEFLATE in ids:
                 return wrong or "szip and deflate exclude one another"
+            if CODEC_IDS["fletcher32"] in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
+                return "fletcher32 comes first, and its 4 bytes are no value of 8 bytes, as szip needs them"
     return None
+
+
+def _bytes(type_name: str, types: Types) -> int:
+    """Bytes of a number, or of a value of an enum; 0 for other types."""
+    declared = types.get(type_name)
+    base = declared.base if isinstance(declared, EnumType) else type_name
+    return ATOMIC[base].size if base in ATOMIC and base != "string" else 0
 
 
 def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:

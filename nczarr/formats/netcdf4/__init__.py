@@ -16,4 +16,5 @@ FORMAT = Format(
     steps="nczarr.formats.netcdf4.moving:steps",
     kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
     binary=True,
+    second_reader="libnetcdf",
 )

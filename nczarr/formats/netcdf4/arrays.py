@@ -11,10 +11,11 @@ import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr import names
 from nczarr.ast import UserType
@@ -24,12 +25,15 @@ from nczarr.data.grid import unreadable
 from nczarr.data.memory import fill_array
 from nczarr.data.parts import Part, descr, is_fixed, parts
 from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
-from nczarr.formats.netcdf4.hdf5 import LOCK
-from nczarr.formats.netcdf4.image import Image, opened_without_strange
+from nczarr.formats.netcdf4 import elsewhere
+from nczarr.formats.netcdf4.hdf5 import LOCK, hdf5
+from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.lent import lend_readers
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
+from nczarr.formats.netcdf4.objects import FixedText
+from nczarr.formats.netcdf4.texts import read_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,8 +59,14 @@ def opened(path: str) -> int:
         _files.move_to_end(key)
         return _files[key][0]
     while len(_files) >= OPEN_FILES:
-        lib.do("nc_close", _files.popitem(last=False)[1][0])
+        oldest = _files.popitem(last=False)[1][0]
+        with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
+            lib.do("nc_close", oldest)
     lend_readers(lib)
+    safe = opened_without_fills(lib, path)
+    if safe is not None:
+        _files[key] = safe
+        return safe[0]
     found = c_int()
     try:
         lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
@@ -75,7 +85,8 @@ class StoredVariable:
     """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
 
     `extent`: how far its values reach, where that is not its shape; behind it lie fill values. Another file under the
-    same name is refused.
+    same name is refused. `group` and `name` are spelled as in the file; `which`: its place
+    among the variables of one name; None if no other has it.
     """
 
     file: FileBytes
@@ -86,6 +97,9 @@ class StoredVariable:
     shape: tuple[int, ...]
     fill: bytes | None = None
     extent: tuple[int, ...] | None = None
+    which: int | None = None
+    fixed: FixedText | None = None
+    """Of strings that are stored as texts of fixed length: their type."""
 
     @property
     def path(self) -> str:
@@ -118,6 +132,26 @@ class StoredVariable:
 
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
         """The parts of a region within the extent."""
+        try:
+            found: dict[str, NDArray[Any]] = elsewhere.call(self.path, _given, self, region)
+        except OSError as error:
+            if elsewhere.is_here():
+                raise
+            path = names.fqn((*self.group, self.name))
+            unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
+        return found
+
+    def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region within the extent, by the library of this process."""
+        if self.fixed is not None:
+            with LOCK:
+                self.file.check()
+                lend_readers(library())
+                try:
+                    found = read_texts(hdf5(library()), self.path, self.group, self.name, self.fixed, region)
+                except OSError as error:
+                    self._unreadable(error)
+                return {"": found}
         import numpy as np
 
         memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
@@ -131,23 +165,33 @@ class StoredVariable:
             try:
                 lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
             except (CallError, OSError) as error:
-                path = names.fqn((*self.group, self.name))
-                helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
-                unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
-            found = dict(unpacked(memory, self.type, self.types))
+                self._unreadable(error)
+            parts_found = dict(unpacked(memory, self.type, self.types))
             if self.type == "string" or not is_fixed(self.type, self.types):
                 kind = c_int()
                 lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
                 Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
-        return found
+        return parts_found
+
+    def _unreadable(self, error: Exception) -> NoReturn:
+        path = names.fqn((*self.group, self.name))
+        helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
+        unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
-        group, found = c_int(file), c_int()
+        """Numbers of the group and the variable. The library looks for names in NFC alone; others are compared here."""
+        group, found, ask = c_int(file), c_int(), Inquiry(lib)
         for name in self.group:
-            lib.call("nc_inq_ncid", group, c_char_p(name.encode("utf-8", "surrogateescape")), byref(found))
-            group = c_int(found.value)
-        lib.call("nc_inq_varid", group, c_char_p(self.name.encode("utf-8", "surrogateescape")), byref(found))
-        return group.value, found.value
+            if name.isascii():
+                lib.call("nc_inq_ncid", group, c_char_p(name.encode()), byref(found))
+                group = c_int(found.value)
+            else:
+                group = c_int(next(each for each in ask.groups(group.value) if ask.group_name(each) == name))
+        if self.name.isascii() and self.which is None:
+            lib.call("nc_inq_varid", group, c_char_p(self.name.encode()), byref(found))
+            return group.value, found.value
+        named = [number for number, each in ask.variables(group.value).items() if each.name == self.name]
+        return group.value, named[self.which or 0]
 
     @cached_property
     def index(self) -> BlockIndex:
@@ -162,6 +206,10 @@ class StoredVariable:
                 ends = starts.setdefault(path, [0])
                 ends.append(ends[-1] + len(found[path]))
         return BlockIndex(tuple(regions), {path: tuple(starts.get(path, (0,))) for path in ragged})
+
+
+def _given(variable: StoredVariable, region: Selection) -> dict[str, NDArray[Any]]:
+    return variable.given_here(region)
 
 
 class BlockIndex(NamedTuple):

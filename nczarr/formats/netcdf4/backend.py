@@ -27,7 +27,7 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
     from nczarr.formats.netcdf4.moving import check_memory, chunk_writer
-    from nczarr.formats.netcdf4.unfilled import take_fills, unfilled
+    from nczarr.formats.netcdf4.unfilled import define_fills, take_fills, undefined, unfilled
     from nczarr.formats.netcdf4.untimed import take_times
 
     if not (provide(lib, planned, report) and check_memory(planned, report)):
@@ -56,5 +56,6 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
                 lib.do("nc_abort", file)
         raise
     take_fills(lib, path, unfilled(planned))
+    define_fills(lib, path, undefined(planned))
     take_times(lib, path, planned.checked.types)
     return True

@@ -30,6 +30,7 @@ from nczarr.diagnostics import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.fillvalues import declared as declared_attributes
+from nczarr.formats.netcdf4.fillvalues import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.passes.checked import Checked
@@ -202,7 +203,8 @@ def _define_storage(lib: Library, group: int, made: int, path: str, variable: Va
     _define_filters(lib, group, made, storage, struct(variable.type, planned.checked.types).size)
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
-    if storage.no_fill and is_fixed(variable.type, planned.checked.types):  # of others: unfilled.py
+    filled = own_fill(path, planned.checked) is not None
+    if storage.no_fill and not filled and is_fixed(variable.type, planned.checked.types):  # of others: unfilled.py
         lib.do("nc_def_var_fill", group, made, 1, None)
     if storage.quantize is not None:
         _define_quantize(lib, group, made, storage.quantize)
@@ -221,7 +223,7 @@ def chunk_lengths(path: str, variable: Variable, planned: Planned) -> tuple[int,
     if not dimensions or not (unlimited or storage.codecs or storage.layout == "chunked"):
         return None
     lengths = [None if grows(dimension) else dimension.size for dimension in dimensions]
-    return default_chunks(lengths, struct(variable.type, planned.checked.types).size)
+    return default_chunks(lengths, struct(variable.type, planned.checked.types).size, planned.options.memory)
 
 
 def grows(dimension: Dimension) -> bool:

@@ -7,8 +7,8 @@ are not coordinates, the classic model. Of values nothing is read.
 from __future__ import annotations
 
 import os
-from ctypes import create_string_buffer
-from typing import Any
+from ctypes import addressof, create_string_buffer
+from typing import TypeAlias
 
 from nczarr import names
 from nczarr.ast import (
@@ -33,21 +33,25 @@ from nczarr.ast.walk import building
 from nczarr.data.affine import FileBytes
 from nczarr.data.parts import is_fixed
 from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.diagnostics import Diagnostic, Report
+from nczarr.formats.netcdf4 import elsewhere
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.agreement import agrees
 from nczarr.formats.netcdf4.arrays import StoredVariable, opened
+from nczarr.formats.netcdf4.fillvalues import beyond
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
+from nczarr.formats.netcdf4.members import Members
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.sources import sources
 from nczarr.formats.netcdf4.survey import Refusal, Survey
-from nczarr.formats.netcdf4.unseen import look, strange, unseen
+from nczarr.formats.netcdf4.unseen import Seen, look, strange, unseen
 from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.options import Options
 from nczarr.passes.checked import Unchecked
+from nczarr.passes.namesakes import Namesake, apart, namesakes
 from nczarr.source import Source
 
 LAYOUTS = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
@@ -66,6 +70,27 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
         return None
+    if elsewhere.is_here():
+        return _read(lib, source, report)
+    try:
+        unchecked, diagnostics = elsewhere.call(source.path, _read_apart, source.name, source.path)
+    except OSError as error:
+        report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
+        return None
+    for each in diagnostics:
+        report.add(each)
+    made: Unchecked | None = unchecked
+    return made
+
+
+def _read_apart(name: str, path: str) -> tuple[Unchecked | None, list[Diagnostic]]:
+    """Return the dataset of a file for another process, and what was found."""
+    report = Report()
+    unchecked = _read(library(), Source(name, b"", binary=True, path=path), report)
+    return unchecked, report.sorted()
+
+
+def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
     found: Survey | Refusal | None = None
     try:
         with LOCK, building():
@@ -84,6 +109,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
 
 
+Owner: TypeAlias = tuple[tuple[str, ...], str | None]
+"""Where attributes are, as the file spells it: a group, and a variable of it."""
+
+
 class _Reader:
     def __init__(self, ask: Inquiry, source: Source, report: Report) -> None:
         self.ask = ask
@@ -100,35 +129,48 @@ class _Reader:
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
         self.growing: set[int] = set()
+        self.members: dict[int, Members] = {}
+        self.seen: dict[str, Seen] = {}
+        self.namesakes: list[Namesake] = []
         self.datasets: Datasets | None = None
 
     def read(self, known: Datasets | None, found: Survey | None) -> Unchecked:
         """The whole file; `known` knows its variables as HDF5 has them, `found` what there is in it at all."""
         self.datasets = known
-        self._collect("/", self.file)
+        self._collect("/", "/", self.file)
         for number, (group, info) in list(self.infos.items()):
             self._declare(group, number, info)
-        root = self._group("/", self.file)
+        root = self._group("/", "/", self.file)
         if found is not None and known is not None:
-            for text in unseen(root, found, known):
+            for text in unseen(self.seen, found, known):
                 self.report.warning("unseen-object", text, helps=["what is shown is read without it"])
         members = {name: getattr(root, name) for name in Group.model_fields}
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
         dataset = Dataset.model_validate({**members, "name": stem, "kind": kind})
-        return Unchecked(dataset, forward=True, parts=self.parts)
+        return Unchecked(dataset, forward=True, parts=self.parts, namesakes=self.namesakes)
 
-    def _collect(self, path: str, group: int) -> None:
-        """The names of all types and dimensions, which may be used anywhere."""
-        for number, info in self.ask.types(group).items():
-            self.type_names[number] = names.join(path, info.name)
+    def _collect(self, path: str, written: str, group: int) -> None:
+        """Note what every group has, under names that are unique; types and dimensions may be used anywhere.
+
+        `written`: the path as the file spells it.
+        """
+        members = self.members[group] = Members.of(self.ask, group)
+        items = members.items()
+        shown = apart(items)
+        self.namesakes += namesakes(items, shown, path)
+        called = iter(name for name, _ in shown)
+        for number, info in members.types.items():
+            self.type_names[number] = names.join(path, next(called))
             self.infos[number] = group, info
-        for number, (name, length, growing) in self.ask.dimensions(group).items():
-            self.dimensions[number] = names.join(path, name), length
+        for number, (_, length, growing) in members.dimensions.items():
+            self.dimensions[number] = names.join(path, next(called)), length
             if growing:
                 self.growing.add(number)
-        for child in self.ask.groups(group):
-            self._collect(names.join(path, self.ask.group_name(child)), child)
+        members.shown.update(zip(members.variables, called, strict=False))
+        members.below.update(zip(members.groups, called, strict=True))
+        for child, name in members.groups.items():
+            self._collect(names.join(path, members.below[child]), names.join(written, name), child)
 
     def _declare(self, group: int, number: int, info: TypeInfo) -> None:
         """Note a type; one that is made of something netCDF has no name for is left out, and what is made of it."""
@@ -138,90 +180,114 @@ class _Reader:
             del self.infos[number], self.type_names[number]
 
     def _type(self, group: int, number: int, info: TypeInfo) -> UserType:
+        name = names.last(self.type_names[number])
         if info.kind == OPAQUE:
-            return OpaqueType(name=info.name, size=info.size)
+            return OpaqueType(name=name, size=info.size)
         if info.kind == ENUM:
             base = self.type_names[info.base]
             atomic = ATOMIC[base]
+            members = self.ask.members(group, number, info.members)
+            labels = self._inner("enum constant", [label for label, _ in members], self.type_names[number])
             constants = tuple(
-                EnumConstant(name=name, value=int.from_bytes(data[: atomic.size], c.BYTE_ORDER, signed=atomic.low < 0))
-                for name, data in self.ask.members(group, number, info.members)
+                EnumConstant(name=label, value=int.from_bytes(data[: atomic.size], c.BYTE_ORDER, signed=atomic.low < 0))
+                for label, (_, data) in zip(labels, members, strict=True)
             )
-            return EnumType.model_validate({"name": info.name, "base": base, "constants": constants})
+            return EnumType.model_validate({"name": name, "base": base, "constants": constants})
         if info.kind == COMPOUND:
             if not info.members:  # the library shows so one with a member that it has no type for
                 raise KeyError(info.name)
+            known = self.ask.fields(group, number, info.members)
+            labels = self._inner("field", [field.name for field in known], self.type_names[number])
             fields = tuple(
-                Field(name=field.name, type=self.type_names[field.type], shape=field.shape)
-                for field in self.ask.fields(group, number, info.members)
+                Field(name=label, type=self.type_names[field.type], shape=field.shape)
+                for label, field in zip(labels, known, strict=True)
             )
-            return CompoundType(name=info.name, fields=fields)
-        return VlenType(name=info.name, base=self.type_names[info.base])
+            return CompoundType(name=name, fields=fields)
+        return VlenType(name=name, base=self.type_names[info.base])
 
-    def _group(self, path: str, group: int) -> Group:
+    def _inner(self, kind: str, written: list[str], scope: str) -> list[str]:
+        """Return unique names of the fields or constants of a type."""
+        items = [(kind, name) for name in written]
+        shown = apart(items)
+        self.namesakes += namesakes(items, shown, scope)
+        return [name for name, _ in shown]
+
+    def _group(self, path: str, written: str, group: int) -> Group:
+        members = self.members[group]
         dimensions = tuple(
-            Dimension(name=name, size=length, unlimited=growing)
-            for name, length, growing in self.ask.dimensions(group).values()
+            Dimension(name=names.last(self.dimensions[number][0]), size=length, unlimited=growing)
+            for number, (_, length, growing) in members.dimensions.items()
         )
-        read = (self._variable(path, group, number, info) for number, info in self.ask.variables(group).items())
-        variables = tuple(variable for variable in read if variable is not None)
-        attributes = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group))
+        place = names.split(written), None
+        attributes, own = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group), path, place)
+        seen = self.seen[written] = Seen(
+            frozenset(name for name, _, _ in members.dimensions.values()),
+            frozenset(info.name for number, info in members.types.items() if number in self.infos),
+            {},
+            own,
+        )
+        variables = []
+        for number in members.variables:
+            variable = self._variable(path, written, group, number, seen)
+            if variable is not None:
+                variables.append(variable)
         groups = tuple(
-            self._group(names.join(path, self.ask.group_name(child)), child) for child in self.ask.groups(group)
+            self._group(names.join(path, members.below[child]), names.join(written, name), child)
+            for child, name in members.groups.items()
         )
         return Group(
             name=names.last(path) if path != "/" else "_",
-            types=tuple(
-                self.types[self.type_names[number]] for number in self.ask.types(group) if number in self.infos
-            ),
+            types=tuple(self.types[self.type_names[number]] for number in members.types if number in self.infos),
             dimensions=dimensions,
-            variables=variables,
+            variables=tuple(variables),
             attributes=attributes,
             groups=groups,
         )
 
-    def _variable(self, path: str, group: int, number: int, info: VariableInfo) -> Variable | None:
+    def _variable(self, path: str, written: str, group: int, number: int, seen: Seen) -> Variable | None:
         """A variable; None where the library has no type or dimension for it, or another type than HDF5, and where no
         variable can have its name.
         """
+        members = self.members[group]
+        info, name = members.variables[number], members.shown[number]
+        alike = members.alike[info.name]
         if info.type not in self.type_names or not all(each in self.dimensions for each in info.dimensions):
             return None
         if names.problem(info.name) is not None:
             return None
         type_name = self.type_names[info.type]
-        dataset = self.datasets.of(names.split(path), info.name) if self.datasets is not None else None
+        dataset = None
+        if self.datasets is not None and len(alike) == 1:  # of two, HDF5's names do not tell which is which
+            dataset = self.datasets.of(names.split(written), info.name)
         if dataset is not None and not agrees(type_name, self.types, dataset):
             return None
-        attributes = self._attributes(group, number, info.attributes)
+        place = (names.split(written), info.name) if len(alike) == 1 else None
+        attributes, own = self._attributes(group, number, info.attributes, names.join(path, name), place)
+        seen.variables[info.name] = own | seen.variables.get(info.name, frozenset())
         variable = Variable(
-            name=info.name,
+            name=name,
             type=type_name,
             dimensions=tuple(self.dimensions[each][0] for each in info.dimensions),
             attributes=attributes,
-            storage=self._storage(path, group, number, info, type_name, dataset),
+            storage=self._storage(names.join(path, name), group, number, info, type_name, dataset),
         )
+        no_fill = variable.storage.no_fill
         shape = tuple(self.dimensions[each][1] for each in info.dimensions)
         extent = dataset.extent if dataset is not None else None
         stored = StoredVariable(
             self.bytes,
-            names.split(path),
+            names.split(written),
             info.name,
             type_name,
             self.types,
             shape,
-            self._fill(group, number, type_name),
+            beyond(self.ask, (group, number), type_name, self.types, dataset, no_fill=no_fill),
             extent if extent != shape else None,
+            alike.index(number) if len(alike) > 1 else None,
+            dataset.fixed if dataset is not None and type_name == "string" else None,
         )
-        self.parts[names.join(path, info.name)] = sources(stored, dataset)
+        self.parts[names.join(path, name)] = sources(stored, dataset)
         return variable
-
-    def _fill(self, group: int, number: int, type_name: str) -> bytes | None:
-        """One fill value in the bytes of the variable's array; None for types whose fill is nothing but zeros."""
-        if type_name not in ATOMIC or type_name == "string":
-            return None
-        size = ATOMIC[type_name].size
-        data = self.ask.fill(group, number, size)
-        return data if c.BYTE_ORDER == "little" else data[::-1]
 
     def _storage(
         self, path: str, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
@@ -232,7 +298,7 @@ class _Reader:
         layout = LAYOUTS.get(found.layout)
         if layout != "chunked" and self.growing.intersection(info.dimensions):
             # other programs store what is empty in one piece, and the library takes length 0 for unlimited
-            text = f"`{names.join(path, info.name)}` is {layout}, but to the netCDF library a dimension of it grows"
+            text = f"`{path}` is {layout}, but to the netCDF library a dimension of it grows"
             self.report.warning("unseen-object", text, helps=["it is read without a layout, and written in chunks"])
             layout = None
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
@@ -251,16 +317,38 @@ class _Reader:
             }
         )
 
-    def _attributes(self, group: int, owner: int, count: int) -> tuple[Attribute, ...]:
-        found = (self._attribute(group, owner, place) for place in range(count))
-        return tuple(attribute for attribute in found if attribute is not None)
+    def _attributes(
+        self, group: int, owner: int, count: int, scope: str, at: Owner | None
+    ) -> tuple[tuple[Attribute, ...], frozenset[str]]:
+        """Return the attributes of a variable or group, and all names that are accounted for, as the file has them.
 
-    def _attribute(self, group: int, owner: int, place: int) -> Attribute | None:
+        The library finds an attribute by its name in NFC: of several that are equal it reads one alone.
+        """
+        written = []
+        for place in range(count):
+            try:
+                written.append(self.ask.attribute_name(group, owner, place))
+            except c.CallError:
+                continue
+        plain, found, told = set(written), [], set()
+        for name in written:
+            first = names.normal(name)
+            if first != name and first in plain:
+                told.add(name)
+                self.namesakes.append(Namesake("attribute", name, "attribute", first, scope, None))
+                continue
+            attribute = self._attribute(group, owner, name, at)
+            if attribute is not None:
+                told.add(name)
+                found.append(attribute)
+        return tuple(found), frozenset(told)
+
+    def _attribute(self, group: int, owner: int, name: str, place: Owner | None) -> Attribute | None:
         """One attribute; None where the library has no type for it, or does not take its name back, and where none can
         have its name.
         """
         try:
-            name, kind, length = self.ask.attribute(group, owner, place)
+            kind, length = self.ask.attribute(group, owner, name)
         except c.CallError:
             return None
         if kind not in self.type_names or name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
@@ -269,8 +357,12 @@ class _Reader:
         if type_name == "char":
             buffer = create_string_buffer(max(1, length))
             if length:
-                self.ask.read_attribute(group, owner, name, _address(buffer))
+                self.ask.read_attribute(group, owner, name, addressof(buffer))
             return Attribute(name=name, value=Constant.text(buffer.raw[:length]))
+        if type_name == "string" and place is not None and self.datasets is not None:
+            texts = self.datasets.cut_texts(*place, name, length)
+            if texts is not None:
+                return Attribute(name=name, value=Constant(type="string", count=length, data=texts))
         import numpy as np
 
         memory = np.zeros(length, c_dtype(type_name, self.types))
@@ -280,9 +372,3 @@ class _Reader:
         if length and (type_name == "string" or not is_fixed(type_name, self.types)):
             self.ask.release(group, kind, memory.ctypes.data, length)
         return Attribute(name=name, value=value)
-
-
-def _address(buffer: Any) -> int:
-    import ctypes
-
-    return ctypes.addressof(buffer)

@@ -8,13 +8,18 @@ changed.
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_void_p
 
+from nczarr.formats.netcdf4.fatal import fatal_datasets, without_fill
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""The first bytes of HDF5's data."""
 
 WRITABLE, IN_PLACE = 0x1, 0x2 | 0x4
 """Flags of H5LTopen_file_image: OPEN_RW; DONT_COPY and DONT_RELEASE."""
@@ -30,6 +35,15 @@ class Image:
         self._bytes = (ctypes.c_char * self.size).from_buffer(self._map)
         self.address = ctypes.addressof(self._bytes)
 
+    @property
+    def bytes(self) -> memoryview:
+        """The bytes, which may be changed."""
+        return memoryview(self._bytes).cast("B")
+
+    def base(self) -> int:
+        """Where HDF5's data begin: behind a block of the user."""
+        return next((at for at in (0, *(512 << k for k in range(56))) if self._map[at : at + 8] == SIGNATURE), 0)
+
 
 def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
     """The number of the open file, and its image; None if it has no such objects, or the library refuses the rest too.
@@ -42,6 +56,39 @@ def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
     image = Image(path)
     if not _unlink(lib, image, places):
         return None
+    return _opened(lib, path, image)
+
+
+def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
+    """The number of the open file, and its image, if the library would not survive fill values of it; None if it would.
+
+    Objects that the library opens no file with are left out as well. Expects the lock. Raises OSError.
+    """
+    h5 = hdf5(lib)
+    file = open_file(h5, path)
+    if file < 0:
+        return None
+    with closing(h5, "H5Fclose", file):
+        found = fatal_datasets(h5, file)
+    if not found:
+        return None
+    image = Image(path)
+    base = image.base()
+    if not all(without_fill(image.bytes, base, address) for address in found):
+        raise OSError(
+            errno.EIO, "the netCDF library does not survive fill values of texts of fixed length, or of half floats"
+        )
+    made = _opened(lib, path, image)
+    if made is None:
+        places = _strange(lib, path)
+        made = _opened(lib, path, image) if places and _unlink(lib, image, places) else None
+    if made is None:
+        raise OSError(errno.EIO, "the netCDF library does not open the file")
+    return made
+
+
+def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
+    """Open an image by the library; None if it refuses it."""
     function = ctypes.CFUNCTYPE(c_int, c_char_p, c_int, c_size_t, c_void_p, POINTER(c_int), use_errno=True)
     number = c_int()
     name = os.fsencode(os.path.abspath(path))

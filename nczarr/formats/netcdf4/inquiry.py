@@ -161,13 +161,17 @@ class Inquiry:
             return 0
         return count.value
 
-    def attribute(self, group: int, owner: int, place: int) -> tuple[str, int, int]:
-        """Name, type and length of an attribute by its place."""
+    def attribute_name(self, group: int, owner: int, place: int) -> str:
+        """Return the name of an attribute by its place, as the file spells it."""
         name = create_string_buffer(NAME)
         self._do("nc_inq_attname", c_int(group), c_int(owner), c_int(place), name)
+        return _text(name)
+
+    def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
+        """Return type and length of an attribute by its name, of which the library takes the NFC."""
         kind, length = c_int(), c_size_t()
-        self._do("nc_inq_att", c_int(group), c_int(owner), name, byref(kind), byref(length))
-        return _text(name), kind.value, length.value
+        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), byref(kind), byref(length))
+        return kind.value, length.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
         """How a variable is stored; `filters`: which it has is wanted too."""

@@ -89,8 +89,8 @@ def lend(lib: Library, number: int) -> None:
         size[0] = max(1, len(made))
         return len(made)
 
-    made = _FilterClass(
-        1, number, int(number not in READ), 1, f"nczarr filter {number}".encode(), None, None, _FUNCTION(run)
+    made = _FilterClass(  # HDF5 declares no filter without an encoder, though nothing is encoded by it
+        1, number, 1, 1, f"nczarr filter {number}".encode(), None, None, _FUNCTION(run)
     )
     lib.dll.H5Zregister(ctypes.byref(made))
     _registered[number] = made

@@ -195,6 +195,13 @@ def sizes(values: Sequence[int]) -> Any:
     return (c_size_t * len(values))(*values)
 
 
+def _find_plugins(lib: Library, folder: str) -> None:
+    """Let HDF5 look for filters in the folder of netCDF4-python too, which sets that only when it is imported."""
+    if os.path.isdir(folder) and not os.environ.get("HDF5_PLUGIN_PATH"):
+        lib.dll.nc_initialize()  # it sets the path itself, from the environment
+        lib.dll.H5PLappend(c_char_p(os.fsencode(folder)))
+
+
 @cache
 def library() -> Library:
     """The library, loaded once. Raises MissingLibraryError if netCDF4-python is not installed."""
@@ -203,5 +210,7 @@ def library() -> Library:
         for suffix in EXTENSION_SUFFIXES:
             path = os.path.join(folder, "_netCDF4" + suffix)
             if os.path.exists(path):
-                return Library(ctypes.CDLL(path, use_errno=True))
+                made = Library(ctypes.CDLL(path, use_errno=True))
+                _find_plugins(made, os.path.join(folder, "plugins"))
+                return made
     raise MissingLibraryError("netCDF4")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, cast, create_string_buffer
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
 from typing import NamedTuple
 
 from nczarr.ast import Codec
@@ -15,6 +15,7 @@ from nczarr.data.codecs import FLETCHER32, SHUFFLE
 from nczarr.data.source import Descr, itemsize
 from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
 from nczarr.formats.netcdf4.library import Library
+from nczarr.passes.namesakes import apart
 
 NON_COORDINATE = "_nc4_non_coord_"
 """What stands before the name of a variable that is named as a dimension which it does not have alone."""
@@ -31,7 +32,7 @@ _LITTLE, _BIG = 0, 1
 _UNFILTERED_EDGES = 0x2
 """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS."""
 
-_UNDEFINED_FILL, _DEFAULT_FILL, _OWN_FILL = 0, 1, 2
+_UNDEFINED_FILL, _OWN_FILL = 0, 2
 """H5D_fill_value_t."""
 
 _NEVER = 1
@@ -59,10 +60,27 @@ class Outline(NamedTuple):
     base: Outline | None = None
 
 
+_NULL_TERMINATED = 0
+"""H5T_STR_NULLTERM; other texts are padded by NULs or spaces."""
+
+
+class FixedText(NamedTuple):
+    """A type of texts of fixed length: bytes of a text, and whether the first NUL ends it."""
+
+    size: int
+    terminated: bool
+
+
+def text_of(data: bytes, *, terminated: bool) -> bytes:
+    """Return the text in the bytes of one element."""
+    return data.split(b"\0", 1)[0] if terminated else data.rstrip(b"\0")
+
+
 class DatasetInfo(NamedTuple):
     """A dataset. `dtype`: None where no description of ours says how its elements lie. `layout`: H5D_layout_t.
 
-    `fill`: what a cell holds that was never written, in the bytes of `dtype`; None where that is undefined.
+    `fill`: the fill value in the bytes of `dtype`, zeros where the file gives none; None where `dtype` is.
+    `undefined`: HDF5 does not write it into cells that were never written, so that they hold anything.
     `address`: where contiguous data begin in the file; None where they are not allocated, or not there.
     `elsewhere`: the data lie in other files. `unfiltered_edges`: chunks that reach beyond the extent are stored without
     filters.
@@ -79,8 +97,15 @@ class DatasetInfo(NamedTuple):
     unfiltered_edges: bool
     shuffled: int | None = None
     """The element size that shuffle works with; None if there is none."""
+    undefined: bool = False
+    given: bool = False
+    """Whether the fill value is one that a user gave."""
+    text: bytes | None = None
+    """The fill value of strings; None: none, or the empty one."""
     outline: Outline | None = None
     """What the elements are, where `dtype` does not say it."""
+    fixed: FixedText | None = None
+    """The type of texts of fixed length, more than one byte long."""
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
@@ -98,6 +123,27 @@ class Datasets:
     def __init__(self, h5: Hdf5, file: int) -> None:
         self.h5 = h5
         self.file = file
+
+    def cut_texts(
+        self, group: tuple[str, ...], name: str | None, attribute: str, count: int
+    ) -> tuple[bytes, ...] | None:
+        """Return the texts of an attribute of fixed length in which a NUL stands before the end; None for any other.
+
+        The netCDF library cuts these at the NUL. `name`: of a variable, None: the group has the attribute.
+        """
+        h5, places = self.h5, [object_path(group, each) for each in (NON_COORDINATE + (name or ""), name or "")]
+        place = next((each for each in places if name is not None and h5.H5Lexists(self.file, each, 0) > 0), None)
+        opened = h5.H5Aopen_by_name(self.file, place or places[1], attribute.encode("utf-8", "surrogateescape"), 0, 0)
+        if opened < 0:
+            return None
+        with closing(h5, "H5Aclose", opened) as found, closing(h5, "H5Tclose", h5.do("H5Aget_type", found)) as kind:
+            if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) != 0:
+                return None
+            size = h5.H5Tget_size(kind)
+            buffer = create_string_buffer(max(1, size * count))
+            h5.do("H5Aread", found, kind, buffer)
+        data = [buffer.raw[at : at + size].rstrip(b"\0") for at in range(0, size * count, size)]
+        return tuple(data) if any(b"\0" in each for each in data) else None
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
         """What HDF5 says of a variable's dataset; None if there is none."""
@@ -150,6 +196,7 @@ def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
             h5.H5Pget_chunk_opts(made, byref(options))
             filters, shuffled = _filters(h5, made)
         elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(made) != 0
+        fill, undefined, given = _fill(h5, made, kind, dtype)
         address = _address(h5, dataset) if layout == CONTIGUOUS and not elsewhere else None
         return DatasetInfo(
             dtype,
@@ -157,12 +204,16 @@ def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
             layout,
             chunks,
             filters,
-            _fill(h5, made, kind, dtype),
+            fill,
             address,
             elsewhere,
             bool(options.value & _UNFILTERED_EDGES),
             shuffled,
+            undefined,
+            given,
+            _fill_text(h5, made, kind) if given and dtype is None else None,
             outline(h5, kind) if dtype is None else None,
+            fixed_text(h5, kind) if dtype is None else None,
         )
 
 
@@ -205,18 +256,48 @@ def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
     return tuple(found), shuffled
 
 
-def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> bytes | None:
-    """One element in the bytes of the file's type; None where cells that were never written have no defined value."""
+def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
+    """The fill value in the bytes of the file's type; whether cells that were never written are without it; whether a
+    user gave it.
+    """
     status, when = c_int(), c_int()
     h5.H5Pfill_value_defined(made, byref(status))
     h5.H5Pget_fill_time(made, byref(when))
     size = 0 if dtype is None else itemsize(dtype)
-    if not size or status.value == _UNDEFINED_FILL or when.value == _NEVER:
-        return None
-    if status.value == _DEFAULT_FILL:
-        return bytes(size)
+    undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
+    given = status.value == _OWN_FILL
+    if not size:
+        return None, undefined, given
     buffer = create_string_buffer(size)
-    return buffer.raw if h5.H5Pget_fill_value(made, kind, buffer) >= 0 else None
+    if given and h5.H5Pget_fill_value(made, kind, buffer) < 0:
+        return None, True, given
+    return buffer.raw, undefined, given
+
+
+def fixed_text(h5: Hdf5, kind: int) -> FixedText | None:
+    """The type of texts of fixed length; None for any other type."""
+    if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) > 0:
+        return None
+    return FixedText(h5.H5Tget_size(kind), h5.H5Tget_strpad(kind) == _NULL_TERMINATED)
+
+
+def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
+    """The fill value of strings; None where it is empty, or the elements are no strings."""
+    if h5.H5Tget_class(kind) != STRING:
+        return None
+    fixed = fixed_text(h5, kind)
+    if fixed is not None:
+        buffer = create_string_buffer(fixed.size)
+        if h5.H5Pget_fill_value(made, kind, buffer) < 0:
+            return None
+        return text_of(buffer.raw, terminated=fixed.terminated) or None
+    address = c_void_p()
+    if h5.H5Pget_fill_value(made, kind, byref(address)) < 0 or not address.value:
+        return None
+    try:
+        return cast(address, c_char_p).value or None
+    finally:
+        h5.H5free_memory(address)
 
 
 def descr_of(h5: Hdf5, kind: int) -> Descr | None:
@@ -255,6 +336,7 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
 def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
     """A compound type whose members lie one behind the other, in order, without gaps."""
     members: list[tuple[str, Descr, tuple[int, ...]]] = []
+    called = _member_names(h5, kind)
     end = 0
     for place in range(h5.H5Tget_nmembers(kind)):
         if h5.H5Tget_member_offset(kind, place) != end:
@@ -266,7 +348,7 @@ def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
                 field = descr_of(h5, element)
         if field is None:
             return None
-        members.append((_member_name(h5, kind, place), field, shape))
+        members.append((called[place], field, shape))
     return tuple(members) if end == size and members else None
 
 
@@ -294,12 +376,19 @@ def outline(h5: Hdf5, kind: int) -> Outline:
     if family != COMPOUND:
         return Outline(family, size)
     members = []
+    called = _member_names(h5, kind)
     for place in range(h5.H5Tget_nmembers(kind)):
         with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
             shape = array_shape(h5, member)
             with closing(h5, "H5Tclose", _element(h5, member)) as element:
-                members.append((_member_name(h5, kind, place), shape, outline(h5, element)))
+                members.append((called[place], shape, outline(h5, element)))
     return Outline(family, size, tuple(members))
+
+
+def _member_names(h5: Hdf5, kind: int) -> list[str]:
+    """Return the names of a record's members as the tree has them: in NFC, each once."""
+    written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
+    return [name for name, _ in apart([("field", name) for name in written])]
 
 
 def _member_name(h5: Hdf5, kind: int, place: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
-from nczarr.ast import Group
-from nczarr.ast.walk import groups
 from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, Datasets
@@ -22,6 +21,19 @@ from nczarr.formats.netcdf4.survey import (
     strange_objects,
     survey,
 )
+
+
+class Seen(NamedTuple):
+    """What was read of a group, in the spelling of the file."""
+
+    dimensions: frozenset[str]
+    """Names of its dimensions."""
+    types: frozenset[str]
+    """Names of its types."""
+    variables: dict[str, frozenset[str]]
+    """Names of the attributes of each variable that was read."""
+    attributes: frozenset[str]
+    """Names of its own attributes."""
 
 
 def look(lib: Library, path: str) -> Survey | Refusal | None:
@@ -45,39 +57,24 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
     return None
 
 
-def unseen(root: Group, found: Survey, known: Datasets) -> Iterator[str]:
-    """What is not in the tree, one text a thing. Raises OSError."""
-    tree = dict(groups(root))
-    shown = {
-        path: Shown(
-            frozenset(item.name for item in group.dimensions),
-            frozenset(item.name for item in group.types),
-            frozenset(item.name for item in group.variables),
-        )
-        for path, group in tree.items()
-    }
+def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
+    """What was not read, one text a thing. `known_groups`: what was, by FQN as spelled in the file. Raises OSError."""
+    shown = {path: Shown(seen.dimensions, seen.types, frozenset(seen.variables)) for path, seen in known_groups.items()}
     for place in found.broken:
         yield f"the link `{place}` leads nowhere"
     hidden = set()
     for place, what in hidden_objects(found, shown):
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF has not, or its library does not show"
-    attributes = {
-        (path, variable.name): frozenset(attribute.name for attribute in variable.attributes)
-        for path, group in tree.items()
-        for variable in group.variables
-    }
     for place, (kind, count) in found.objects.items():
         if place in hidden:
             continue
         parent, _, name = place.rpartition("/")
-        if kind == GROUP:
-            group = tree.get(fqn(place))
-            own = frozenset(attribute.name for attribute in group.attributes) if group is not None else frozenset()
-        elif kind == DATASET:
-            own = attributes.get((fqn(parent), name.removeprefix(NON_COORDINATE)), frozenset())
-        else:
-            own = frozenset()
+        own: frozenset[str] = frozenset()
+        if kind == GROUP and fqn(place) in known_groups:
+            own = known_groups[fqn(place)].attributes
+        elif kind == DATASET and fqn(parent) in known_groups:
+            own = known_groups[fqn(parent)].variables.get(name.removeprefix(NON_COORDINATE), own)
         if count > len(own):
             for attribute in hidden_attributes(known.h5, known.file, place, own):
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF has not, or keeps to itself"

@@ -12,6 +12,8 @@ import pytest
 
 from nczarr import pipeline
 from nczarr.diagnostics import Report
+from nczarr.formats.netcdf4 import arrays
+from nczarr.formats.netcdf4.library import library
 from nczarr.options import Options
 from nczarr.passes.checked import Checked
 from nczarr.stores.single import open_source
@@ -72,7 +74,6 @@ ATTRIBUTES: dict[str, Make] = {
     "half": lambda file, h5py: file["ok"].attrs.create("a", np.float16(1)),
     "two dimensions": lambda file, h5py: file.attrs.create("a", np.zeros((2, 2))),
     "long name": lambda file, h5py: file["ok"].attrs.create("a" * 300, 1),
-    "labels": lambda file, h5py: setattr(file["ok"].dims[0], "label", "x"),
     "class of a group": lambda file, h5py: file.attrs.create("CLASS", np.bytes_("GROUP")),
     "class": lambda file, h5py: file["ok"].attrs.create("CLASS", np.bytes_("IMAGE")),
 }
@@ -197,3 +198,29 @@ def test_files_of_the_library_hide_nothing(tmp_path: Path, peer: Callable[[str],
     report = Report()
     assert pipeline.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
     assert report.sorted() == []
+
+
+def test_a_file_that_does_not_close_keeps_no_other_from_opening(
+    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h5py = peer("h5py")
+    peer("netCDF4")
+    paths = [tmp_path / f"{number}.h5" for number in range(3)]
+    for path in paths:
+        with h5py.File(path, "w") as file:
+            file["v"] = np.arange(3)
+    lib, closed = library(), []
+    do = lib.do
+
+    def refuse(name: str, *arguments: Any) -> Any:
+        if name != "nc_close":
+            return do(name, *arguments)
+        closed.append(arguments)
+        raise OSError("the file was cut since it was opened")
+
+    monkeypatch.setattr(arrays, "OPEN_FILES", 1)
+    monkeypatch.setattr(lib, "do", refuse)
+    for path in paths:
+        report = Report()
+        assert pipeline.read(open_source(str(path)), report, Options()) is not None, report.sorted()
+    assert len(closed) >= 2

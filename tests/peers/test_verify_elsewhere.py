@@ -1,0 +1,146 @@
+"""`--verify` reads a target with the library of its format as well, in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import nczarr
+from nczarr import registry
+from nczarr.compare.second_reader import verify_elsewhere
+from nczarr.diagnostics import Report
+from nczarr.options import Options
+from nczarr.passes.plan import plan
+from nczarr.passes.planned import Planned
+from tests.conftest import ROOT, run_command
+
+pytestmark = pytest.mark.peer
+
+LIBRARY = {
+    "netcdf3": "libnetcdf",
+    "netcdf4": "libnetcdf",
+    "nczarr": "zarr",
+    "nczarr3": "zarr",
+    "zarr2": "zarr",
+    "zarr3": "zarr",
+}
+PACKAGE = {"libnetcdf": "netCDF4", "zarr": "zarr"}
+TYPES = b"""netcdf types {
+types: byte enum e { A = 0, B = 7 }; opaque(3) o; compound c { short s; double d(2); }; int(*) l;
+dimensions: x = 3; t = UNLIMITED;
+variables:
+  double number(t, x); char text(x); string word(x); e kind(x); o key(x); c record(x); l list(x); int one;
+data:
+  number = 1, NaN, -0., 4, 5, 6; text = "abc"; word = "a", "", "\xc3\xa9"; kind = A, B, A;
+  key = 0x010203, 0x000000, 0xffffff;
+  record = {1, {2, 3}}, {4, {5, 6}}, {7, {8, 9}}; list = {1, 2}, {}, {3}; one = 42;
+}"""
+
+
+CLASSIC = """netcdf s { dimensions: t = UNLIMITED; x = 2;
+variables: short v(t, x); char c(x); data: v = 1, 2, 3, 4; c = "ab"; }"""
+
+
+def planned(source: Path, format_name: str) -> Planned:
+    """A plan of a conversion, as `convert` makes it."""
+    report, form = Report(), registry.named(format_name)
+    assert form is not None
+    from nczarr import pipeline
+
+    checked = pipeline.read_path(str(source), report, Options(), None)
+    assert checked is not None
+    made = plan(checked, form, Options(kind="nc4" if format_name == "netcdf4" else None), report)
+    assert made is not None
+    return made
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "types.cdl"
+    path.write_bytes(TYPES)
+    return path
+
+
+@pytest.mark.parametrize("format_name", ["netcdf4", "nczarr", "nczarr3", "zarr2", "zarr3"])
+def test_every_type_is_found_equal(
+    format_name: str, source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    library = LIBRARY[format_name]
+    peer(PACKAGE[library])
+    target = tmp_path / ("t.nc" if library == "libnetcdf" else "t.zarr")
+    done = nczarr.convert(source, target, format_name, verify=True, allow_loss=["all"])
+    assert done.verified_with[0] == "nczarr"
+    assert done.verified_with[1].startswith("libnetcdf 4" if library == "libnetcdf" else "zarr-python 3")
+    assert [each for each in done.diagnostics if each.code == "unread-variable"] == []
+
+
+@pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5", "nc7"])
+def test_every_kind_of_file_is_found_equal(kind: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    source = tmp_path / "s.cdl"
+    source.write_text(CLASSIC)
+    done = run_command("convert", str(source), str(tmp_path / "s.nc"), "--kind", kind, "--verify")
+    assert done.status == 0
+    assert "verified with libnetcdf 4" in done.err
+
+
+def test_other_values_in_a_file_are_found(source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    library, target = peer("netCDF4"), tmp_path / "t.nc"
+    nczarr.convert(source, target)
+    with library.Dataset(target, "a") as file:
+        file["number"][1, 2] = 6.5
+        file["word"][0] = "b"
+    report = Report()
+    assert verify_elsewhere(planned(source, "netcdf4"), frozenset(), str(target), report) is not None
+    found = [(each.code, each.message.split("`")[1]) for each in report.sorted()]
+    assert found == [("unequal-target", "/number"), ("unequal-target", "/word")]
+
+
+def test_other_values_in_a_store_are_found(source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    library, target = peer("zarr"), tmp_path / "t.zarr"
+    nczarr.convert(source, target, "nczarr3")
+    library.open_array(target / "kind", mode="r+")[1] = 0
+    library.open_array(target / "list/counts", mode="r+")[...] = np.array([1, 1, 1])
+    report = Report()
+    assert verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report) is not None
+    assert [each.message.split("`")[1] for each in report.sorted()] == ["/kind", "/list"]
+
+
+def test_what_the_library_cannot_read_is_a_warning(
+    source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    peer("zarr")
+    target = tmp_path / "t.zarr"
+    nczarr.convert(source, target, "nczarr3")
+    shutil.rmtree(target / "one")
+    report = Report()
+    verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report)
+    assert [(each.code, str(each.severity)) for each in report.sorted()] == [("unread-variable", "warning")]
+
+
+def test_without_the_library_only_our_reader_verifies(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nczarr.compare.second_reader.MODULES", {"zarr": "no_such_package"})
+    done = nczarr.convert(source, tmp_path / "t.zarr", "nczarr3", verify=True)
+    assert done.verified_with == ("nczarr",)
+
+
+def test_arrays_without_elements_are_passed_over(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    source = tmp_path / "s.cdl"
+    source.write_text("netcdf s { dimensions: t = UNLIMITED; x = 2; variables: int v(t, x); int one; data: one = 1; }")
+    assert nczarr.convert(source, tmp_path / "s.nc", kind="nc4", verify=True).verified_with[1].startswith("libnetcdf")
+
+
+@pytest.mark.parametrize("sample", sorted((ROOT / "samples").glob("*.cdl")), ids=lambda path: path.stem)
+def test_samples_are_found_equal(sample: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("zarr")
+    done = nczarr.convert(sample, tmp_path / "t.zarr", verify=True)
+    assert done.verified_with[1].startswith("zarr-python")
+    assert [each for each in done.diagnostics if each.code == "unread-variable"] == []
