@@ -13,7 +13,7 @@ from typing import Any
 from nczarr.diagnostics import CompileError, Diagnostic, Report
 from nczarr.formats.zarr3_2019.keys import array_key, data_key, group_key, path_problem
 from nczarr.formats.zarr3_2019.protocol import Children, ContradictionError, Hierarchy, Nodes
-from nczarr.handle import DatasetHandle, options_from
+from nczarr.handle import DatasetHandle, options_from, report_losses
 from nczarr.options import UNREAD
 from nczarr.stores.keyvalue import FolderKeys, KeyValues, KeyValueStore, MemoryKeys, NotListedError, Operations
 
@@ -60,7 +60,7 @@ def read(
     checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.sorted())
-    return DatasetHandle(checked, report.sorted())
+    return DatasetHandle(checked, report.sorted(), report.losses)
 
 
 def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any) -> tuple[Diagnostic, ...]:
@@ -73,6 +73,8 @@ def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any)
     report = Report()
     form = registry.named("zarr3-2019")
     assert form is not None
-    if not link.into(dataset.checked, KeyValueStore(store), form, report, options_from(**options)):
+    wanted = options_from(**options)
+    report_losses(dataset, report, wanted)
+    if report.errors or not link.into(dataset.checked, KeyValueStore(store), form, report, wanted):
         raise CompileError(report.sorted())
     return tuple(report.sorted())

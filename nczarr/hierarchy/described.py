@@ -11,9 +11,10 @@ from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.data.codecs import from_configs
 from nczarr.data.elements import element_of, model_bytes, modelled
+from nczarr.data.encoding import Encoding
 from nczarr.data.parts import NUMPY
-from nczarr.data.source import Descr, Layout, itemsize, numpy_dtype
-from nczarr.data.stored import Encoding, StoredArray
+from nczarr.data.source import Descr, Layout, itemsize
+from nczarr.data.stored import StoredArray
 from nczarr.hierarchy.documents import Documents, Json
 
 Endian = Literal["little", "big"] | None
@@ -108,15 +109,8 @@ class Described(NamedTuple):
         if model != "|O":
             size = itemsize(dtype)
             fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
-            if exact:
-                pass  # as constants are: little-endian
-            elif isinstance(dtype, str):
+            if not exact:  # as constants are: little-endian
                 fill = model_bytes(fill, dtype)
-            elif fill.strip(b"\0"):
-                import numpy as np
-
-                wide = np.frombuffer(fill, numpy_dtype(dtype))
-                fill = wide.astype(wide.dtype.newbyteorder("<")).tobytes()
         else:
             fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
         end = math.prod(shape)
@@ -125,7 +119,8 @@ class Described(NamedTuple):
         reverse = order is not None and order == tuple(reversed(range(len(shape))))
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
         prefix = self.prefix if self.keys is None else self.keys
-        return StoredArray(layout, documents.store, prefix, self.encoding, nil)
+        undefined = self.fill is None and own is None and isinstance(dtype, str) and dtype[1] in "iufbc"
+        return StoredArray(layout, documents.store, prefix, self.encoding, nil, undefined)
 
 
 def _is_nan(fill: bytes, dtype: Descr) -> bool:

@@ -7,13 +7,14 @@ values, an error unless the run allows it (DESIGN §4): the rest of the dataset 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
 from nczarr.hierarchy.lenient import NotJsonError, Parsed, name_problem, parse
 from nczarr.options import Options
+from nczarr.passes.namesakes import Namesake, apart, namesakes
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 
@@ -34,6 +35,8 @@ class Documents:
         self._known: dict[str, Json | None] = {}
         self._present: set[str] = set()
         self._spans: dict[str, Span] = {}
+        self.namesakes: list[Namesake] = []
+        """Things that got another name, because theirs was taken."""
         self.said = 0
         """How many findings there were so far."""
         self.refused = False
@@ -57,6 +60,9 @@ class Documents:
             return None
         for remark in parsed.remarks:
             self.warn("untidy-metadata", f"the document {remark}", key)
+        for name in parsed.repeated:
+            text = f"member `{name}` stands twice in one object: the last one alone is read"
+            self.lost("duplicate-name", text, key)
         if not isinstance(parsed.value, dict):
             self.lost("bad-metadata", "the document is no JSON object", key)
             return None
@@ -112,7 +118,9 @@ class Documents:
         """Report something that cannot be read and is left out: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        self._add(code, Severity.WARNING if allowed else Severity.ERROR, message, key, pointer, helps)
+        self.said += 1
+        found = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
+        self._report.lose(found, allowed=allowed)
 
     def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report something that is read otherwise than it says."""
@@ -134,6 +142,13 @@ class Documents:
     def place(self, key: str, pointer: str) -> Label:
         """The place of a member of a document."""
         return Label(self.span(key), key=key, pointer=pointer)
+
+    def apart(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+        """Return a unique name for each (kind, name) of one scope; `keys`: the documents that say them."""
+        shown = apart(items)
+        if any(first is not None for _, first in shown):
+            self.namesakes += namesakes(items, shown, scope, [self.place(key, "") for key in keys])
+        return [name for name, _ in shown]
 
     def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
         """A simple name in the form of the model; None (reported) for what netCDF or a key cannot have."""

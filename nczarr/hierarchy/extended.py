@@ -19,11 +19,12 @@ from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.data.conform import sound_types
 from nczarr.extension.model import Superblock
 from nczarr.extension.types import type_from_json
+from nczarr.hierarchy import draft
 from nczarr.hierarchy.attributes import Attributes
 from nczarr.hierarchy.described import LARGEST_LENGTH, Version
 from nczarr.hierarchy.documents import Json, pointer
 from nczarr.hierarchy.lenient import name_problem
-from nczarr.hierarchy.plain import stem
+from nczarr.hierarchy.plain import both_kinds, stem
 from nczarr.hierarchy.types import Inventor
 from nczarr.hierarchy.variables import Frame, Variables
 from nczarr.passes.checked import Unchecked
@@ -56,7 +57,7 @@ def _read(version: Version) -> Unchecked:
     superblock, key = version.hidden("", "superblock")
     said = reader.superblock(superblock or {}, key)
     node = reader.node("", "/", said.name or "root", 0)
-    frame = Frame({}, {}, {})
+    frame = Frame({}, {}, {}, reader.respelled)
     reader.collect(node, frame)
     whole = sound_types(frame.types)
     large = oversized(whole)
@@ -72,7 +73,7 @@ def _read(version: Version) -> Unchecked:
         each: getattr(root, each) for each in ("types", "dimensions", "variables", "attributes", "groups", "span")
     }
     dataset = Dataset(name=said.name, kind=said.kind, version=said.model or "2.0.0", **members)
-    return Unchecked(dataset, forward=True, parts=variables.parts)
+    return Unchecked(dataset, forward=True, parts=variables.parts, namesakes=version.documents.namesakes)
 
 
 class _Reader:
@@ -81,6 +82,7 @@ class _Reader:
     def __init__(self, version: Version) -> None:
         self.version = version
         self.documents = version.documents
+        self.respelled: dict[str, str] = {}
 
     def superblock(self, document: Json, key: str) -> Superblock:
         """What the extension says of the dataset; without one, the name is that of the file."""
@@ -114,7 +116,7 @@ class _Reader:
         if not isinstance(extension, dict):
             self._stale("the extension of the group is no object", key)
             extension = {}
-        variables, groups = self._members(prefix, document, extension, key)
+        variables, groups = self._members(prefix, path, document, extension, key)
         children = []
         for child, inside in groups:
             if depth >= MAX_DEPTH:
@@ -125,7 +127,7 @@ class _Reader:
         taken = {each for each, _ in (*variables, *groups)}
         types = self._types(extension.get("types", []), key, taken)
         clashing = {each for each, _ in groups} | {each.name for each in types}
-        dimensions = self._dimensions(document, key, clashing)
+        dimensions = self._dimensions(document, path, key, clashing)
         hidden = extension.get("anonymous", [])
         stand_ins = set(hidden) if isinstance(hidden, list) and all(isinstance(each, str) for each in hidden) else set()
         return _Node(
@@ -140,9 +142,11 @@ class _Reader:
         )
 
     def _members(
-        self, prefix: str, document: Json, extension: Json, key: str
+        self, prefix: str, path: str, document: Json, extension: Json, key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Variables and groups by name and prefix: the lists, and what the extension adds to them, in its order."""
+        for message, where in draft.subgroups(document):
+            self.documents.lost("draft-layout", message, key, where)
         listed = [
             *self._list(document, ("arrays", "vars"), key),
             *self._list(document, ("groups",), key),
@@ -160,31 +164,34 @@ class _Reader:
             order = list(dict.fromkeys([*(each for each in added if each not in gone), *listed]))
         elif added is not None:
             self._stale("the members of the extension are no list of names", key)
-        return self._sorted(prefix, order, groups, key)
+        return self._sorted(prefix, path, order, groups, key)
 
     def _sorted(
-        self, prefix: str, order: list[str], groups: set[str], key: str
+        self, prefix: str, path: str, order: list[str], groups: set[str], key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """What of the members is a variable, and what is a group."""
-        variables: list[tuple[str, str]] = []
-        children: list[tuple[str, str]] = []
-        taken: set[str] = set()
+        found: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
                 self.documents.lost("bad-metadata", f"{written!r} is no name of an array or group", key)
                 continue
             inside = f"{prefix}{written}/"
-            name = self.documents.name(self.version.name(inside), key, "", "an array or group")
-            if name is None or name in taken:
+            spelled = self.version.name(inside)
+            if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
             is_array = self.version.is_array(inside)
             if not is_array and written not in groups and not self.version.is_group(inside):
                 text = f"array `{written}` is listed, and not there"
                 self.documents.lost("bad-metadata", text, key)
                 continue
-            taken.add(name)
-            (variables if is_array or self._is_variable(inside) else children).append((name, inside))
-        return variables, children
+            if is_array:
+                both_kinds(self.version, inside)
+            found.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in found]
+        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        members = [(kind, name, inside) for name, (kind, _, inside) in zip(shown, found, strict=True)]
+        variables = [(name, inside) for kind, name, inside in members if kind == "variable"]
+        return variables, [(name, inside) for kind, name, inside in members if kind == "group"]
 
     def _stands(self, prefix: str, name: str) -> bool:
         inside = f"{prefix}{name}/"
@@ -218,27 +225,34 @@ class _Reader:
                 )
                 continue
             if wrong is None and (made.name in taken or made.name in found):
-                wrong = "has a name that is taken"
-            if wrong is not None:
+                text = f"type `{made.name}` has a name that is taken, and is left out"
+                self.documents.lost("duplicate-name", text, key, where)
+            elif wrong is not None:
                 self._stale(f"type `{made.name}` {wrong}", key, where)
             else:
                 found[made.name] = made
         return tuple(found.values())
 
-    def _dimensions(self, document: Json, key: str, clashing: set[str]) -> list[Dimension]:
+    def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
         given: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(given, dict):
-            self.documents.lost("bad-metadata", "the dimensions are no object", key)
+            told = list(draft.dimensions(document))
+            for message, where in told:
+                self.documents.lost("draft-layout", message, key, where)
+            if not told:
+                self.documents.lost("bad-metadata", "the dimensions are no object", key)
             return []
         found: dict[str, Dimension] = {}
-        for written, size in given.items():
-            name = names.normal(written)
+        shown = self.documents.apart([("dimension", written) for written in given], [key] * len(given), path)
+        for name, (written, size) in zip(shown, given.items(), strict=True):
+            if name != written:
+                self.respelled[names.join(path, written)] = names.join(path, name)
             unlimited = False
             if isinstance(size, dict):
                 unlimited = size.get("unlimited") == 1 and size.get("unlimited") is not True
                 size = size.get("size")
             wrong = name_problem(name)
-            if wrong is not None or name in clashing or name in found:
+            if wrong is not None or name in clashing:
                 text = wrong if wrong is not None else f"the name of dimension `{name}` is taken"
                 self.documents.lost("bad-metadata", text, key)
             elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
@@ -268,6 +282,7 @@ class _Reader:
             variable = variables.read(node.path, name, prefix, inventor)
             if variable is not None:
                 made.append(variable)
+        self.documents.namesakes += inventor.namesakes
         key = self.version.key(node.prefix)
         hidden, _ = self.version.hidden(node.prefix, "attr")
         kept = tuple(each for each in node.types if names.join(node.path, each.name) in frame.types)
@@ -299,6 +314,9 @@ def _wrong(made: UserType) -> str | None:
     problem = name_problem(made.name)
     if problem is not None:
         return f"cannot be: {problem}"
+    inner = made.constants if isinstance(made, EnumType) else made.fields if isinstance(made, CompoundType) else ()
+    if any(names.normal(each.name) != each.name for each in (made, *inner)):
+        return "has a name that is not in NFC"
     if isinstance(made, EnumType):
         atomic = ATOMIC[made.base]
         keys, values = {each.name for each in made.constants}, {each.value for each in made.constants}

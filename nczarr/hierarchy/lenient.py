@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -48,9 +50,35 @@ class Parsed(NamedTuple):
 
     value: Any
     remarks: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
+    """Names of members that stand twice in one object; the last of each is in the value."""
 
 
-_DECODER = json.JSONDecoder(parse_float=Real.of, strict=False)
+class RepeatedError(Exception):
+    """A member stands twice in one object."""
+
+
+def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object. Raises RepeatedError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedError
+    return found
+
+
+def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Return a function that makes the members of an object, and notes the names of those that stand twice."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        return found
+
+    return members
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=unrepeated, parse_float=Real.of, strict=False)
 
 
 _SHORT = 1024
@@ -76,12 +104,14 @@ def _parsed(data: bytes) -> Parsed:
     if "\\u" in text:
         text = _ESCAPE.sub(lambda match: "\\ufffd" if match[2] else match[0], text)
     remarks: list[str] = []
+    repeated: list[str] = []
     try:
-        value, end = _decoded(text)
+        value, end = _decoded(text, repeated)
     except json.JSONDecodeError as error:
         mended = _TOKEN.sub(_mended, text)
+        repeated.clear()
         try:
-            value, end = _decoded(mended)
+            value, end = _decoded(mended, repeated)
         except json.JSONDecodeError:
             raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
         text = mended
@@ -91,12 +121,18 @@ def _parsed(data: bytes) -> Parsed:
         remarks.append(f"has {rest} characters behind its end, which are ignored")
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise NotJsonError(f"it nests more than {DEEPEST} deep")
-    return Parsed(value, tuple(remarks))
+    return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)))
 
 
-def _decoded(text: str) -> tuple[Any, int]:
+def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
+    """Return the value of a text and where it ends; names of members that stand twice are added to `repeated`."""
+
     try:
-        value, end = _DECODER.raw_decode(text)
+        try:
+            value, end = _DECODER.raw_decode(text)
+        except RepeatedError:
+            hook = noting(repeated)
+            value, end = json.JSONDecoder(object_pairs_hook=hook, parse_float=Real.of, strict=False).raw_decode(text)
     except json.JSONDecodeError:
         raise
     except RecursionError:

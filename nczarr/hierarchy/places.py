@@ -47,6 +47,12 @@ class Faults:
         """Report a warning."""
         self._add(Severity.WARNING, code, message, path, helps)
 
+    def lose(self, code: str, message: str, *, allowed: bool, helps: Iterable[str] = ()) -> None:
+        """Report something that is left out: an error, or a warning if the run allows it."""
+        place = Label(Span(self.source, 0, 0), key=self.source.name if self.source.key is None else self.source.key)
+        found = Diagnostic(code, Severity.ERROR, message, place, helps=() if allowed else tuple(helps))
+        self.report.lose(found, allowed=allowed)
+
     def _add(self, severity: Severity, code: str, message: str, path: Path, helps: Iterable[str]) -> None:
         span = Span(self.source, 0, 0)
         notes: tuple[str, ...] = ()

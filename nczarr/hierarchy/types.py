@@ -12,6 +12,7 @@ from nczarr.data.elements import declared, element_of, modelled
 from nczarr.data.parts import NUMPY, Types, descr
 from nczarr.data.source import Descr, itemsize
 from nczarr.hierarchy.lenient import name_problem
+from nczarr.passes.namesakes import Namesake, apart, namesakes
 from nczarr.passes.type_sizes import LARGEST_VALUE, MOST_MEMBERS
 
 
@@ -53,6 +54,8 @@ class Inventor:
         self._path = path
         self._taken = taken
         self.made: dict[str, UserType] = {}
+        self.namesakes: list[Namesake] = []
+        """Fields that got another name, because theirs was taken."""
 
     def type_of(self, stored: Descr, name: str) -> str:
         """The type of a variable or field of this name.
@@ -66,17 +69,19 @@ class Inventor:
             return self._element(element)
         if isinstance(stored, str):
             return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
-        fields = []
-        for field, inner, shape in stored:
+        fields, own = [], self._free(f"{name}_t")
+        items = [("field", field) for field, _, _ in stored]
+        shown = apart(items)
+        self.namesakes += namesakes(items, shown, names.join(self._path, own))
+        for (called, _), (field, inner, shape) in zip(shown, stored, strict=True):
             problem = name_problem(field)
             if problem is not None:
                 raise ValueError(f"a field of the record: {problem}")
             length: tuple[int, ...] = ()
             if isinstance(inner, str) and inner[1] == "S" and inner != "|S1":
                 inner, length = "|S1", (int(inner[2:]),)
-            fields.append(
-                Field(name=names.normal(field), type=self.type_of(inner, f"{name}_{field}"), shape=(*shape, *length))
-            )
+            kind = self.type_of(inner, f"{name}_{field}")
+            fields.append(Field(name=called, type=kind, shape=(*shape, *length)))
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=tuple(fields)))
 
     def _opaque(self, size: int) -> str:
@@ -104,4 +109,5 @@ class Inventor:
 def _atomic(stored: str) -> str:
     if stored[1] == "S":
         return "char"
-    return next(name for name, known in NUMPY.items() if known[1:] == stored[1:])
+    known = modelled(stored)
+    return next(name for name, numpy in NUMPY.items() if numpy[1:] == known[1:])

@@ -37,6 +37,8 @@ class Frame(NamedTuple):
     types: dict[str, UserType]
     dimensions: dict[str, Dimension]
     anonymous: dict[str, Dimension]
+    respelled: dict[str, str]
+    """FQNs of dimensions whose name the tree has in another form, by the FQN that the store has."""
 
 
 class Variables:
@@ -104,7 +106,7 @@ class Variables:
             if described.shape and self.version.axes_member:
                 self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
             return None
-        return tuple(_reference(each) for each in given)
+        return tuple(self._reference(each) for each in given)
 
     def _type(
         self, extension: ArrayExtension, name: str, described: Described, inventor: Inventor, key: str
@@ -161,7 +163,13 @@ class Variables:
 
     def _resolved(self, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
         """References without escapes as FQNs."""
-        return tuple(_reference(each) if isinstance(each, str) else each for each in given)
+        return tuple(self._reference(each) if isinstance(each, str) else each for each in given)
+
+    def _reference(self, written: str) -> str:
+        """The FQN of a path of names without escapes."""
+        *groups, last = written.removeprefix("/").split("/")
+        groups = [names.normal(each) for each in groups]
+        return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
 
     def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
         """Whether dimensions have these lengths; an unlimited one may be longer than an array along it."""
@@ -238,10 +246,10 @@ class Variables:
             return SILENT
         try:
             found = ArrayExtension.from_json(given)
+            nil = {part: runs for part, runs in found.nil.items() if all(_is_run(run) for run in runs)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             self._stale("the extension of the array cannot be read", key)
             return ArrayExtension()
-        nil = {part: runs for part, runs in found.nil.items() if all(_is_run(run) for run in runs)}
         checks = {
             "type": found.type is None or isinstance(found.type, str),
             "dimensions": found.dimensions is None
@@ -297,11 +305,6 @@ class Variables:
 
 
 @functools.lru_cache(maxsize=1024)
-def _reference(written: str) -> str:
-    """The FQN of a path of names without escapes."""
-    return names.fqn(map(names.normal, written.removeprefix("/").split("/")))
-
-
 def _is_run(run: tuple[Any, ...]) -> bool:
     return all(type(each) is int and 0 <= each <= LARGEST_LENGTH // 2 for each in run)
 

@@ -36,12 +36,14 @@ def check(
     kind: Kind | None = None,
     *,
     accepted: bool = False,
+    namesakes: bool = False,
 ) -> Checked | None:
     """Run all passes. None if anything was an error (everything found is in the report).
 
     `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported, and left out if
-    the run has `accepted` that loss.
+    the run has `accepted` that loss. `namesakes`: equal names are a loss that the run accepts.
     """
+    work.namesakes_accepted = namesakes
     with building():
         return _check(work, report, observer, kind, accepted)
 

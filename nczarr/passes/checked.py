@@ -17,6 +17,7 @@ from nczarr.passes.tables import Tables, tables
 
 if TYPE_CHECKING:
     from nczarr.passes.columns import Columns
+    from nczarr.passes.namesakes import Namesake
     from nczarr.source import Span
 
 
@@ -59,6 +60,10 @@ class Unchecked:
     broken: frozenset[str] = frozenset()
     kind: Kind | None = None
     foreign: dict[str, Foreign] = field(default_factory=dict)
+    namesakes: list[Namesake] = field(default_factory=list)
+    """Things that the front end read under other names, or left out, because theirs was taken."""
+    namesakes_accepted: bool = False
+    """Whether the run allows equal names (`duplicate-name`)."""
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
         """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""

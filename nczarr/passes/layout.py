@@ -15,9 +15,9 @@ from nczarr.ast.plain import is_finite
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.data.blocks import grid_of
-from nczarr.data.codecs import expressible, nearest, portable
+from nczarr.data.codecs import POINTER, expressible, nearest, portable, working
 from nczarr.data.elements import STORED, is_element, stored_bytes
-from nczarr.data.fills import fill_parts, patterns
+from nczarr.data.fills import fill_parts, is_complete, patterns
 from nczarr.data.parts import Part, descr, parts, size
 from nczarr.data.source import ArraySource, Descr, Layout, Order, Parts, fill_of
 from nczarr.data.source import itemsize as width
@@ -142,7 +142,8 @@ def _target(
     shards = shard_shape(wish, chunks, one.shape, itemsize) if sound else None
     codecs = nearest(storage.codecs, arrays.codecs)
     codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
-    if dtype == "|O":
+    codecs = working(codecs, width(dtype))
+    if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
     if arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize):
         fill, sparse = None, False
@@ -150,6 +151,8 @@ def _target(
         fill, sparse = (
             _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
         )
+        if fill is None and arrays.by_reference and _shows_fill(one, dtype):
+            fill, sparse = _needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
@@ -177,10 +180,18 @@ def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> 
     """
     size = width(found.dtype)
     fill = None if arrays.fill_needed else _fill(one, found.dtype, size, strings)[0]
-    if fill is None and (arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))):
+    wanted = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
+    if fill is None and (wanted or _shows_fill(one, found.dtype)):
         fill = _needed_fill(one, found.dtype, size)[0]
     layout = Layout(found.dtype, one.shape, found.chunks, found.codecs, fill)
     return Target(layout, one.pad, True, strings.nil, strings.utf8)
+
+
+def _shows_fill(one: _One, dtype: Descr) -> bool:
+    """Whether readers need the fill value of an array of numbers: chunks that are not there mean that value."""
+    number = isinstance(dtype, str) and dtype[1] in "iufbc"
+    source = one.source
+    return number and one.part.path == "" and source is not None and not source.undefined and not is_complete(source)
 
 
 def _decoded_size(source: ArraySource, target: Target) -> int:

@@ -32,7 +32,7 @@ ANNOTATIONS = {
     "empty-dimension": "dimensions of length 0, which become unlimited",
     "dimension-home": "the groups of dimensions",
     "storage": "storage hints",
-    "filter": "filters without a name there, whose chunks are stored as they are",
+    "filter": "filters that have no name or no effect there; chunks are stored without them",
     "definition-order": "the order of definition",
     "compound-layout": "the layout of compounds",
     "kind": "the kind of netCDF file",

@@ -14,7 +14,6 @@ from nczarr.ast import Storage
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays, Format
 from nczarr.data import codecs
-from nczarr.data.fills import Repeated
 from nczarr.data.parts import is_fixed, size
 from nczarr.data.source import Parts
 from nczarr.diagnostics import Diagnostic, Label, Report, Severity
@@ -240,7 +239,11 @@ def _unmet(
     """Storage that a chunked store cannot follow, or does not tell: at most one loss of filters, one of the rest."""
     span, variable_type = checked.variables[path].span, checked.variables[path].type
     arrays = form.capabilities.arrays
+    whole = targets.get("")
+    plain = Storage() if whole is None else settled(told(whole.layout), whole.layout.shape, variable_type)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
+    if not form.capabilities.storage and codecs.SHUFFLE in {each.id for each in storage.codecs}:
+        follows = follows and codecs.SHUFFLE in {each.id for each in plain.codecs}  # left out where it moves nothing
     if not follows:
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
     moved = "" in targets and targets[""].layout.chunks == storage.chunks
@@ -248,8 +251,6 @@ def _unmet(
         text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)
     elif not form.capabilities.storage:
-        whole = targets.get("")
-        plain = Storage() if whole is None else settled(told(whole.layout), whole.layout.shape, variable_type)
         lost = unkept(storage, plain, codecs_too=follows)
         if lost:
             yield Loss("storage", "annotation", path, f"variable `{path}`, {', '.join(lost)}", span)
@@ -287,6 +288,6 @@ def _check_shards(
 
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:
     for source in parts.values():
-        if isinstance(source, Repeated) and math.prod(source.layout.shape) > LARGEST_FILL:
+        if source.repeats and math.prod(source.layout.shape) > LARGEST_FILL:
             text = f"the fill value of `{path}` is a list that stands in {math.prod(checked.shapes[path])} cells"
             report.error("oversized-fill", text, checked.variables[path].span, helps=["use an empty fill value"])

@@ -11,7 +11,6 @@ import math
 from nczarr.ast import Storage
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import NETCDF_KINDS, Format
-from nczarr.data.parts import is_fixed
 from nczarr.data.structs import stored_size, struct
 from nczarr.diagnostics import Report
 from nczarr.options import Options
@@ -71,11 +70,8 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
 
 
 def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:
-    """The storage that the dataset and the options ask for. A codec for all variables is for those of fixed size."""
+    """The storage that the dataset and the options ask for. Of strings and lists HDF5 encodes the references alone."""
     variable = checked.variables[path]
-    fixed = is_fixed(variable.type, checked.types)
-    if not fixed and path not in wishes.codecs:
-        wishes = wishes._replace(codecs={})
     limits = tuple(
         GROWING if checked.dimensions[str(ref)].unlimited else length
         for ref, length in zip(variable.dimensions, checked.shapes[path], strict=True)

@@ -14,10 +14,11 @@ from typing import NamedTuple
 from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
-from nczarr.data.codecs import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes
+from nczarr.data.codecs import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
 from nczarr.data.matching import plain
 from nczarr.data.referred import usual_codecs
 from nczarr.data.source import ArraySource, Descr
+from nczarr.data.source import itemsize as width
 
 LARGE = 32 << 20
 """Bytes of data in one piece above which they are cut into chunks."""
@@ -56,13 +57,13 @@ def as_stored(
     wrong = _unsaid(codecs, itemsize, arrays)
     if wrong is not None:
         return wrong
-    if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs):
+    if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs, itemsize):
         return "other codecs are asked for than its chunks have"
     wanted = asked.chunks if asked.chunks != own.chunks else None
     cut = _cut(source, itemsize, wanted)
     if cut is None or cut.stored is None:
         return "other chunk lengths are asked for than it can be cut into"
-    return AsStored(cut, stored.dtype, cut.stored.chunks, codecs)
+    return AsStored(cut, stored.dtype, cut.stored.chunks, working(codecs, width(stored.dtype)))
 
 
 def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:

@@ -14,4 +14,5 @@ FORMAT = Format(
     holds="nczarr.formats.nczarr.frontend:holds",
     read="nczarr.formats.nczarr.frontend:read",
     emit="nczarr.formats.nczarr.backend:emit",
+    second_reader="zarr",
 )

@@ -17,4 +17,5 @@ FORMAT = Format(
     holds="nczarr.formats.nczarr3.frontend:holds",
     read="nczarr.formats.nczarr3.frontend:read",
     emit="nczarr.formats.nczarr3.backend:emit",
+    second_reader="zarr",
 )

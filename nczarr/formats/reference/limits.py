@@ -14,7 +14,8 @@ LARGEST_END = 2**63
 class Limits(NamedTuple):
     """What a reader of documents takes: `entries` in all, characters of each `text` that is rendered, levels of
     brackets and operators (`depth`), bytes of any text in a document (`value`), of the `document` itself and of the
-    expanded one (`output`). `jinja`: texts beyond the grammar are rendered by jinja2.
+    expanded one (`output`). `jinja`: texts beyond the grammar are rendered by jinja2. `repeated`: of members that stand
+    twice in one object the last is read, with a warning.
     """
 
     entries: int = 10_000_000
@@ -24,6 +25,7 @@ class Limits(NamedTuple):
     value: int = 64 << 20
     output: int = 1 << 33
     jinja: bool = False
+    repeated: bool = False
 
 
 DEFAULT = Limits()

@@ -23,11 +23,11 @@ def holds(store: Store) -> bool:
 def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
     """The store that a document stands for; None if an error stands in the report. Raises OSError."""
     found: References | None
+    limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
     if isinstance(source, Source):
-        limits = DEFAULT._replace(jinja=options.following.jinja)
         found, name = lookup.opened(source, report, limits), source.name
     else:
-        found, name = parquet.opened(source, report), source.path
+        found, name = parquet.opened(source, report, limits), source.path
     if found is None:
         return None
     store = ReferenceStore(found, Policy(_home(source), options.following), name, options.storage.of("source"))
@@ -39,11 +39,7 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
 def _home(source: Source | Store) -> str:
     """The folder or URL in which a document lies; what comes through a pipe is as if it lay where we are."""
     if not isinstance(source, Source):
-        from nczarr.stores.remote import RemoteStore
-
-        if isinstance(source, RemoteStore):
-            return source.connection.url.rstrip("/").rpartition("/")[0]
-        return os.path.dirname(os.path.abspath(source.path))
+        return source.home
     if source.path is None:
         return os.getcwd()
     from nczarr.stores.spool import origin

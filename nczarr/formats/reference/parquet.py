@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.records import Grid, Record, RecordFaultError, grid, read
+from nczarr.formats.reference.wire import report_repeated
 from nczarr.hierarchy.lenient import NotJsonError, parse
 from nczarr.hierarchy.places import Faults, members
 from nczarr.source import Source
@@ -244,12 +245,14 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
         faults.error("oversized-expansion", text)
         return None
     try:
-        value = parse(data).value
+        parsed = parse(data)
+        value = parsed.value
         text = data.decode("utf-8-sig")
         json.loads(text, strict=False)
     except (NotJsonError, ValueError) as error:
         faults.error("bad-reference-document", f"`{METADATA}` is no JSON that can be read: {error}")
         return None
+    report_repeated(parsed.repeated, faults, limits)
     size = value.get("record_size") if isinstance(value, dict) else None
     found = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(found, dict):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nczarr.formats.reference.limits import LARGEST_END
 from nczarr.formats.reference.scanning import give_back
-from nczarr.hierarchy.lenient import too_deep
+from nczarr.hierarchy.lenient import RepeatedError, too_deep, unrepeated
 from nczarr.source import Buffer
 
 LARGE = 1 << 22
@@ -130,7 +130,7 @@ def read(data: Buffer) -> Mapping[str, Any] | None:
     try:
         with uncollected():
             return _read(data, begin.end())
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, RepeatedError):
         return None
 
 
@@ -147,14 +147,14 @@ def uncollected() -> Iterator[None]:
 
 
 def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
-    """Raises ValueError, RecursionError."""
+    """Raises ValueError, RecursionError, RepeatedError."""
     table = Table()
     place = data.find(b'"refs"')
     if place < 0:
         rest = _take(data, start, table)
         if rest == start:
             return None
-        table.put(_object(TOP, data[rest:], ""))
+        _add(table, _object(TOP, data[rest:], ""))
         return table
     found = _REFS.match(data, place)
     if found is None or data.find(b'"refs"', place + 1) >= 0 or _ESCAPED.search(data):
@@ -167,7 +167,9 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     if rest == found.end():
         return None
     behind = _object(INNER, data[rest:], "")
-    table.put(behind.pop("refs"))
+    _add(table, behind.pop("refs"))
+    if not members.keys().isdisjoint(behind):
+        raise RepeatedError
     return {**members, "refs": table, **behind}
 
 
@@ -199,15 +201,23 @@ def _piece(window: bytes, table: Table) -> int:
                 found = _object(TOP, window[: end + 1], "}")
             except json.JSONDecodeError:
                 continue
-            table.put(found)
+            _add(table, found)
             return end + 1
         end = len(window)
     return 0
 
 
+def _add(table: Table, members: dict[str, Any]) -> None:
+    """Put members into a table. Raises RepeatedError if one is there already."""
+    before = len(table)
+    table.put(members)
+    if len(table) < before + len(members):
+        raise RepeatedError
+
+
 def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
-    """The object that a text is between others. Raises ValueError, RecursionError."""
-    found = json.loads(before + text.decode("utf-8") + behind, strict=False)
+    """The object that a text is between others. Raises ValueError, RecursionError, RepeatedError."""
+    found = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
     if not isinstance(found, dict) or too_deep([found]):
         raise ValueError("no object, or one that nests too deep")
     return found

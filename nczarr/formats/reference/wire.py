@@ -13,7 +13,7 @@ from __future__ import annotations
 import binascii
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics import Report
@@ -22,7 +22,7 @@ from nczarr.formats.reference.scanning import LARGE, give_back, long_text
 from nczarr.formats.reference.table import Table, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
-from nczarr.hierarchy.lenient import DEEPEST, too_deep
+from nczarr.hierarchy.lenient import DEEPEST, noting, too_deep
 from nczarr.hierarchy.places import Faults, Path, kind
 from nczarr.source import Buffer, Source
 
@@ -122,9 +122,10 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     members = read_large(data)
     if members is not None:
         return members
+    repeated: list[str] = []
     try:
         with uncollected():
-            value = json.loads(_text(data), strict=False)
+            value = json.loads(_text(data), strict=False, object_pairs_hook=noting(repeated))
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -135,10 +136,19 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         fault = "a number has thousands of digits"
     else:
         if isinstance(value, dict) and not too_deep(value):
+            report_repeated(repeated, faults, limits)
             return value
         fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {kind(value)}, no object"
     faults.error("bad-reference-document", f"no reference document: {fault}")
     return None
+
+
+def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> None:
+    """Report members that stand twice in one object: errors, unless the limits allow them."""
+    helps = ("remove one", "`--allow-loss duplicate-name` reads the last")
+    for name in dict.fromkeys(repeated):
+        text = f"member `{name}` stands twice in one object: the last one alone is read"
+        faults.lose("duplicate-name", text, allowed=limits.repeated, helps=helps)
 
 
 def _text(data: Buffer) -> str:

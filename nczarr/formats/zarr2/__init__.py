@@ -16,4 +16,5 @@ FORMAT = Format(
     holds="nczarr.formats.zarr2.frontend:holds",
     read="nczarr.formats.zarr2.frontend:read",
     emit="nczarr.formats.zarr2.backend:emit",
+    second_reader="zarr",
 )

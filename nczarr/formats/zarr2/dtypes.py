@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import struct
 from typing import Any
 
 from nczarr.data.elements import halves
 from nczarr.data.source import Descr
+from nczarr.hierarchy.fills import encoded_bytes, number, shown, type_name
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))")
 _CODES = {
     "i1": "b",
     "u1": "B",
@@ -76,31 +80,51 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
 
 
 def _number(descr: str, fill: bytes) -> int | float | str | list[Any]:
-    from nczarr.ast.plain import number
+    from nczarr.ast.values import json_number
 
     if descr[1] == "c":
         half = len(fill) // 2
         return [_number(part, each) for part, each in zip(halves(descr), (fill[:half], fill[half:]), strict=True)]
     order = ">" if descr[0] == ">" else "<"
-    value = struct.unpack(order + _CODES[descr[1:]], fill)[0]
-    return number(value, "float" if descr[1:] == "f4" else "double")
+    return json_number(struct.unpack(order + _CODES[descr[1:]], fill)[0])
 
 
 def fill_bytes(descr: Descr, written: Any) -> bytes | None:
-    """The inverse of `fill_value`. Raises ValueError, TypeError or struct.error for what is no fill value."""
+    """The inverse of `fill_value`. Raises ValueError for an invalid value.
+
+    Writers of Zarr v2 differ in harmless ways, all of which are read: numbers as texts, integers as `1.0`, booleans as
+    0 and 1, complex numbers without an imaginary part.
+    """
     if written is None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
-        return base64.b64decode(written, validate=True)
+        return encoded_bytes(written, itemsize(descr))
     if descr == "|O":
+        if isinstance(written, bool) or not isinstance(written, str | int | float):
+            raise ValueError(f"{shown(written)} is not a text")
         return str(written).encode("utf-8")
     if descr[1] == "S":
-        return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
-    if descr[1] == "b" and not (isinstance(written, bool) or written in (0, 1)):
-        raise ValueError(f"no truth value: {written!r}")
+        return encoded_bytes(written, itemsize(descr), shorter=True)
+    if descr[1] == "b" and type(written) is int and written in (0, 1):
+        return bytes([written])
     if descr[1] == "c":
-        written = written if isinstance(written, list) else [written, 0.0]
-        return b"".join(fill_bytes(part, each) or b"" for part, each in zip(halves(descr), written, strict=True))
-    order = ">" if descr[0] == ">" else "<"
-    value = float(written) if isinstance(written, str) else written
-    return struct.pack(order + _CODES[descr[1:]], value)
+        parts = written if isinstance(written, list) else [written, 0.0]
+        if len(parts) != 2:
+            raise ValueError(f"{shown(written)} is not a list of two numbers")
+        return b"".join(number(part, _plain(part, each)) for part, each in zip(halves(descr), parts, strict=True))
+    return number(descr, _plain(descr, written))
+
+
+def _plain(descr: str, written: Any) -> Any:
+    """The number that a text or an integral float stands for; all others as they are."""
+    if isinstance(written, str):
+        if descr[1] in "iu" and _INTEGER.fullmatch(written):
+            return int(written)
+        if descr[1] == "f" and _REAL.fullmatch(written):
+            value = float(written)
+            if not math.isinf(value) or not any(sign.isdigit() for sign in written):
+                return value
+            raise ValueError(f"{shown(written)} is out of range for {type_name(descr)}")
+    if descr[1] in "iu" and isinstance(written, float) and written.is_integer():
+        return int(written)
+    return written

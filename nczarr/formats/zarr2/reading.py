@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import struct
 from typing import Any
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
+from nczarr.data.codecs import POINTER
+from nczarr.data.encoding import Encoding
 from nczarr.data.source import Descr
-from nczarr.data.stored import Encoding
 from nczarr.formats.zarr2 import dtypes
 from nczarr.hierarchy.described import Described, chain, lengths, sensible
 from nczarr.hierarchy.documents import Documents, Json, pointer
+from nczarr.hierarchy.fills import FAULTS, INVALID, shown
 
 _KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
@@ -120,7 +121,7 @@ class Version2:
         dtype = self._dtype(document.get("dtype"), configs, key)
         if dtype is None:
             return None
-        configs = [each for each in configs if each.get("id") not in _TEXTS]
+        configs = [_sized(each, dtype) for each in configs if each.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
             self._bad("the order is neither C nor F", key, "order")
@@ -188,32 +189,42 @@ class Version2:
         return name, self._known(inner, [], field=True), tuple(shape)
 
     def _fill(self, dtype: Descr, written: Any, key: str) -> bytes | None:
-        """One element in the bytes of the dtype. A value that is none of its type is a warning, and no fill value."""
-        if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str):
+        """Return one element in the bytes of the dtype; None for null, and (reported) for an invalid `fill_value`."""
+        if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
             written = written[0]
         try:
             return self._element(dtype, written)
-        except (ValueError, TypeError, struct.error, OverflowError, binascii.Error, KeyError):
-            self.documents.warn("stale-extension", "the fill value is no value of the array's type", key, "/fill_value")
+        except FAULTS as fault:
+            self.documents.lost("bad-metadata", f"{INVALID}: {fault}", key, "/fill_value")
             return None
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
-        if written is None or (written == 0 and not isinstance(dtype, str)):
+        if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
             return None
         if isinstance(dtype, str) and dtype[1] == "S":
-            size = int(dtype[2:])
-            text = encoded(written if isinstance(written, str) else str(written))
-            coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)  # the library writes plain texts
-            plainly = base64.b64decode(text, validate=True) if coded else text
-            if len(plainly) > size:
-                raise ValueError("too long")
-            return plainly.ljust(size, b"\0")
-        if isinstance(dtype, str) and dtype[1] in "iu" and isinstance(written, float):
-            written = int(written)
-        made = encoded(str(written)) if dtype == "|O" else dtypes.fill_bytes(dtype, written)
-        if dtype != "|O" and made is not None and len(made) != dtypes.itemsize(dtype):
-            raise ValueError("of another length")
-        return made
+            return self._chars(int(dtype[2:]), written)
+        if dtype == "|O" and isinstance(written, str):
+            return encoded(written)
+        return dtypes.fill_bytes(dtype, written)
+
+    def _chars(self, size: int, written: Any) -> bytes:
+        """The fill value of texts of fixed length: base64, or the text itself as the netCDF library writes it."""
+        number = type(written) is int and self._netcdf
+        if not isinstance(written, str) and not number:
+            raise ValueError(f"{shown(written)} is not a text")
+        text = encoded(str(written))
+        coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)
+        plainly = base64.b64decode(text, validate=True) if coded else text
+        if len(plainly) > size:
+            raise ValueError(f"{shown(written)} has {len(plainly)} bytes where the type has {size}")
+        return plainly.ljust(size, b"\0")
+
+
+def _sized(config: Json, dtype: Descr) -> Json:
+    """A shuffle without an element size, as netCDF-C writes it, with the one that netCDF-C takes."""
+    if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
+        return config
+    return {**config, "elementsize": POINTER if dtype[:2] == "|S" else dtypes.itemsize(dtype)}
 
 
 def _is_base64(text: bytes, size: int) -> bool:

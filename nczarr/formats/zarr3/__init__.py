@@ -27,4 +27,5 @@ FORMAT = Format(
     holds="nczarr.formats.zarr3.frontend:holds",
     read="nczarr.formats.zarr3.frontend:read",
     emit="nczarr.formats.zarr3.backend:emit",
+    second_reader="zarr",
 )

@@ -4,6 +4,9 @@
     |O "string", or "bytes" where a value is not UTF-8
     record {"name": "structured", "configuration": {"fields": [["t", "int64"], ["v", {"name": "raw_bytes", …}]]}}
 
+zarr-python writes records as `struct` since release 3.4: each field is {"name": …, "data_type": …}, and the fill value
+is an object. Both are read; `structured` is written, because earlier releases read nothing else.
+
 Numbers, `string` and `bytes` are names of the specification and its register of extensions, the others those of
 zarr-python, which reads all of them; so does xarray. tensorstore knows numbers, raw_bytes and records of numbers, and
 refuses no other array because of one that it does not know. An array field has no type there: it is raw_bytes.
@@ -14,13 +17,16 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 import struct
 from typing import Any
 
 from nczarr.ast import Constant
-from nczarr.ast.plain import Plain, number, plain
+from nczarr.ast.plain import Plain, encoded, plain
+from nczarr.ast.values import json_number
 from nczarr.data.elements import halves
 from nczarr.data.source import Descr
+from nczarr.hierarchy.fills import encoded_bytes, number, shown, type_name
 
 Json = dict[str, Any]
 
@@ -30,6 +36,7 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
 _CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d",
           "f2": "e", "b1": "?"}  # fmt: skip
+_RAW = re.compile(r"r([1-9][0-9]{0,8})")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -63,20 +70,51 @@ def _of_length(name: str, length: int) -> Json:
 def descr(written: Any) -> Descr:
     """The inverse of `data_type`, little-endian, as far as it goes: array fields come back as raw bytes.
 
-    Raises ValueError for a type that we do not write.
+    Reads `struct` and `structured` alike, as zarr-python 3.4 does. Raises ValueError for a type that we do not read.
     """
     if written in ("string", "bytes", "variable_length_bytes"):
         return "|O"
-    if isinstance(written, str) and written in _NAMES:
-        return _NAMES[written]
+    if isinstance(written, str):
+        raw = _RAW.fullmatch(written)
+        if raw is not None and int(raw[1]) % 8 == 0:
+            return f"|V{int(raw[1]) // 8}"
+        if written in _NAMES:
+            return _NAMES[written]
     match written:
         case {"name": "null_terminated_bytes", "configuration": {"length_bytes": int(length)}}:
             return f"|S{length}"
         case {"name": "raw_bytes", "configuration": {"length_bytes": int(length)}}:
             return f"|V{length}"
-        case {"name": "structured", "configuration": {"fields": [*fields]}}:
-            return tuple((name, descr(field), ()) for name, field in fields)
-    raise ValueError(f"no data type of Zarr v3 that we know: {written!r}")
+        case {"name": "struct" | "structured", "configuration": {"fields": [*fields]}}:
+            return _record(fields)
+        case {"name": str(name)} | str(name):
+            raise ValueError(f"`{name[:60]}`")
+    raise ValueError("a value that names no type")
+
+
+def _record(fields: list[Any]) -> Descr:
+    """The fields of a record: objects in `struct`, pairs in `structured`."""
+    found: list[tuple[str, Descr, tuple[int, ...]]] = []
+    for field in fields:
+        match field:
+            case {"name": name, "data_type": inner} | [name, inner]:
+                pass
+            case _:
+                raise ValueError("a record whose fields are not pairs of name and type")
+        if not isinstance(name, str) or not name:
+            raise ValueError("a record with a field without a name")
+        if any(name == known for known, _, _ in found):
+            raise ValueError(f"a record with two fields `{name}`")
+        try:
+            made = descr(inner)
+        except ValueError as fault:
+            raise ValueError(f"a record whose field `{name}` has type {fault}") from None
+        if made == "|O":
+            raise ValueError(f"a record whose field `{name}` has no fixed size")
+        found.append((name, made, ()))
+    if not found:
+        raise ValueError("a record without fields")
+    return tuple(found)
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
@@ -97,27 +135,54 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
         return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
     code = _CODES[descr[1:]]
     little = data[::-1] if descr[0] == ">" else data
-    value = number(struct.unpack("<" + code, little)[0], "float" if code == "f" else "double")
+    value = json_number(struct.unpack("<" + code, little)[0])
     if isinstance(value, str) and struct.pack("<" + code, _SPECIAL[value]) != little:
         return "0x" + little[::-1].hex()
     return value
 
 
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
-    """The inverse of `fill_value`. Raises ValueError, TypeError or struct.error for what is no fill value."""
+    """The inverse of `fill_value`: one element in the bytes of the dtype. Raises ValueError for an invalid value.
+
+    The fill value of a record is an object with a member for each field, or base64 of the whole.
+    """
     if descr == "|O":
-        return str(written).encode() if utf8 else base64.b64decode(written, validate=True)
-    if not isinstance(descr, str) or descr[1] in "SV":
-        return base64.b64decode(written, validate=True).ljust(itemsize(descr), b"\0")
-    if descr[1] == "b" and not isinstance(written, bool):
-        raise ValueError(f"no truth value: {written!r}")
-    if descr[1] == "c":
+        if not isinstance(written, str):
+            raise ValueError(f"{shown(written)} is not a text")
+        return encoded(written) if utf8 else base64.b64decode(written, validate=True)
+    if not isinstance(descr, str):
+        return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))
+    size = itemsize(descr)
+    if descr[1] == "V" and isinstance(written, list):
+        if len(written) != size or not all(type(each) is int and 0 <= each <= 255 for each in written):
+            raise ValueError(f"{shown(written)} is not a list of {size} bytes")
+        return bytes(written)
+    if descr[1] in "SV":
+        return encoded_bytes(written, size, shorter=descr[1] == "S")
+    if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
         return b"".join(fill_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
-    order = ">" if descr[0] == ">" else "<"
-    if isinstance(written, str) and written.startswith("0x"):
-        return bytes.fromhex(written[2:])[:: 1 if order == ">" else -1]
-    value = _SPECIAL[written] if isinstance(written, str) else written
-    return struct.pack(order + _CODES[descr[1:]], value)
+    if descr[1] == "f" and isinstance(written, str):
+        if written in _SPECIAL:
+            return number(descr, _SPECIAL[written])
+        if re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", written) is None:
+            raise ValueError(f"{shown(written)} is not a number of type {type_name(descr)}")
+        return bytes.fromhex(written[2:])[:: 1 if descr[0] == ">" else -1]
+    return number(descr, written)
+
+
+def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written: Json) -> bytes:
+    """One record from the values of its fields."""
+    for name in written.keys() - {name for name, _, _ in descr}:
+        raise ValueError(f"the record has no field `{name}`")
+    made = []
+    for name, field, _ in descr:
+        if name not in written:
+            raise ValueError(f"field `{name}` has no value")
+        try:
+            made.append(fill_bytes(field, written[name]))
+        except ValueError as fault:
+            raise ValueError(f"field `{name}`: {fault}") from None
+    return b"".join(made)
 
 
 def fill_attribute(constant: Constant) -> Plain:

@@ -6,28 +6,25 @@ have any inner chain; an index is plain numbers, perhaps with a checksum.
 
 from __future__ import annotations
 
-import binascii
-import re
-import struct
 from typing import Any, NamedTuple
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
 from nczarr.data.elements import swapped
-from nczarr.data.source import Descr, itemsize
-from nczarr.data.stored import Encoding
+from nczarr.data.encoding import Encoding
+from nczarr.data.source import Descr
 from nczarr.formats.zarr3 import dtypes
 from nczarr.formats.zarr3.codecs import config_of
 from nczarr.formats.zarr3.tree import DOCUMENT
+from nczarr.hierarchy import draft
 from nczarr.hierarchy.described import Described, chain, lengths, sensible
 from nczarr.hierarchy.documents import Documents, Json, pointer
+from nczarr.hierarchy.fills import FAULTS, INVALID
 
 _MEMBERS = frozenset(
     {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
      "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}
 )  # fmt: skip
-_RAW = re.compile(r"r([1-9][0-9]{0,8})")
-_FAULTS = (ValueError, TypeError, KeyError, AttributeError, struct.error, binascii.Error, OverflowError)
 
 
 class _RefusedError(ValueError):
@@ -63,6 +60,8 @@ class Version3:
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
+        self._announced: set[str] = set()
+        """Prefixes of the nodes whose draft members were reported."""
         held = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
         members = held.get("metadata") if isinstance(held, dict) else None
         if isinstance(members, dict):
@@ -88,9 +87,22 @@ class Version3:
         return prefix + DOCUMENT
 
     def attributes(self, prefix: str) -> Json:
-        """The member `attributes`."""
-        found = self._node(prefix).get("attributes")
-        return found if isinstance(found, dict) else {}
+        """The member `attributes`, without the types of netCDF-C's draft, which are reported."""
+        document = self._node(prefix)
+        found = document.get("attributes")
+        attributes = found if isinstance(found, dict) else {}
+        if prefix not in self._announced:
+            self._announced.add(prefix)
+            for told in (
+                draft.members(document),
+                draft.attribute_types(attributes),
+                draft.array_type(attributes, document.get("data_type")),
+            ):
+                for message, where in told:
+                    self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
+        if draft.is_attribute_types(attributes.get(draft.ATTRIBUTE_TYPES)):
+            return {name: value for name, value in attributes.items() if name != draft.ATTRIBUTE_TYPES}
+        return attributes
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """From the attributes."""
@@ -103,7 +115,7 @@ class Version3:
             return None
         try:
             return dtypes.fill_of_attribute(type_name, value)
-        except _FAULTS:
+        except FAULTS:
             return None
 
     def shown_fill(self, constant: Constant) -> Plain:
@@ -147,7 +159,7 @@ class Version3:
             shape,
             found.inner or chunks,
             encoding,
-            self._fill(written, dtype, document.get("fill_value"), found, prefix + DOCUMENT),
+            self._fill(written, dtype, document, found, prefix + DOCUMENT),
             chain([*found.steps]),
             shards,
             self.attributes(prefix),
@@ -157,26 +169,23 @@ class Version3:
     def _dtype(self, written: Any, found: _Chain) -> tuple[Descr, Descr]:
         """The stored dtype, and the same little-endian."""
         try:
-            raw = _RAW.fullmatch(written) if isinstance(written, str) else None
-            little = f"|V{int(raw[1]) // 8}" if raw and int(raw[1]) % 8 == 0 else dtypes.descr(written)
+            little = dtypes.descr(written)
             _check(little)
-        except _FAULTS as fault:
-            raise _RefusedError(f"no type of the model lies as {written!r}", "data_type", "unreadable-array") from fault
+        except FAULTS as fault:
+            raise _RefusedError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
         if (little == "|O") is not bool(found.texts):
             raise _RefusedError("the codecs do not suit the data type", "codecs")
         return (_swapped(little) if found.big else little), little
 
-    def _fill(self, little: Descr, dtype: Descr, written: Any, found: _Chain, key: str) -> bytes | None:
-        """One element in the bytes of the dtype. A value that is none of its type is a warning, and no fill value."""
+    def _fill(self, little: Descr, dtype: Descr, document: Json, found: _Chain, key: str) -> bytes | None:
+        """Return one element in the bytes of the dtype; None (reported) if `fill_value` is invalid or missing."""
+        if "fill_value" not in document:
+            self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
+            return None
         try:
-            if isinstance(little, str) and little[1] == "V" and isinstance(written, list):
-                made = bytes(written)
-            else:
-                made = dtypes.fill_bytes(little, written, utf8=found.texts != "vlen-bytes")
-            if little != "|O" and len(made) != itemsize(little):
-                raise ValueError("of another length")
-        except _FAULTS:
-            self.documents.warn("stale-extension", "the fill value is no value of the array's type", key, "/fill_value")
+            made = dtypes.fill_bytes(little, document["fill_value"], utf8=found.texts != "vlen-bytes")
+        except FAULTS as fault:
+            self.documents.lost("bad-metadata", f"{INVALID}: {fault}", key, "/fill_value")
             return None
         if dtype == little:
             return made
@@ -195,17 +204,12 @@ def _cast(data: bytes, given: Any, wanted: Any) -> bytes:
 
 
 def _check(descr: Descr) -> None:
-    """Raises ValueError for records without fields or with two of one name, and elements of no bytes."""
-    if isinstance(descr, str):
-        if descr != "|O" and not 0 < int(descr[2:]) < 2**30:
-            raise ValueError(descr)
-        return
-    if not descr or len({name for name, _, _ in descr}) < len(descr) or any(field == "|O" for _, field, _ in descr):
-        raise ValueError("a record")
-    for name, field, _ in descr:
-        if not isinstance(name, str) or not name:
-            raise ValueError("a record")
-        _check(field)
+    """Raises ValueError for elements of no bytes or of too many."""
+    if not isinstance(descr, str):
+        for _, field, _ in descr:
+            _check(field)
+    elif descr != "|O" and not 0 < int(descr[2:]) < 2**30:
+        raise ValueError(f"elements of {descr[2:]} bytes")
 
 
 def _swapped(descr: Descr) -> Descr:

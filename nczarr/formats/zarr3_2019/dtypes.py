@@ -17,7 +17,7 @@ import math
 import struct
 from typing import Any
 
-from nczarr.ast.plain import number
+from nczarr.ast.values import json_number
 from nczarr.data.elements import halves
 from nczarr.data.source import Descr, itemsize
 from nczarr.extension.protocol import URI
@@ -120,8 +120,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
     if descr[1] == "c":
         half = len(data) // 2
         return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
-    value = struct.unpack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], data)[0]
-    return number(value, "float" if descr[1:] == "f4" else "double")
+    return json_number(struct.unpack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], data)[0])
 
 
 def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, plain
+from nczarr.data.encoding import Encoding
 from nczarr.data.segments import suits
 from nczarr.data.source import Descr
-from nczarr.data.stored import Encoding
 from nczarr.extension import protocol as extension
 from nczarr.extension.protocol import Found
 from nczarr.formats.zarr3_2019 import dtypes, keys, wire

@@ -76,7 +76,7 @@ def test_members_stand_in_the_library_s_order() -> None:
     assert list(array) == ["zarr_format", "shape", "dtype", "chunks", "fill_value", "order", "compressor", "filters"]
     root = json.loads(found[".zattrs"])
     assert list(root) == ["CLASS", "z", "_nczarr_group", "_nczarr_superblock", "_nczarr_attr"]
-    assert root["z"] == 0.1
+    assert root["z"] == 0.10000000149011612
     assert root["_nczarr_attr"]["types"] == {"CLASS": ">S1", "z": "<f4"}
     assert list(root["_nczarr_attr"]["nczarr"]) == ["_nczarr_attr"]
     assert root["_nczarr_group"]["dimensions"] == {"t": {"size": 2, "unlimited": 1}, "a b": 3, "_Anonymous_Dim_4": 4}

@@ -111,7 +111,7 @@ def test_an_array_with_the_netcdf_model() -> None:
         "chunk_grid": {"type": "regular", "chunk_shape": [2, 2]},
         "chunk_memory_layout": "C",
         "chunk_codecs": [],
-        "fill_value": 9.96921e36,
+        "fill_value": 9.969209968386869e36,
         "extensions": [
             {
                 "extension": URI,
