@@ -40,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
     )
     limits = made.add_argument_group("limits")
     limits.add_argument("--max-response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)")
-    limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of chunks that are made at once (1GiB)")
+    limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of all answers, and of open datasets (1GiB)")
+    limits.add_argument("--spill", type=size, metavar="SIZE", help="bytes of temporary files for slow clients (4GiB)")
     limits.add_argument("--concurrency", type=_count, metavar="N", help="pieces of work at once (2 + processors)")
     limits.add_argument("--queue", type=_count, metavar="N", help="requests that may wait for that (4096)")
     limits.add_argument("--connections", type=_count, metavar="N", help="clients at once; others wait (2048)")
@@ -88,6 +89,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     asked = {
         "response": arguments.max_response,
         "memory": arguments.memory,
+        "spill": arguments.spill,
         "concurrency": arguments.concurrency,
         "queue": arguments.queue,
         "connections": arguments.connections,
@@ -105,6 +107,7 @@ def _application(arguments: argparse.Namespace) -> Application:
     from nczarr.serve.places import Root
     from nczarr.serve.routes import Routes
     from nczarr.serve.sites import Sites
+    from nczarr.serve.spool import Disk
 
     limits = limits_of(arguments)
     root = Root(arguments.root)
@@ -112,11 +115,13 @@ def _application(arguments: argparse.Namespace) -> Application:
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments), most=listening.datasets())
     sites = Sites.of(arguments.origin, arguments.host)
-    return Application(Routes(root, shelf, limits), sites, to_stderr if arguments.verbose else None)
+    return Application(Routes(root, shelf, limits, Disk(limits.spill)), sites, to_stderr if arguments.verbose else None)
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
+    from nczarr.registry import load
     from nczarr.serve import listening
+    from nczarr.serve.helpers import Helpers
 
     application = _application(arguments)
     try:
@@ -126,10 +131,15 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         messages.report.error("missing-library", text, helps=["`pip install nczarr[serve]`"])
         return
     gc.set_threshold(*SWEEPING)
+    listening.return_memory()
     socket = listening.bound(arguments.host, arguments.port)
     write_product([f"{listening.url_of(socket)}\n".encode()])
     sys.stdout.flush()
+    helpers = Helpers(application.limits)
+    load("nczarr.formats.netcdf4.elsewhere:use")(helpers.call)
     try:
+        helpers.start()
         listening.run(server, socket)
     finally:
         application.workers.close()
+        helpers.close()

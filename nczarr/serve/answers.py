@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Any, NamedTuple
 
+from nczarr.serve.spool import Spool
 from nczarr.stores.base import Range
 
-Body = bytes | tuple["bytes | Range", ...] | Iterator[bytes]
-"""Bytes; pieces, some of them ranges of files; or a stream of pieces whose number nobody knows."""
+Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
+"""Bytes; pieces, some of them ranges of files; a temporary file; or a stream of pieces whose number nobody knows."""
 
 TEXT, HTML, JSON, XML, BYTES = (
     "text/plain; charset=utf-8",
@@ -30,13 +31,14 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})\s*", re.A
 
 
 class Answer(NamedTuple):
-    """One answer. `need`: bytes of memory that making the next piece of a stream takes."""
+    """One answer. Of streams alone: `need`, bytes of memory while it is made; `size`, bytes of all pieces, about."""
 
     body: Body = b""
     kind: str = TEXT
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     need: int = 0
+    size: int = 0
 
     @property
     def length(self) -> int | None:
@@ -45,6 +47,8 @@ class Answer(NamedTuple):
             return len(self.body)
         if isinstance(self.body, tuple):
             return sum(each.length if isinstance(each, Range) else len(each) for each in self.body)
+        if isinstance(self.body, Spool):
+            return self.body.size
         return None
 
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from nczarr.diagnostics import CompileError
 from nczarr.serve.answers import Answer, text
-from nczarr.serve.delivery import CutError, Receive, Send, deliver
+from nczarr.serve.bodies import weight
+from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
 from nczarr.serve.opening import Opened, RefusedError, words
 from nczarr.serve.places import Place
 from nczarr.serve.request import Request, direct, request
-from nczarr.serve.routes import Routes
+from nczarr.serve.routes import Later, Routes
 from nczarr.serve.sites import Sites
-from nczarr.serve.workers import BusyError, Workers
+from nczarr.serve.workers import BusyError, Share, Workers
 
 METHODS = ("GET", "HEAD")
 RETRY = (("Retry-After", "2"),)
@@ -58,7 +59,7 @@ class Application:
     def __init__(self, routes: Routes, sites: Sites, log: Log | None = None) -> None:
         self.routes = routes
         self.limits: Limits = routes.limits
-        self.workers = Workers(routes.limits)
+        self.workers = Workers(routes.limits, routes.disk)
         self.sites = sites
         self.log = log
         self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
@@ -69,11 +70,16 @@ class Application:
             return
         scope = direct(scope)
         begun = time.monotonic()
-        status, count, note = 500, 0, ""
+        status, note = 500, ""
+        client, share = Client(receive, send), Share(self.workers)
+        delivery: Delivery | None = None
         try:
-            answer = self._dressed(await self._answer(scope), scope)
+            answer = self._dressed(await self._answer(scope, client, share), scope)
             status = answer.status
-            count = await deliver(answer, receive, send, self.workers, head=scope["method"] == "HEAD")
+            again = partial(self._again, scope, client, share)
+            delivery = Delivery(answer, again, self.workers, share, head=scope["method"] == "HEAD")
+            del answer  # or its body would stay in memory
+            await delivery.give(client)
         except asyncio.CancelledError:
             note = "cut: the server ends"
             self._cut(scope)
@@ -84,7 +90,10 @@ class Application:
             note = f"cut: {type(error).__name__}: {error}"
             self._cut(scope)
         finally:
+            client.close()
+            share.close()
             if self.log is not None:
+                count = 0 if delivery is None else delivery.count
                 self._tell(scope, status, count, time.monotonic() - begun, note)
 
     def _cut(self, scope: dict[str, Any]) -> None:
@@ -101,7 +110,11 @@ class Application:
         assert self.log is not None
         self.log(line.rstrip())
 
-    async def _answer(self, scope: dict[str, Any]) -> Answer:
+    async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+        """The answer to a request that was answered before. Raises what that raises."""
+        return await self._made(request(scope), client, share)
+
+    async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
         """The answer to a request, whatever happens."""
         home = self.routes.root.home
         try:
@@ -111,7 +124,9 @@ class Application:
                 return Answer(b"", "", 204, PREFLIGHT)
             if scope["method"] not in METHODS:
                 return text(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
-            return await self._made(request(scope))
+            return await self._made(request(scope), client, share)
+        except CutError:
+            raise
         except RefusedError as error:
             return text(error.status, error.text, error.headers)
         except BusyError as error:
@@ -130,15 +145,16 @@ class Application:
                 self.log("".join(traceback.format_exception(error)))
             return text(500, "a fault of the server; its log says more when it is verbose")
 
-    async def _made(self, asked: Request) -> Answer:
+    async def _made(self, asked: Request, client: Client, share: Share) -> Answer:
         """The answer to a request that may be served. A dataset is opened once, for all who wait for it."""
         opened: Opened | None = None
         for _ in range(3):  # a dataset may change between being opened and being asked
-            found = await self.workers.do(partial(self.routes.answer, asked, opened))
+            found = await self.workers.do(partial(self.routes.answer, asked, opened), share=share, weigh=_weight)
             if isinstance(found, Answer):
                 return found
             if found.work is not None:
-                return await self.workers.do(found.work, found.need, begun=True)
+                work = self.workers.do(found.work, found.need, begun=True, heavy=True, share=share, weigh=weight)
+                return await _while_there(client, work)
             assert found.place is not None
             opened = await self._opened(found.place, None, None)
             if found.version is not None:
@@ -191,6 +207,23 @@ class Application:
             ("Access-Control-Expose-Headers", EXPOSED),
             ("Vary", "Origin"),
         )
+
+
+def _weight(found: Answer | Later) -> int:
+    return weight(found) if isinstance(found, Answer) else 0
+
+
+async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> Answer:
+    """The answer, if the client waits for it. Raises CutError if it does not, and what making it raises."""
+    task = asyncio.ensure_future(making)
+    try:
+        both: set[asyncio.Future[Any]] = {task, client.gone}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise CutError("the client has gone")
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def _header(scope: dict[str, Any], wanted: bytes) -> str:

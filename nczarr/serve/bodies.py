@@ -1,98 +1,191 @@
-"""The bodies of answers as pieces that connections take, and what becomes of those that nobody takes."""
+"""The bodies of answers as pieces that connections take, and what becomes of those that clients take slowly."""
 
 from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import zlib
+from collections import deque
 from collections.abc import Iterator
-from itertools import chain
-from typing import IO
 
 from nczarr.serve.answers import Answer, Body
 from nczarr.serve.limits import PIECE
+from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
 READY = 1 << 20
 """Bytes of a file that one thread reads in one go; then they are handed out piece by piece."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+"""What the system says where it has no room for a temporary file."""
+
 
 class Held:
-    """The body of an answer that is being given: `next` is called by one thread at a time.
+    """The body of an answer that is being given: `next`, `skip` and `put_away` are called by one thread at a time.
 
-    What is in memory is handed out by `ready`, which waits for nothing, and may be put into a temporary file meanwhile.
+    What is in memory is handed out by `ready`, which waits for nothing. `making`: bytes of memory that a stream takes
+    as long as it is not at its end; `length`: bytes of the whole body, as far as they are known.
     """
 
-    def __init__(self, body: Body) -> None:
-        self._stream: Iterator[bytes | Range] = iter((body,) if isinstance(body, bytes) else body)
+    def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
+        self._parts: deque[bytes | Range | Spool] = deque()
+        self._stream: Iterator[bytes] | None = None
         self._view = memoryview(b"")
-        self._file: IO[bytes] | None = None
+        self._whole = 0
+        self._read: Range | Spool | None = None
+        self._file: tuple[str, int] | None = None
+        self._making = making
+        self._length = length
+        self._taken = 0
+        if isinstance(body, bytes | Spool):
+            self._parts.append(body)
+        elif isinstance(body, tuple):
+            self._parts.extend(body)
+        else:
+            self._stream = body
 
     @property
-    def heavy(self) -> bool:
-        """Whether enough is in memory to be put away."""
-        return len(self._view) > PIECE
+    def memory(self) -> int:
+        """Bytes of memory that it has, about."""
+        parts = sum(len(each) for each in self._parts if isinstance(each, bytes))
+        return self._whole + parts + self.making
 
-    def ready(self) -> bytes | None:
+    @property
+    def making(self) -> int:
+        """Bytes of memory that making the rest takes; 0 where nothing is left to be made."""
+        return self._making if self._stream is not None else 0
+
+    def ready(self, size: int = PIECE) -> bytes | None:
         """The next piece, if it is in memory."""
+        if not self._view and self._parts and isinstance(self._parts[0], bytes):
+            self._begin()
         if not self._view:
             return None
-        piece, self._view = self._view[:PIECE], self._view[PIECE:]
-        return bytes(piece)
+        piece, self._view = bytes(self._view[:size]), self._view[size:]
+        self._taken += len(piece)
+        if not self._view:
+            self._view, self._whole, self._read = memoryview(b""), 0, None
+        return piece
 
-    def next(self) -> bytes | None:
+    def next(self, size: int = PIECE) -> bytes | None:
         """The next piece; None at the end. Raises what reading or making it raises."""
         while not self._view:
-            if self._file is not None:
-                self._view = memoryview(self._file.read(PIECE))
-                if not self._view:
-                    self._file.close()
-                    self._file = None
-                continue
-            found = next(self._stream, None)
-            if found is None:
-                return None
-            if isinstance(found, Range):
-                self._stream = chain(_read(found), self._stream)
+            if self._parts:
+                self._begin()
+            elif self._stream is not None:
+                found = next(self._stream, None)
+                if found is None:
+                    self._stream = None
+                    return None
+                self._hold(found)
             else:
-                self._view = memoryview(found)
-        return self.ready()
+                return None
+        return self.ready(size)
 
-    def put_away(self) -> None:
-        """Put what is in memory into a temporary file. Raises OSError."""
-        if self._file is not None:
-            return
-        file = tempfile.TemporaryFile()  # noqa: SIM115 (closed at its end, or by `close`)
-        file.write(self._view)
-        file.seek(0)
-        self._file, self._view = file, memoryview(b"")
+    def _begin(self) -> None:
+        """Hold the next bytes of the first part. Raises OSError."""
+        part = self._parts.popleft()
+        if isinstance(part, bytes):
+            self._hold(part)
+        elif isinstance(part, Spool):
+            self._hold(part.read(PIECE))
+            if self._view:
+                self._parts.appendleft(part)
+                self._read = part
+            else:
+                part.close()
+        elif part.length:
+            data = self._bytes_at(part, min(READY, part.length))
+            if len(data) < part.length:
+                self._parts.appendleft(Range(part.path, part.offset + len(data), part.length - len(data)))
+            self._hold(data)
+            self._read = Range(part.path, part.offset, len(data))
+
+    def _hold(self, data: bytes) -> None:
+        self._view, self._whole = memoryview(data), len(data)
+
+    def skip(self, count: int) -> int:
+        """Pass over the first bytes. Returns their CRC-32. Raises OSError if there are fewer, and what making them
+        raises.
+        """
+        found = 0
+        while count > 0:
+            piece = self.next(min(count, READY))
+            if piece is None:
+                raise OSError(errno.EIO, "the answer is shorter than it was")
+            count -= len(piece)
+            found = zlib.crc32(piece, found)
+        return found
+
+    def put_away(self, disk: Disk) -> bool:
+        """Take what is in memory, or is still to be made, out of it: what a file has is read again later, all else goes
+        into a temporary file.
+
+        False: there is no room for one, and the body has to be made again. Raises what making it raises.
+        """
+        self._unread()
+        if not self.memory:
+            return True
+        if not disk.has(max(len(self._view), self._length - self._taken)):
+            return False
+        spool = None
+        try:
+            spool = Spool(disk)
+            while (piece := self.next(READY)) is not None:
+                spool.write(piece)
+        except BaseException as error:
+            if spool is not None:
+                spool.close()
+            if isinstance(error, FullError) or (isinstance(error, OSError) and error.errno in FULL):
+                return False
+            raise
+        self._parts.append(spool)
+        return True
+
+    def _unread(self) -> None:
+        """Let go of bytes of a file that are not taken: they are read again."""
+        left, place = len(self._view), self._read
+        if left and place is not None:
+            if isinstance(place, Spool):
+                place.rewind(left)
+            else:
+                self._parts.appendleft(Range(place.path, place.offset + place.length - left, left))
+            self._view, self._whole, self._read = memoryview(b""), 0, None
+
+    def _bytes_at(self, place: Range, count: int) -> bytes:
+        """The first bytes of a range of a file, which stays the same one while it is read. Raises OSError."""
+        if self._file is None or self._file[0] != place.path:
+            self._close_file()
+            flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+            self._file = place.path, os.open(place.path, flags)
+        data = os.pread(self._file[1], count, place.offset)
+        if not data:
+            raise OSError(errno.EIO, f"the file ends before byte {place.offset + place.length}", place.path)
+        return data
+
+    def _close_file(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file[1])
 
     def close(self) -> None:
         """Give back what it holds. Raises ValueError if a thread is at work on it."""
-        self._view = memoryview(b"")
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        end = getattr(self._stream, "close", None)
-        self._stream = iter(())
+        self._close_file()
+        self._view, self._whole = memoryview(b""), 0
+        for each in self._parts:
+            if isinstance(each, Spool):
+                each.close()
+        self._parts.clear()
+        stream, self._stream = self._stream, None
+        end = getattr(stream, "close", None)
         if end is not None:
             end()
 
 
-def _read(place: Range) -> Iterator[bytes]:
-    """The bytes of a range of a file, which stays the same one. Raises OSError."""
-    file = os.open(place.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        at, end = place.offset, place.offset + place.length
-        while at < end:
-            data = os.pread(file, min(READY, end - at), at)
-            if not data:
-                raise OSError(errno.EIO, f"the file ends before byte {end}", place.path)
-            yield data
-            at += len(data)
-    finally:
-        os.close(file)
+def weight(answer: Answer) -> int:
+    """Bytes of memory that an answer takes until it is given, about."""
+    return Held(answer.body, answer.need).memory
 
 
 def resolved(answer: Answer) -> Answer:

@@ -7,23 +7,24 @@ A section that suits no variable, or asks for more than an answer may have, is r
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator, Mapping
-from typing import IO, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names
 from nczarr.ast import VlenType
 from nczarr.data.parts import is_fixed, size
-from nczarr.data.source import itemsize
+from nczarr.data.source import ArraySource, itemsize
 from nczarr.diagnostics import CompileError, Report
 from nczarr.options import Options, Section
 from nczarr.passes.checked import Checked
 from nczarr.serve import wire
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
-from nczarr.serve.limits import PIECE, Limits
+from nczarr.serve.limits import Limits
 from nczarr.serve.opening import Opened, RefusedError, check_same, words
 from nczarr.serve.pages import form
+from nczarr.serve.spool import Disk, FullError, Spool
 
 NCSTREAM = (("Content-Description", "ncstream"),)
 """The header by which clients recognise the protocol."""
@@ -33,8 +34,11 @@ KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
 TEXT_SIZE = 64
 """Bytes of a text in memory, about: nobody knows its length before it is read."""
 
-PIECES = 128 << 20
-"""Bytes that a piece of numbers takes while it is made, at most."""
+PIECES = 64 << 20
+"""Bytes of numbers that are held to make pieces of them, at most."""
+
+TIMES = 2
+"""How often values are in memory while they are made."""
 
 COUNT = 8
 """Bytes of the length of a list."""
@@ -51,14 +55,23 @@ class Asked(NamedTuple):
     location: str
 
 
-def answer(opened: Opened, asked: Asked, limits: Limits, home: str) -> Answer:
-    """The answer to a query. Raises RefusedError, CompileError, OSError."""
+class Sections(NamedTuple):
+    """Sections that are asked for: variables with the indices along their dimensions, the bytes of their values, and
+    bytes of memory that it takes to make the answer, about.
+    """
+
+    wanted: list[tuple[str, tuple[range, ...]]]
+    deflate: int | None
+    size: int
+    need: int
+
+
+def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
+    """The answer to a query that does not ask for data. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     match asked.what:
         case "header":
             return Answer(wire.header(checked, asked.location), BYTES, headers=NCSTREAM)
-        case "data":
-            return _data(opened, asked, limits, home)
         case "cdl":
             return _text(_cdl(opened, limits), TEXT)
         case "ncml":
@@ -98,18 +111,45 @@ def _cdl(opened: Opened, limits: Limits) -> str:
     return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
-def _data(opened: Opened, asked: Asked, limits: Limits, home: str) -> Answer:
+def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sections:
+    """The sections that a query asks for. Raises RefusedError, OSError."""
     checked = opened.checked
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
-    least = sum(size_of(checked, fqn, ranges) for fqn, ranges in wanted)
+    sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
+    least = sum(sizes)
     if least > limits.response:
         text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
         raise RefusedError(413, text)
     deflate = _deflate(asked.query.get("deflate"))
-    pieces = _steady(_bounded(wire.data(checked, wanted, deflate), limits), opened)
-    known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in wanted)
-    body = _begun(pieces) if known else _whole(pieces)
-    return Answer(body, BYTES, headers=NCSTREAM, need=min(2 * least, PIECES, limits.memory))
+    need = max(_need(checked, fqn, size, deflate) for (fqn, _), size in zip(wanted, sizes, strict=True))
+    return Sections(wanted, deflate, least, need)
+
+
+def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
+    """Bytes of memory that it takes to make the answer to a section of so many bytes, about."""
+    chunks = [_chunk(part) for part in checked.parts.get(fqn, {}).values()]
+    if not is_fixed(checked.variables[fqn].type, checked.types) or deflate is not None:
+        return TIMES * (size + max(chunks, default=0))  # all of it is in memory
+    return TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
+
+
+def _chunk(part: ArraySource) -> int:
+    """Bytes of a chunk that is decoded as a whole to read any of it; 0 where parts of it are read."""
+    stored = part.stored
+    if stored is not None and not stored.codecs:
+        return 0
+    shape, chunks = part.layout.shape, part.layout.chunks
+    cells = math.prod(min(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
+    return 0 if stored is None and chunks == shape else cells * (itemsize(part.layout.dtype) or TEXT_SIZE)
+
+
+def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
+    """The answer to sections. Raises RefusedError, CompileError, OSError."""
+    checked = opened.checked
+    pieces = _steady(_bounded(wire.data(checked, asked.wanted, asked.deflate), limits), opened)
+    known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
+    body = _begun(pieces) if known else _whole(pieces, disk)
+    return Answer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
@@ -211,25 +251,28 @@ def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _whole(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
-    """All bytes if they are few; else a stream of a file that has them all, so that every fault is found before it."""
-    spool = tempfile.SpooledTemporaryFile(max_size=FIRST)  # noqa: SIM115 (closed by the stream)
+def _whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
+    """All bytes if they are few; else a temporary file that has them all, so that every fault is found before it.
+
+    Raises RefusedError where there is no room for one.
+    """
+    first: list[bytes] = []
+    count = 0
+    for piece in pieces:
+        first.append(piece)
+        count += len(piece)
+        if count > FIRST:
+            break
+    else:
+        return b"".join(first)
+    spool = Spool(disk)
     try:
-        for piece in pieces:
+        for piece in chain(first, pieces):
             spool.write(piece)
-        count = spool.tell()
-        spool.seek(0)
-        if count <= FIRST:
-            data = spool.read()
-            spool.close()
-            return data
+    except FullError as error:
+        spool.close()
+        raise RefusedError(503, str(error), (("Retry-After", "2"),)) from None
     except BaseException:
         spool.close()
         raise
-    return _of(spool)
-
-
-def _of(spool: IO[bytes] | tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
-    with spool:
-        while piece := spool.read(4 * PIECE):
-            yield piece
+    return spool

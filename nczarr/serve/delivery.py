@@ -1,96 +1,201 @@
 """Answers on their way: piece by piece, each when the client has taken the one before.
 
-No thread waits for a client. What is in memory and is not taken within a second goes into a temporary file, so that a
-client who reads a byte a second holds a file and a connection, and nothing else. One that takes nothing for as long as
-the limits say is cut off; so is one whose answer ends in a fault, because its status has been sent: the client sees
-that the body is not whole.
+No thread waits for a client. What an answer has in memory counts towards the memory of all answers. A client who lets
+it wait for a second in all, or for less while others wait for memory, gets the rest from a temporary file; where there
+is no room for one, the rest is dropped, and made again when the client takes more. So a client who reads a byte a
+second holds a connection and one piece. One that takes nothing for as long as the limits say is cut off; so is one
+whose answer ends in a fault, because its status has been sent: the client sees that the body is not whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+import zlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from nczarr.serve.answers import Answer
 from nczarr.serve.bodies import Held
-from nczarr.serve.limits import PIECE
-from nczarr.serve.workers import BusyError, Workers
+from nczarr.serve.workers import BusyError, Share, Workers
 
+T = TypeVar("T")
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
+Again = Callable[[], Awaitable[Answer]]
+"""Makes an answer once more."""
+
+HASTE = 10
+"""How much sooner an answer leaves memory that others wait for."""
 
 
 class CutError(Exception):
     """An answer that does not come to its end; the text says why."""
 
 
-async def deliver(answer: Answer, receive: Receive, send: Send, workers: Workers, *, head: bool) -> int:
-    """Send an answer, or with `head` its headers alone. Returns the bytes of its body that were sent.
+class Client:
+    """The other end of a request: `send` gives it a message, `gone` is done when it has gone away."""
 
-    Raises CutError, and what a stream raises.
-    """
-    headers = [("content-type", answer.kind)] if answer.kind else []
-    if answer.length is not None and answer.status not in (204, 304):
-        headers.append(("content-length", str(answer.length)))
-    listed = [
-        (name.lower().encode("ascii"), value.encode("latin-1", "replace"))
-        for name, value in (*headers, *answer.headers)
-    ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": listed})
-    held = Held(b"" if head else answer.body)
-    if head or (isinstance(answer.body, bytes) and len(answer.body) <= PIECE):
-        piece = held.next() or b""
-        await _sent({"type": "http.response.body", "body": piece, "more_body": True}, send, workers)
-        await _sent({"type": "http.response.body", "body": b""}, send, workers)
-        return len(piece)
-    return await _streamed(held, answer.need, receive, send, workers)
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.send = send
+        self._receive = receive
+        self._gone: asyncio.Future[None] | None = None
+
+    @property
+    def gone(self) -> asyncio.Future[None]:
+        """Done when the client has gone away."""
+        if self._gone is None:
+            self._gone = asyncio.ensure_future(self._left())
+        return self._gone
+
+    async def _left(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def close(self) -> None:
+        """Wait for the client no longer."""
+        if self._gone is not None:
+            self._gone.cancel()
 
 
-async def _streamed(held: Held, need: int, receive: Receive, send: Send, workers: Workers) -> int:
-    """Send a body piece by piece, until its end or until the client goes away."""
-    gone = asyncio.ensure_future(_left(receive))
-    count = 0
-    try:
-        while not gone.done():
-            piece = held.ready() or await workers.do(held.next, need, begun=True)
+class Delivery:
+    """One answer and what is held of it. `again` makes it once more, within the same share of memory."""
+
+    def __init__(self, answer: Answer, again: Again, workers: Workers, share: Share, *, head: bool) -> None:
+        self.answer = answer._replace(body=b"")  # nothing but `held` may keep the body
+        self.length = answer.length
+        self.workers = workers
+        self.share = share
+        self.again = again
+        self.head = head
+        self.count = 0
+        self.held: Held | None = Held(b"" if head else answer.body, answer.need, answer.length or answer.size)
+        self._stream = self.length is None
+        self._sum = 0
+        self._waited = 0.0
+        self._settle()
+
+    def _settle(self, more: int = 0) -> None:
+        """Count what is in memory now."""
+        self.share.resize(more + (self.held.memory if self.held is not None else 0))
+
+    async def give(self, client: Client) -> None:
+        """Send the answer, or of HEAD its headers alone. Raises CutError, and what making a body raises."""
+        self.workers.giving += 1
+        try:
+            await client.send(self._start())
+            if self.head or (self.length is not None and self.length <= self.workers.piece and self._at_once()):
+                piece = b"" if self.head or self.held is None else self.held.ready(self.workers.piece) or b""
+                self.count = len(piece)
+                await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
+                await self._sent({"type": "http.response.body", "body": b""}, client)
+            else:
+                await self._streamed(client)
+        except BusyError as error:
+            raise CutError(str(error)) from None
+        finally:
+            self.workers.giving -= 1
+            self._close()
+            self.share.close()
+
+    def _at_once(self) -> bool:
+        """Whether the whole body is in memory, in one piece."""
+        return self.held is not None and self.held.memory == self.length
+
+    def _start(self) -> Message:
+        answer = self.answer
+        headers = [("content-type", answer.kind)] if answer.kind else []
+        if self.length is not None and answer.status not in (204, 304):
+            headers.append(("content-length", str(self.length)))
+        listed = [
+            (name.lower().encode("ascii"), value.encode("latin-1", "replace"))
+            for name, value in (*headers, *answer.headers)
+        ]
+        return {"type": "http.response.start", "status": answer.status, "headers": listed}
+
+    async def _streamed(self, client: Client) -> None:
+        """Send a body piece by piece, until its end or until the client goes away."""
+        stuck = 0
+        while not client.gone.done():
+            # an empty piece waits until the connection has room, so that no next one is made before
+            await self._sent({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
+            piece = await self._piece()
             if piece is None:
-                await _sent({"type": "http.response.body", "body": b""}, send, workers)
+                await self._sent({"type": "http.response.body", "body": b""}, client)
                 break
-            await _sent({"type": "http.response.body", "body": piece, "more_body": True}, send, workers, held)
-            count += len(piece)
-    except BusyError as error:
-        raise CutError(str(error)) from None
-    finally:
-        gone.cancel()
-        with suppress(ValueError):  # a thread is at work on it, and nobody waits for that
-            held.close()
-    return count
+            stuck = len(piece)
+            self.count += stuck
+            if self._stream:
+                self._sum = zlib.crc32(piece, self._sum)
+            await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
+
+    async def _piece(self) -> bytes | None:
+        """The next piece; None at the end. Raises BusyError, CutError, and what making it raises."""
+        size = self.workers.piece
+        if self.held is None:
+            await self._remake()
+        assert self.held is not None
+        held = self.held
+        return held.ready(size) or await self._work(held, partial(held.next, size))
+
+    async def _work(self, held: Held, work: Callable[[], T]) -> T:
+        """Do something with a body in a thread; then the share is what the body has in memory."""
+        return await self.workers.do(work, held.making, begun=True, share=self.share, weigh=lambda _: held.memory)
+
+    async def _remake(self) -> None:
+        """Make the body once more, and pass over what was sent of it. Raises BusyError, CutError."""
+        answer = await self.again()
+        same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
+        self.held = held = Held(answer.body, answer.need, answer.length or answer.size)
+        del answer
+        if not same:
+            raise CutError("the dataset has changed")
+        if await self._work(held, partial(held.skip, self.count)) != self._sum and self._stream:
+            raise CutError("the dataset has changed")
+
+    async def _sent(self, message: Message, client: Client, stuck: int = 0) -> None:
+        """Send one message when there is room for it; put away what waits behind it if that takes long.
+
+        Raises CutError if no room comes.
+        """
+        limits = self.workers.limits
+        sending = asyncio.ensure_future(client.send(message))
+        begun = time.monotonic()
+        end, waiting = begun + limits.timeout, True
+        try:
+            while True:
+                left = max(0.0, end - time.monotonic())
+                done, _ = await asyncio.wait({sending}, timeout=min(left, limits.slow / HASTE) if waiting else left)
+                if done:
+                    break
+                now = time.monotonic()
+                if now >= end:
+                    raise CutError(f"the client takes nothing for {limits.timeout:g} seconds")
+                patience = limits.slow / HASTE if self.workers.pressed else limits.slow
+                if waiting and self._waited + now - begun >= patience:
+                    await self._put_away(stuck)
+                    waiting = False
+            self._waited = self._waited + time.monotonic() - begun if waiting else 0.0
+            sending.result()
+        finally:
+            sending.cancel()
+
+    async def _put_away(self, stuck: int) -> None:
+        """Take the body out of memory; `stuck` bytes are in the buffer of the connection."""
+        held = self.held
+        if held is not None and held.memory and not await self._work(held, partial(held.put_away, self.workers.disk)):
+            self._close()
+        self._settle(stuck)
+
+    def _close(self) -> None:
+        held, self.held = self.held, None
+        if held is not None:
+            with suppress(ValueError):  # a thread is at work on it, and nobody waits for that
+                held.close()
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client goes away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _sent(message: Message, send: Send, workers: Workers, held: Held | None = None) -> None:
-    """Send one message when there is room for it; put away what waits behind it if that takes long.
-
-    Raises CutError if no room comes.
-    """
-    limits = workers.limits
-    sending = asyncio.ensure_future(send(message))
-    try:
-        done, _ = await asyncio.wait({sending}, timeout=min(limits.slow, limits.timeout))
-        if not done and held is not None and held.heavy:
-            await workers.do(held.put_away, begun=True)
-        if not done:
-            done, _ = await asyncio.wait({sending}, timeout=limits.timeout)
-        if not done:
-            raise CutError(f"the client takes nothing for {limits.timeout:g} seconds")
-        sending.result()
-    finally:
-        sending.cancel()
+def _tag(answer: Answer) -> str | None:
+    return next((value for name, value in answer.headers if name == "ETag"), None)

@@ -12,12 +12,13 @@ CONCURRENCY = min(16, (os.cpu_count() or 1) + 2)
 class Limits(NamedTuple):
     """How much one answer, and all of them together, may take.
 
-    `response`: bytes of one answer; `memory`: bytes of chunks that are decoded at once, and of metadata that is kept;
+    `response`: bytes of one answer; `memory`: bytes of all answers under way and of metadata that is kept;
+    `spill`: bytes of temporary files that hold answers for slow clients;
     `concurrency`: pieces of work at once; `queue`: how many may wait for that; `connections`: clients at once,
     others wait until one of them goes.
     `timeout`: seconds for a piece of work, for a client to send a request, and to take the next piece of an answer;
     `grace`: seconds in which running answers may end when the server does. `page`: entries of one page.
-    `slow`: seconds after which what a client has not taken is put into a temporary file.
+    `slow`: seconds that an answer waits for its client in all before it leaves memory.
     """
 
     response: int = 256 << 20
@@ -29,12 +30,26 @@ class Limits(NamedTuple):
     grace: float = 3.0
     page: int = 200
     slow: float = 1.0
+    spill: int = 4 << 30
 
     @property
     def kept(self) -> int:
         """Bytes of datasets that are kept open, about."""
         return self.memory // 4
 
+    @property
+    def answers(self) -> int:
+        """Bytes of memory for all answers under way."""
+        return max(1, self.memory - self.kept)
+
+    @property
+    def immediate(self) -> int:
+        """Bytes of memory up to which work is done at once, without asking for them."""
+        return min(8 << 20, self.answers // 64)
+
 
 PIECE = 1 << 18
-"""Bytes that are given to a connection at once."""
+"""Bytes that are given to a connection at once, at most."""
+
+LEAST_PIECE = 1 << 14
+"""Bytes that are given to a connection at once where there are many connections."""

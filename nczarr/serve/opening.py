@@ -131,7 +131,7 @@ class Shelf:
                 self._opening.discard(place.path)
 
     def _open(self, place: Place) -> Opened:
-        from nczarr import pipeline
+        from nczarr import pipeline, registry
 
         stamp = stamp_of(place)
         report = Report(limit=100)
@@ -146,7 +146,8 @@ class Shelf:
         if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
             text = f"`{place.name}` leads to `{name}`, which may not be read here"
             raise RefusedError(403, without_home(text, os.path.dirname(place.path)))
-        checked = pipeline.read(source, report, self.options)
+        row = registry.named(form)  # not detected again: a file that was cut meanwhile must not be looked at
+        checked = pipeline.read(source, report, self.options, row)
         if checked is None or report.errors:
             raise CompileError(report.sorted())
         made = Opened(place, checked, stamp, form, report.sorted())

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from nczarr import __version__
@@ -25,10 +26,8 @@ from nczarr.serve.opening import Opened, RefusedError, Shelf, check_same, format
 from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
+from nczarr.serve.spool import Disk
 from nczarr.stores.base import Range
-
-IMMEDIATE = 8 << 20
-"""Bytes that work may need that is done at once, without asking for room."""
 
 
 class Later(NamedTuple):
@@ -43,11 +42,12 @@ class Later(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """The server's answers, without any of its threads."""
+    """The server's answers, without any of its threads. `disk`: the account of temporary files."""
 
     root: Root
     shelf: Shelf
     limits: Limits
+    disk: Disk
 
     def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
         """The answer to a request; `at_hand`: the dataset that was opened for it, whether it is still kept or not.
@@ -97,7 +97,7 @@ class Routes(NamedTuple):
         def work() -> Answer:
             return self._chunk(opened, version, key, asked, array, index)
 
-        return work() if need <= IMMEDIATE else Later(work=work, need=need)
+        return work() if need <= self.limits.immediate else Later(work=work, need=need)
 
     def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
         """The answer that is a chunk. Raises RefusedError, CompileError, OSError."""
@@ -127,9 +127,11 @@ class Routes(NamedTuple):
             return Later(place)
         location = asked.place + url(CDMREMOTE, *place.segments)
         wanted = cdmremote.Asked(what, asked.query, location)
-        found = cdmremote.answer(opened, wanted, self.limits, self.root.home)
         if what == "data":
-            return found
+            sections = cdmremote.sections_of(opened, wanted, self.limits, self.root.home)
+            work = partial(cdmremote.data, opened, sections, self.limits, self.disk)
+            return work() if sections.need <= self.limits.immediate else Later(work=work, need=sections.need)
+        found = cdmremote.answer(opened, wanted, self.limits)
         return conditional(found, asked.headers, opened.modified)
 
     def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:

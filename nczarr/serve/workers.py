@@ -1,7 +1,8 @@
 """Threads that do everything that reads or computes, a bounded number at a time, for the one thread that answers.
 
-Bounded are: pieces of work at once, the memory that they say they need, how many wait, and for how long. Heavy work,
-which opens a dataset or makes something large, has half of the threads, so that what is soon done never waits for it.
+Bounded are: pieces of work at once, how many wait, and for how long; and the memory of all answers, from the moment at
+which their work begins until their bytes are sent, in a file, or dropped. Heavy work, which opens a dataset or makes
+something large, has half of the threads, so that what is soon done never waits for it.
 A thread cannot be stopped: work that takes too long is given up by its caller, and keeps its place until it ends.
 """
 
@@ -14,7 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from nczarr.serve.limits import Limits
+from nczarr.serve.limits import LEAST_PIECE, PIECE, Limits
+from nczarr.serve.spool import Disk
 
 T = TypeVar("T")
 
@@ -24,45 +26,118 @@ class BusyError(Exception):
 
 
 class _Turn(NamedTuple):
-    """A place in a queue: what is told when it comes, and what the work needs."""
+    """A place in a queue: the future is done when the turn comes; `need`: bytes that the work adds to the account."""
 
     come: asyncio.Future[None]
     need: int
     heavy: bool
+    begun: bool
+
+
+class Share:
+    """Bytes of memory that one answer holds between pieces of work, as part of the account of all answers."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self.size = 0
+        self.closed = False
+
+    def resize(self, size: int) -> None:
+        """Set the bytes that the answer holds. Never waits: the account may go over its limit for a while."""
+        if not self.closed and size != self.size:
+            self._workers.charge(size - self.size)
+            self.size = size
+
+    def lend(self) -> int:
+        """Hand the bytes over to a piece of work, which gives them back when it ends."""
+        size, self.size = self.size, 0
+        return size
+
+    def close(self) -> None:
+        """Give everything back, for good."""
+        self.resize(0)
+        self.closed = True
 
 
 class Workers:
-    """The threads of one server. Its methods are called by the thread of the event loop alone."""
+    """The threads of one server. Its methods are called by the thread of the event loop alone.
 
-    def __init__(self, limits: Limits) -> None:
+    `disk`: the account of temporary files. `giving`: answers that are being sent.
+    """
+
+    def __init__(self, limits: Limits, disk: Disk | None = None) -> None:
         self.limits = limits
+        self.disk = disk or Disk(limits.spill)
+        self.giving = 0
         self._executor = ThreadPoolExecutor(limits.concurrency, "nczarr-serve")
         self._light: deque[_Turn] = deque()
+        self._going: deque[_Turn] = deque()
         self._heavy: deque[_Turn] = deque()
         self._most_heavy = max(1, limits.concurrency // 2)
         self._active = 0
         self._active_heavy = 0
         self._used = 0
 
-    async def do(self, work: Callable[[], T], need: int = 0, *, begun: bool = False, heavy: bool = False) -> T:
+    @property
+    def used(self) -> int:
+        """Bytes of memory that all answers have now."""
+        return self._used
+
+    @property
+    def pressed(self) -> bool:
+        """Whether work waits for memory that answers hold."""
+        return any(queue and not self._has_memory(queue[0].need, begun=queue[0].begun) for queue in self._queues)
+
+    @property
+    def _queues(self) -> tuple[deque[_Turn], ...]:
+        """All that wait, in the order in which they come in: what holds memory before what asks for it."""
+        return self._light, self._going, self._heavy
+
+    @property
+    def piece(self) -> int:
+        """Bytes to give to a connection at once: all pieces under way have about an eighth of the memory."""
+        return max(LEAST_PIECE, min(PIECE, self.limits.answers // 8 // max(1, self.giving)))
+
+    async def do(
+        self,
+        work: Callable[[], T],
+        need: int = 0,
+        *,
+        begun: bool = False,
+        heavy: bool = False,
+        share: Share | None = None,
+        weigh: Callable[[T], int] | None = None,
+    ) -> T:
         """The result of a piece of work. Raises BusyError, and whatever it raises.
 
-        `need`: bytes of memory, which make it heavy. `begun`: an answer that is being given needs it, so that it waits
-        before all others of its kind, however many wait.
+        `need`: bytes of memory, which make it heavy; what `share` has counts towards them. `begun`: an answer that is
+        being given needs it, so that it waits before all others of its kind, however many wait. `weigh` returns the
+        bytes that the result takes, which `share` has from then on; without it they are as many as before.
         """
         heavy = heavy or need > 0
-        await self._enter(need, begun=begun, heavy=heavy)
+        own = share.size if share is not None else 0
+        need = max(own, min(need, self.limits.answers - self.limits.answers // 8))
+        await self._enter(need - own, begun=begun, heavy=heavy)
+        if share is not None:
+            share.lend()
         loop = asyncio.get_running_loop()
         made: list[T] = []  # futures that wrap others go round in a circle: what they hold would stay until it is swept
+
+        def leave() -> None:
+            left = 0 if share is None or share.closed else own if weigh is None else weigh(made[0]) if made else 0
+            if share is not None:
+                share.size = left
+            self._leave(need - left, heavy=heavy)
+
         try:
             future = self._executor.submit(lambda: made.append(work()))
         except RuntimeError:  # the server ends
-            self._leave(need, heavy=heavy)
+            leave()
             raise BusyError("the server ends") from None
 
         def left(_: Future[None]) -> None:
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(lambda: self._leave(need, heavy=heavy))
+                loop.call_soon_threadsafe(leave)
 
         future.add_done_callback(left)
         try:
@@ -75,15 +150,16 @@ class Workers:
 
     async def _enter(self, need: int, *, begun: bool, heavy: bool) -> None:
         """Wait for room."""
-        queue = self._heavy if heavy else self._light
-        if not queue and self._fits(need, heavy=heavy):
+        queue = self._light if not heavy else self._going if begun and not need else self._heavy
+        if not queue and self._fits(need, heavy=heavy, begun=begun):
             self._take(need, heavy=heavy)
             return
-        waiting = len(self._light) + len(self._heavy)
+        waiting = sum(map(len, self._queues))
         if not begun and waiting >= self.limits.queue:
             raise BusyError(f"{waiting} requests wait already")
-        turn = _Turn(asyncio.get_running_loop().create_future(), need, heavy)
+        turn = _Turn(asyncio.get_running_loop().create_future(), need, heavy, begun)
         (queue.appendleft if begun else queue.append)(turn)
+        self._admit()
         try:
             await asyncio.wait_for(turn.come, self.limits.timeout)
         except BaseException as error:
@@ -97,13 +173,21 @@ class Workers:
                 raise BusyError(f"no turn came within {self.limits.timeout:g} seconds") from None
             raise
 
-    def _fits(self, need: int, *, heavy: bool) -> bool:
-        """Whether work may begin; what needs more memory than there is runs alone among the heavy."""
-        if self._active >= self.limits.concurrency:
+    def _fits(self, need: int, *, heavy: bool, begun: bool) -> bool:
+        """Whether work may begin."""
+        if self._active >= self.limits.concurrency or (heavy and self._active_heavy >= self._most_heavy):
             return False
-        if not heavy or not self._active_heavy:
-            return True
-        return self._active_heavy < self._most_heavy and self._used + need <= self.limits.memory
+        return self._has_memory(need, begun=begun)
+
+    def _has_memory(self, need: int, *, begun: bool) -> bool:
+        """Whether there is memory for work. What frees memory never waits for it."""
+        return (begun and not need) or not self._used or self._used + need <= self.limits.answers
+
+    def charge(self, size: int) -> None:
+        """Count so many bytes more, or fewer, as used."""
+        self._used += size
+        if size < 0:
+            self._admit()
 
     def _take(self, need: int, *, heavy: bool) -> None:
         self._active += 1
@@ -118,8 +202,8 @@ class Workers:
 
     def _admit(self) -> None:
         """Let those in who wait, the light ones first, as long as there is room."""
-        for queue in (self._light, self._heavy):
-            while queue and self._fits(queue[0].need, heavy=queue[0].heavy):
+        for queue in self._queues:
+            while queue and self._fits(queue[0].need, heavy=queue[0].heavy, begun=queue[0].begun):
                 turn = queue.popleft()
                 if not turn.come.done():
                     self._take(turn.need, heavy=turn.heavy)

@@ -18,6 +18,7 @@ from nczarr.serve.opening import RefusedError, Shelf
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
 from nczarr.serve.routes import Later, Routes
+from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
 
 WORDS = [
@@ -75,7 +76,7 @@ def ask(routes: Routes, asked: dict[str, Any]) -> Answer | RefusedError | Compil
 def test_any_request(seed: int) -> None:
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(page=3, response=1 << 20)
-    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits)
+    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
     chosen = random.Random(seed)
     statuses: dict[int, int] = {}
     for _ in range(1500):

@@ -19,6 +19,7 @@ import pytest
 
 from nczarr.serve.bodies import Held
 from nczarr.serve.limits import PIECE, Limits
+from nczarr.serve.spool import Disk
 from nczarr.serve.workers import BusyError, Workers
 from nczarr.stores.base import Range
 from tests.conftest import ROOT
@@ -353,6 +354,7 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
     path.write_bytes(data)
     body = (data[:10], Range(str(path), 5, len(data) - 5), data * 2)
     wanted = data[:10] + data[5:] + data * 2
+    disk = Disk(1 << 30)
     for away in (False, True):
         held, found = Held(body), b""
         while True:
@@ -361,11 +363,12 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
                 break
             assert len(piece) <= PIECE
             found += piece
-            if away and held.heavy:
-                held.put_away()
-                assert not held.heavy
+            if away:
+                assert held.put_away(disk)
+                assert held.memory == 0
         assert found == wanted
         held.close()
+        assert disk.used == 0
     short = Held((Range(str(path), 0, len(data) + 1),))
     with pytest.raises(OSError, match="ends before"):
         b"".join(iter(short.next, None))

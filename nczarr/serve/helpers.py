@@ -1,0 +1,180 @@
+"""Helper processes of a server: everything that the netCDF library does is done there, and ends with its time.
+
+A damaged file can make the library loop forever or crash. A thread cannot be ended, and the library's lock would stay
+taken; a process can. Helpers are kept and used again, so that a call costs some tenths of a millisecond and the pickle
+of its result. A file that was the end of a helper is refused from then on, until it changes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from threading import BoundedSemaphore, Lock, Timer
+from typing import IO, Any
+
+from nczarr.serve import helper
+from nczarr.serve.limits import Limits
+
+MOST = 4
+"""Helpers at once: one file that hangs keeps no other one waiting."""
+
+SHARE = 0.8
+"""Part of the server's time limit that a call may take, so that its fault is the answer."""
+
+ROOM = 1 << 30
+"""Bytes of memory that a helper may take beside those that the server allows for data."""
+
+START = 60.0
+"""Seconds that a helper may take to start."""
+
+REMEMBERED = 1024
+"""Files that are known to hang or crash the library."""
+
+
+class _Helper:
+    """One process. It is used by one thread at a time."""
+
+    def __init__(self, memory: int) -> None:
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nczarr.serve.helper", str(memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        self.late = False
+        """Whether it was ended because its time was over."""
+        self.ready = False
+
+    def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the helper ends."""
+        if not self.ready:  # its start is not the file's fault
+            self._within(START, lambda _, out: helper.receive(out))
+            self.ready = True
+
+        def exchange(source: IO[bytes], out: IO[bytes]) -> Any:
+            helper.send(source, (function, arguments))
+            return helper.receive(out)
+
+        found: tuple[bool, Any] = self._within(seconds, exchange)
+        return found
+
+    def _within(self, seconds: float, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
+        """Return what comes of the pipes to and from the process, which is ended after some seconds."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        timer = Timer(seconds, self._end_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            return work(self.process.stdin, self.process.stdout)
+        finally:
+            timer.cancel()
+
+    def _end_late(self) -> None:
+        self.late = True
+        self.process.kill()
+
+    def end(self) -> int:
+        """End the process. The status of its end."""
+        self.process.kill()
+        status = self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        return status
+
+
+class Helpers:
+    """The helpers of one server; may be used from several threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._seconds = limits.timeout * SHARE
+        self._memory = limits.memory + ROOM
+        self._room = BoundedSemaphore(min(MOST, max(1, limits.concurrency // 2)))
+        self._lock = Lock()
+        self._idle: list[_Helper] = []
+        self._all: set[_Helper] = set()
+        self._faulty: OrderedDict[tuple[Any, ...], str] = OrderedDict()
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the first helper, which loads the library while nothing is asked."""
+        made = self._new()
+        with self._lock:
+            self._idle.append(made)
+
+    def call(self, path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function that opens a file. Raises what it raises, OSError if it hangs or crashes."""
+        status = os.stat(path)
+        key = path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        if key in self._faulty:
+            raise OSError(errno.EIO, self._faulty[key])
+        if not self._room.acquire(timeout=self._seconds):
+            raise OSError(errno.EBUSY, f"no reader of HDF5 files was free for {self._seconds:g} seconds")
+        try:
+            return self._call(key, function, arguments)
+        finally:
+            self._room.release()
+
+    def _call(self, key: tuple[Any, ...], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        with self._lock:
+            used = self._idle.pop() if self._idle else None
+        used = used or self._new()
+        try:
+            done, found = used.ask(self._seconds, function, arguments)
+        except (EOFError, OSError):
+            raise OSError(errno.EIO, self._failed(used, key)) from None
+        except BaseException:  # half a request may stand in its input
+            self._drop(used)
+            raise
+        with self._lock:
+            self._idle.append(used)
+        if done:
+            return found
+        raise found
+
+    def _new(self) -> _Helper:
+        made = _Helper(self._memory)
+        with self._lock:
+            self._all.add(made)
+        return made
+
+    def _drop(self, used: _Helper) -> int:
+        with self._lock:
+            self._all.discard(used)
+        return used.end()
+
+    def _failed(self, used: _Helper, key: tuple[Any, ...]) -> str:
+        """Say why a helper has ended, and remember the file."""
+        status = used.process.poll()  # before it is ended here
+        with suppress(subprocess.TimeoutExpired):
+            status = used.process.wait(1)
+        self._drop(used)
+        if self._closed:
+            return "the server ends"
+        if not used.ready:
+            return "no process that reads HDF5 files could be started"
+        text = f"the HDF5 library crashes (status {status})"
+        if used.late:
+            text = f"the HDF5 library does not come back within {self._seconds:g} seconds: the file is damaged"
+        with self._lock:
+            self._faulty[key] = text
+            while len(self._faulty) > REMEMBERED:
+                self._faulty.popitem(last=False)
+        return text
+
+    def close(self) -> None:
+        """End all helpers."""
+        self._closed = True
+        with self._lock:
+            ended = list(self._all)
+        for each in ended:
+            each.process.kill()

@@ -1,0 +1,88 @@
+"""Temporary files of answers that wait for slow clients, and the account of the bytes in all of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from threading import Lock
+from typing import IO
+
+
+class FullError(Exception):
+    """The temporary files of all answers have as many bytes as they may have."""
+
+
+class Disk:
+    """Bytes of temporary files that all answers have, `most` at a time. May be used from several threads."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.used = 0
+        self._lock = Lock()
+
+    def has(self, size: int) -> bool:
+        """Whether there is room for so many bytes."""
+        return self.used + size <= self.most
+
+    def take(self, size: int) -> None:
+        """Count so many bytes more. Raises FullError."""
+        with self._lock:
+            if self.used + size > self.most:
+                raise FullError(f"temporary files have {self.used} bytes, and at most {self.most}")
+            self.used += size
+
+    def give(self, size: int) -> None:
+        """Count so many bytes less."""
+        with self._lock:
+            self.used -= size
+
+
+class Spool:
+    """A temporary file without a name: written once, then read from its start. Raises OSError."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._size = 0
+        self._at = 0
+        self._file: IO[bytes] | None = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `close`)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it has."""
+        return self._size
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Add bytes. Raises FullError, OSError."""
+        assert self._file is not None
+        self._disk.take(len(data))
+        self._size += len(data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; none at the end. Raises OSError."""
+        assert self._file is not None
+        data = os.pread(self._file.fileno(), size, self._at) if hasattr(os, "pread") else self._seek_read(size)
+        self._at += len(data)
+        return data
+
+    def _seek_read(self, size: int) -> bytes:
+        assert self._file is not None
+        self._file.seek(self._at)
+        return self._file.read(size)
+
+    def rewind(self, count: int) -> None:
+        """Go back by some bytes, which are read again."""
+        self._at -= count
+
+    def close(self) -> None:
+        """Delete the file; its bytes are free for other answers."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+            self._disk.give(self._size)
+
+    def __del__(self) -> None:
+        if getattr(self, "_file", None) is not None:
+            self.close()

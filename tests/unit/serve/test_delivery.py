@@ -1,0 +1,156 @@
+"""Answers to clients that take nothing: what they hold in memory and on disk, and what comes when clients go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nczarr.serve.answers import Answer
+from nczarr.serve.bodies import Held
+from nczarr.serve.delivery import Client, CutError, Delivery
+from nczarr.serve.limits import Limits
+from nczarr.serve.spool import Disk, FullError, Spool
+from nczarr.serve.workers import Share, Workers
+
+DATA = bytes(range(256)) * 8192
+LIMITS = Limits()._replace(slow=0.02, timeout=5.0, concurrency=2, memory=64 << 20)
+
+
+def stream(data: bytes = DATA) -> Iterator[bytes]:
+    for start in range(0, len(data), 300_000):
+        yield data[start : start + 300_000]
+
+
+class Taker:
+    """A client that takes `first` messages, and the others when `go` is set."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.go = asyncio.Event()
+        self.body = b""
+
+    async def send(self, message: Any) -> None:
+        if self.first <= 0:
+            await self.go.wait()
+        self.first -= 1
+        self.body += message.get("body", b"")
+
+    async def receive(self) -> Any:
+        await asyncio.Event().wait()
+
+
+async def given(first: Answer, again: Answer, disk: Disk) -> tuple[bytes, list[int]]:
+    """The bytes that a client gets who pauses, and the memory and disk that the answer has meanwhile."""
+    workers = Workers(LIMITS, disk)
+    taker, share = Taker(6), Share(workers)
+
+    async def made() -> Answer:
+        return again
+
+    client = Client(taker.receive, taker.send)
+    delivery = Delivery(first, made, workers, share, head=False)
+    del first
+    assert workers.used > 0
+    giving = asyncio.ensure_future(delivery.give(client))
+    await asyncio.sleep(0.3)
+    paused = [workers.used, disk.used]
+    taker.go.set()
+    try:
+        await giving
+    finally:
+        client.close()
+        workers.close()
+        assert (workers.used, disk.used) == (0, 0)
+    return taker.body, paused
+
+
+@pytest.mark.parametrize("kind", ["bytes", "stream"])
+@pytest.mark.parametrize("room", [1 << 30, 0])
+def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None:
+    def answer() -> Answer:
+        return Answer(DATA) if kind == "bytes" else Answer(stream(), need=8 << 20, size=len(DATA))
+
+    body, (memory, stored) = asyncio.run(given(answer(), answer(), Disk(room)))
+    assert body == DATA
+    assert memory <= 1 << 18
+    assert (stored > 1 << 20) == bool(room)
+
+
+@pytest.mark.parametrize(
+    "other", [Answer(DATA[:-1]), Answer(DATA, status=404), Answer(DATA, headers=(("ETag", '"b"'),))]
+)
+def test_an_answer_that_differs_when_it_is_made_again_is_cut(other: Answer) -> None:
+    with pytest.raises(CutError, match="has changed"):
+        asyncio.run(given(Answer(DATA), other, Disk(0)))
+
+
+def test_a_stream_that_differs_when_it_is_made_again_is_cut() -> None:
+    other = Answer(stream(b"?" + DATA[1:]), need=8 << 20)
+    with pytest.raises(CutError, match="has changed"):
+        asyncio.run(given(Answer(stream(), need=8 << 20), other, Disk(0)))
+
+
+def test_temporary_files_have_a_limit() -> None:
+    disk = Disk(1000)
+    first, second = Spool(disk), Spool(disk)
+    first.write(b"a" * 900)
+    with pytest.raises(FullError, match="at most 1000"):
+        second.write(b"b" * 200)
+    first.close()
+    second.write(b"b" * 200)
+    assert second.read(500) == b"b" * 200
+    second.rewind(50)
+    assert (second.read(500), second.read(1)) == (b"b" * 50, b"")
+    second.close()
+    assert disk.used == 0
+
+
+def test_a_body_without_room_on_disk_is_not_put_away() -> None:
+    disk = Disk(1 << 20)
+    held = Held(DATA)
+    assert not held.put_away(disk)
+    assert not Held(stream(), 1 << 20).put_away(disk)
+    assert disk.used == 0
+
+
+def test_memory_that_answers_hold_is_not_given_to_work() -> None:
+    async def order() -> list[str]:
+        workers, seen = Workers(LIMITS), list[str]()
+        share = Share(workers)
+        share.resize(LIMITS.answers)
+        work = asyncio.ensure_future(workers.do(lambda: seen.append("work"), 1 << 20))
+        new = asyncio.ensure_future(workers.do(lambda: seen.append("new")))
+        await asyncio.sleep(0.05)
+        assert workers.pressed or seen == ["new"]
+        await workers.do(lambda: seen.append("going"), begun=True, share=share)
+        assert "work" not in seen
+        share.close()
+        await asyncio.gather(work, new)
+        workers.close()
+        assert workers.used == 0
+        return seen
+
+    assert asyncio.run(order()).index("going") < 2
+
+
+def test_work_whose_caller_has_gone_keeps_its_memory_until_it_ends() -> None:
+    async def left() -> tuple[int, int]:
+        import threading
+
+        workers, gate = Workers(LIMITS), threading.Event()
+        share = Share(workers)
+        work = asyncio.ensure_future(workers.do(lambda: gate.wait(5) and b"", 1 << 20, share=share, weigh=lambda _: 7))
+        await asyncio.sleep(0.05)
+        work.cancel()
+        await asyncio.wait({work})
+        share.close()
+        during = workers.used
+        gate.set()
+        await asyncio.sleep(0.1)
+        workers.close()
+        return during, workers.used
+
+    assert asyncio.run(left()) == (1 << 20, 0)
