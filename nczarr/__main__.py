@@ -50,8 +50,13 @@ def without_plugins() -> None:
 def hear_signals() -> None:
     """Let the signals that ask a process to end do what Ctrl-C does, unless they are ignored: what was begun is removed
     or left to be gone on with, and fetched files are removed. Requests to a server that does not answer are given up.
+    A call of the HDF5 library that does not return ends with the process (nczarr/cli/watchdog.py).
     """
     import signal
+
+    from nczarr.cli.watchdog import watch
+
+    heard = []
 
     def interrupt(*_: object) -> None:
         asking = sys.modules.get("nczarr.stores.asking")
@@ -63,6 +68,8 @@ def hear_signals() -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, interrupt)
+            heard.append(int(number))
+    watch(heard)
 
 
 def process() -> None:

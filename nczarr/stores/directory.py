@@ -20,7 +20,7 @@ from typing import Any
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Range, ReadOnly, safe_key
 from nczarr.stores.journal import Journal, parsed
-from nczarr.stores.place import put_in_place, sibling
+from nczarr.stores.place import partial, put_in_place, unfinished, unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -132,10 +132,12 @@ class DirectoryTarget(DirectoryStore):
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
         begun = _begun(path, journal) if resume and journal is not None else None
-        super().__init__(begun or sibling(path, "partial"))
+        super().__init__(begun or partial(path))
         self.target = path
         self.overwrite = overwrite
         self.kept = resume and journal is not None and journal.fingerprint is not None
+        if self.kept:
+            unfinished.discard(self.path)
         self._made: set[str] = {""}
         self._open = True
         self._whole = journal is not None
@@ -199,8 +201,9 @@ class DirectoryTarget(DirectoryStore):
             self._remove_halves()
         if self._whole:
             os.unlink(f"{self._real}/{JOURNAL}")
-        put_in_place(self.path, self.target, overwrite=self.overwrite)
-        self._open = False
+        with unstopped():
+            put_in_place(self.path, self.target, overwrite=self.overwrite)
+            self._open = False
 
     def _remove_halves(self) -> None:
         """Remove files that a killed process was at."""
@@ -221,8 +224,10 @@ class DirectoryTarget(DirectoryStore):
         if self._open:
             import shutil  # only where something went wrong
 
-            shutil.rmtree(self.path, ignore_errors=True)
-            self._open = False
+            with unstopped():
+                shutil.rmtree(self.path, ignore_errors=True)
+                unfinished.discard(self.path)
+                self._open = False
 
 
 def _begun(path: str, journal: Journal) -> str | None:

@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _LONGEST_NAME = 255
 """Bytes that a name may have in most file systems."""
+
+
+unfinished: set[str] = set()
+"""Paths of files and folders in the making. `remove_unfinished` removes them where the process ends at once."""
+
+
+def partial(path: str) -> str:
+    """Return a new name beside a target where it may grow, and note it as unfinished."""
+    made = sibling(path, "partial")
+    unfinished.add(made)
+    return made
+
+
+def remove_unfinished() -> None:
+    """Remove every unfinished target of this process. What cannot be removed is left."""
+    import shutil
+
+    for path in list(unfinished):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                os.unlink(path)
 
 
 def sibling(path: str, word: str) -> str:
@@ -19,8 +44,41 @@ def sibling(path: str, word: str) -> str:
 def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     """Rename a finished file or folder to its final name; with `overwrite` an old one steps aside and is removed.
 
+    A signal that ends the run is heard when all is done: at no moment may an old target be left under another name.
     Raises OSError, FileExistsError if an old one may not be overwritten; then it is left as it was.
     """
+    with unstopped():
+        _put_in_place(partial, target, overwrite=overwrite)
+        unfinished.discard(partial)
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Keep signals that end a run until the block is done, then deliver them. Python hears them in its main thread."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept: list[int] = []
+    known = {}
+    try:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and handler not in (None, signal.SIG_IGN):
+                known[number] = handler
+                signal.signal(number, lambda number, frame: kept.append(number))
+        yield
+    finally:
+        for number, handler in known.items():
+            signal.signal(number, handler)
+        for number in kept[:1]:
+            signal.raise_signal(number)
+
+
+def _put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     if not os.path.lexists(target):
         os.rename(partial, target)
         return

@@ -1,0 +1,63 @@
+"""End of a process whose C library does not return.
+
+Python runs the handler of a signal between two steps of its main thread. The HDF5 library may loop forever in a damaged
+file, and then no handler ever runs. So a second thread hears of signals through the wakeup descriptor, which Python's
+C code writes to at once. It waits for the lock of the libraries: where it is not released for a second, one
+call hangs, and the process ends here.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import sys
+import time
+from collections.abc import Collection
+
+PATIENCE = 1.0
+"""Seconds that one call of the libraries may take after a signal."""
+
+PAUSE = 0.1
+"""Seconds between two looks at the lock."""
+
+
+def watch(numbers: Collection[int]) -> None:
+    """Start the thread that ends the process if a call of the libraries hangs after one of these signals."""
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # the signals of a child are its own
+    _thread.start_new_thread(_wait, (heard, frozenset(numbers)))
+
+
+def _wait(heard: int, numbers: frozenset[int]) -> None:
+    """Wait for the first of the signals; from then on look whether the libraries answer."""
+    number = next(each for each in iter(lambda: os.read(heard, 1)[0], None) if each in numbers)
+    while _answers():
+        time.sleep(PAUSE)
+    _end(128 + number)
+
+
+def _answers() -> bool:
+    """Whether no call of the libraries hangs: the lock around all of them comes free."""
+    hdf5 = sys.modules.get("nczarr.formats.netcdf4.hdf5")
+    lock = getattr(hdf5, "LOCK", None)  # the module may be in the middle of its import
+    if lock is None:
+        return True
+    if not lock.acquire(timeout=PATIENCE):
+        return False
+    lock.release()
+    return True
+
+
+def _end(status: int) -> None:
+    """Remove what is unfinished or was fetched, and end the process."""
+    try:
+        for name, function in (("nczarr.stores.place", "remove_unfinished"), ("nczarr.stores.spool", "clear")):
+            module = sys.modules.get(name)
+            if module is not None:
+                getattr(module, function)()
+    finally:
+        os._exit(status)

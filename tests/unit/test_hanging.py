@@ -1,0 +1,106 @@
+"""Damaged HDF5 files in which the C library loops forever: signals end the command all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+h5py = pytest.importorskip("h5py")
+
+FREE = 16
+"""Where the offset of the first free block stands behind the signature of a local heap."""
+
+
+def hanging(path: Path) -> Path:
+    """Make a file whose heap of names has a free block that follows itself: HDF5 walks the list forever."""
+    with h5py.File(path, "w", libver="earliest") as file:
+        file["v"] = [1, 2, 3]
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"HEAP")
+    free, segment = struct.unpack_from("<QQ", data, heap + FREE)
+    struct.pack_into("<Q", data, segment + free, free)
+    path.write_bytes(data)
+    assert len(data) < 3000
+    return path
+
+
+def _hear() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_a_command_that_hangs_in_the_library(number: signal.Signals, tmp_path: Path) -> None:
+    hanging(tmp_path / "f.h5")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    call = [sys.executable, "-m", "nczarr", "convert", "f.h5", "t.zarr"]
+    with subprocess.Popen(call, cwd=tmp_path, env=environment, preexec_fn=_hear) as running:
+        try:
+            _spins(running)
+            begun = time.monotonic()
+            running.send_signal(number)
+            assert running.wait(10) == 128 + number
+            assert time.monotonic() - begun < 5
+        finally:
+            running.kill()
+    assert [each.name for each in tmp_path.iterdir()] == ["f.h5"]
+
+
+def _spins(running: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has used a second of processor time, which a short command never does."""
+    tick = os.sysconf("SC_CLK_TCK")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert running.poll() is None, "the file does not hang"
+        fields = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()
+        if (int(fields[11]) + int(fields[12])) / tick > 1.5:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the process does nothing")
+
+
+LATE = """
+import signal, sys, time
+from threading import Event, Thread
+from nczarr import __main__
+from nczarr.formats.netcdf4 import hdf5
+from nczarr.stores.single import beside
+
+def hang():
+    with hdf5.LOCK:
+        print("held", flush=True)
+        time.sleep(60)
+
+__main__.hear_signals()
+with beside(sys.argv[1]) as unfinished:
+    open(unfinished.path, "w").close()
+    Thread(target=hang).start()
+    try:
+        Event().wait()
+    finally:
+        Event().wait()  # as a pool that waits for its threads
+"""
+
+
+def test_what_a_thread_hangs_at_leaves_no_target(tmp_path: Path) -> None:
+    """The main thread hears the signal here, and waits for the other one for ever."""
+    call = [sys.executable, "-c", LATE, str(tmp_path / "t.nc")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == b"held\n"
+            assert len(list(tmp_path.iterdir())) == 1
+            running.terminate()
+            assert running.wait(10) == 128 + signal.SIGTERM
+        finally:
+            running.kill()
+    assert not list(tmp_path.iterdir())
