@@ -61,20 +61,39 @@ class Diagnostic(NamedTuple):
         return (name, self.primary.key or "", span.start, self.primary.offset or 0, self.code, self.message)
 
 
+LEAST = 3
+"""The rank of what matters least."""
+
+
+def rank(diagnostic: Diagnostic) -> int:
+    """Return how much a diagnostic matters: 0 an error, 1 a loss of values, 2 any other warning, 3 a note."""
+    if diagnostic.severity is Severity.ERROR:
+        return 0
+    if diagnostic.severity is Severity.NOTE:
+        return LEAST
+    from nczarr.codes.losses import VALUE_LOSSES  # imports this module
+
+    return 1 if diagnostic.code in VALUE_LOSSES else 2
+
+
 class Report:
     """Collects diagnostics of one run; `sorted()` gives them once each, in order of place.
 
     `limit` bounds the number kept, so that a file of a million mistakes costs no memory; `dropped` counts the rest.
+    Errors are kept before value losses, and these before all others.
     Under `strict` every warning is an error.
     """
 
-    __slots__ = ("_errors", "_hushed", "_kept", "dropped", "limit", "strict")
+    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "dropped", "limit", "losses", "strict")
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
         self.strict = strict
         self.dropped = 0
+        self.losses: list[Diagnostic] = []
+        """Losses in reading that the run allows, `limit` of them at most."""
         self._errors = 0
+        self._worst = LEAST
         self._hushed: list[Span] = []
         self._kept: dict[tuple[object, ...], Diagnostic] = {}
 
@@ -93,8 +112,28 @@ class Report:
             self._errors += 1
         if len(self._kept) >= self.limit:
             self.dropped += 1
-            return
+            if not self._evict(rank(diagnostic)):
+                return
         self._kept[key] = diagnostic
+
+    def _evict(self, better: int) -> bool:
+        """Drop a diagnostic that matters less than `better`, the latest of the least; return whether there was one."""
+        if better >= self._worst:
+            return False
+        ranks = {key: rank(found) for key, found in self._kept.items()}
+        self._worst = max(ranks.values(), default=0)
+        if better >= self._worst:
+            return False
+        del self._kept[next(key for key in reversed(ranks) if ranks[key] == self._worst)]
+        return True
+
+    def lose(self, diagnostic: Diagnostic, *, allowed: bool) -> None:
+        """Add something that is left out in reading: an error, or a warning that is remembered if it is allowed."""
+        severity = Severity.WARNING if allowed else Severity.ERROR
+        diagnostic = diagnostic._replace(severity=severity)
+        if allowed and len(self.losses) < self.limit:
+            self.losses.append(diagnostic)
+        self.add(diagnostic)
 
     def error(
         self,

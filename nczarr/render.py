@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
-from nczarr.diagnostics import Diagnostic, Label, Severity
+from nczarr.diagnostics import Diagnostic, Label, Severity, rank
 from nczarr.source import Source
 
 WINDOW = 110
@@ -33,8 +33,13 @@ def wants_colour(stream: IO[str]) -> bool:
 
 
 def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
-    """Each diagnostic with its place, the source line and a marker; those over the limit are only counted."""
+    """Each diagnostic with its place, the source line and a marker; those over the limit are only counted.
+
+    Where some are only counted, errors come first, and value losses before other warnings.
+    """
     paint = _painted if colour else _plain
+    if len(diagnostics) > limit:
+        diagnostics = sorted(diagnostics, key=rank)
     for diagnostic in diagnostics[:limit]:
         yield "".join(line + "\n" for line in _lines(diagnostic, paint)) + "\n"
     if len(diagnostics) > limit:

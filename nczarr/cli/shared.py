@@ -193,6 +193,14 @@ class Messages:
         except CompileError as error:  # chunks are found to be damaged when their values are asked for
             for found in error.diagnostics:
                 self.report.add(found)
+        except ImportError as error:
+            from nczarr.cli.missing import missing
+
+            found_missing = missing(error)
+            if found_missing is None:
+                self._crashed(error)
+            else:
+                self.report.add(found_missing)
         except Exception as error:
             self._crashed(error)
 

@@ -1,0 +1,44 @@
+"""Libraries that are not installed: what a failed import means to a user."""
+
+from __future__ import annotations
+
+import sys
+
+from nczarr.diagnostics import Diagnostic, Severity
+
+EXTRAS = {
+    "aiohttp": "remote",
+    "awkward": "ragged",
+    "dask": "dask",
+    "distributed": "dask",
+    "fsspec": "remote",
+    "google": "ncstream",
+    "h5py": "ragged",
+    "jinja2": "references",
+    "netCDF4": "netcdf",
+    "pyarrow": "references",
+    "s3fs": "remote",
+    "uvicorn": "serve",
+}
+"""Our extra that brings a module."""
+
+DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "yaml": "pyyaml", "zlib_ng": "zlib-ng"}
+"""Packages to install for modules of another name."""
+
+
+def missing(error: ImportError) -> Diagnostic | None:
+    """Return the diagnostic for a library that is not installed; None if the import failed for another reason."""
+    remedy = getattr(error, "remedy", "")
+    if remedy:  # stores/connection.py knows which protocol asked
+        return _diagnostic(str(error), remedy)
+    module = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or not module:
+        return None
+    if module == "nczarr" or module in sys.stdlib_module_names:
+        return None
+    wanted = f"nczarr[{EXTRAS[module]}]" if module in EXTRAS else DISTRIBUTIONS.get(module, module)
+    return _diagnostic(f"this needs `{error.name}`, which is not installed", f"`pip install {wanted}`")
+
+
+def _diagnostic(text: str, remedy: str) -> Diagnostic:
+    return Diagnostic("missing-library", Severity.ERROR, text, helps=(remedy,))
