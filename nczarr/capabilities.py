@@ -156,6 +156,8 @@ class Format(NamedTuple):
     opens: str | None = None
     begins: str | None = None
     inner: tuple[str, ...] = ()
+    second_reader: Literal["libnetcdf", "zarr"] | None = None
+    """The library of others with which `--verify` reads a finished target; None: there is none."""
 
     @property
     def readable(self) -> bool:

@@ -29,7 +29,7 @@ HDF5_KINDS: tuple[Kind, ...] = ("nc4", "nc7")
 
 RESERVED_ATTRIBUTES = frozenset(
     {
-        *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
+        *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"),
         *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
     }
 )

@@ -57,7 +57,9 @@ WRITING, FOLLOWING = Writing(), Following()
 """References where nobody asks for anything."""
 
 
-UNREAD = frozenset({"bad-metadata", "unreadable-array", "ambiguous-node", "lost-union", "lost-mask"})
+UNREAD = frozenset(
+    {"bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask", "duplicate-name"}
+)
 """What of a store cannot be read; those who only look at one leave it out."""
 
 

@@ -52,7 +52,14 @@ def read(
         unchecked = registry.load(form.read)(source, report, options)
         if unchecked is None:
             return None
-        return check(unchecked, report, observe, options.kind, accepted=options.accepts("format-conflict"))
+        return check(
+            unchecked,
+            report,
+            observe,
+            options.kind,
+            accepted=options.accepts("format-conflict"),
+            namesakes=options.accepts("duplicate-name"),
+        )
 
 
 def _is_unfinished(store: Store, report: Report, options: Options) -> bool:
@@ -216,15 +223,17 @@ def write(
         return None
     path, form, options = ready
     counts = Counts(watch)
+    readers: tuple[str, ...] = ()
 
     def done(planned: Planned) -> Conversion:
-        return conversion(path, form, planned, counts)
+        return conversion(path, form, planned, counts)._replace(verified_with=readers)
 
     def inspect(planned: Planned, place: str) -> None:
+        nonlocal readers
         from nczarr.compare.verify import verify
 
         looked = options._replace(following=targets.following(path, planned))
-        verify(checked, done(planned), place, read_path, looked, report)
+        readers = verify(checked, done(planned), place, read_path, looked, report, planned=planned)
 
     looking = inspect if options.verify else None
     if form.emit:
@@ -253,7 +262,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     if planned is None or report.errors:
         return None
     done = conversion(path, form, planned, Counts())
-    verify(checked, done, path, read_path, options, report, data=options.verify)
+    verify(checked, done, path, read_path, options, report, data=options.verify, planned=planned)
     if report.errors:
         return None
     compared = "equal" if options.verify else "of the same variables; their values were not compared (`--verify` does)"

@@ -214,6 +214,9 @@ def summary(done: list[Conversion]) -> str:
     if skipped:
         words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} there already")
     size = sum(each.bytes or _size(each.target) for each in done)
+    readers = sorted({reader for each in done for reader in each.verified_with[1:]})
+    if any(each.verified_with for each in done):
+        words.append(" ".join(["verified", *(f"with {reader}" for reader in readers)]))
     return ", ".join([*words, bytes_text(size)] if size else words)
 
 

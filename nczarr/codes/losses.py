@@ -11,8 +11,8 @@ VALUE_LOSSES = frozenset(
     {
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
-        *("bad-metadata", "unreadable-array", "ambiguous-node", "unreferable-variable"),
-        *("lost-union", "lost-mask"),
+        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "unreferable-variable"),
+        *("lost-union", "lost-mask", "duplicate-name"),
     }
 )
 """The losses that are errors until `--allow-loss` names them."""

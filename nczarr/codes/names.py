@@ -45,10 +45,12 @@ CODES = (
     Code(
         "duplicate-name",
         ERROR,
-        "Two things of one scope have the same name after Unicode normalisation (NFC). A variable, a type and a group "
-        "share one name space, a dimension shares it with types and groups.",
+        "Two things of one scope have the same name after Unicode normalisation (NFC), or a member stands twice in a "
+        "JSON object. A variable, a type and a group share one name space, a dimension shares it with types and "
+        "groups. The rule is the same for every input: files, stores, references, streams and texts.",
         "netcdf t {\ndimensions:\n  x = 1 ;\n  x = 2 ;\n}\n",
-        "Rename one of the two; the note shows the first.",
+        "Rename one of the two; the note shows the first. With `--allow-loss duplicate-name` the first keeps its name, "
+        "and the others are read under other names (`x_2`); of members that stand twice the last is read.",
     ),
     Code(
         "duplicate-enum-value",

@@ -48,6 +48,22 @@ CODES = (
         "`nczarr convert --codec` writes another.",
     ),
     Code(
+        "shuffled-text",
+        ERROR,
+        "The bytes of texts (`|S1`, `|Sn`) are shuffled by another item size than the one that the reader takes.",
+        nczarr(
+            {
+                "shape": [2],
+                "chunks": [2],
+                "dtype": "|S10",
+                "fill_value": None,
+                "filters": [{"id": "shuffle", "elementsize": 10}],
+                "compressor": {"id": "zlib", "level": 1},
+            }
+        ),
+        "Write the texts without a shuffle.",
+    ),
+    Code(
         "unknown-dtype",
         ERROR,
         "An array has a type that the reader does not know, or knows under another name.",

@@ -21,7 +21,7 @@ CODES = (
         "bad-metadata",
         ERROR,
         "A document of a store is no JSON, or a member of it is missing or is not what it must be. What it describes "
-        "is left out.",
+        "is left out. An invalid `fill_value` leaves the array without a fill value.",
         '== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{"zarr_format": 2, "shape": "wide"}\n',
         "Repair the document, or read the rest with `--allow-loss bad-metadata`; `dump` and `nczarr.open` do so.",
     ),
@@ -38,8 +38,9 @@ CODES = (
     Code(
         "unreadable-chunk",
         ERROR,
-        "A chunk of a store or file cannot be decoded: its codec is not known, its bytes are damaged, it is larger "
-        "than is read at once, or the content of lists ends before their counts say.",
+        "A chunk of a store or file cannot be decoded: its codec is not known, its bytes are damaged, it has more or "
+        "fewer bytes than its shape takes, it is larger than is read at once, or the content of lists ends before "
+        "their counts say.",
         '$ nczarr dump .\n== .zgroup\n{"zarr_format": 2}\n== v/.zarray\n{'
         + _ARRAY.format("<i4", "0").replace('"compressor": null', '"compressor": {"id": "zlib", "level": 1}')
         + '}\n== v/.zattrs\n{"_ARRAY_DIMENSIONS": ["x"]}\n== v/0\nno zlib\n',
@@ -113,6 +114,15 @@ CODES = (
         + _ARRAY_2019.format('"<i4"', "0")
         + "}\n",
         "Delete one of the two, or read the array with `--allow-loss ambiguous-node`; `dump` and `nczarr.open` do so.",
+    ),
+    Code(
+        "draft-layout",
+        ERROR,
+        "A Zarr v3 store has metadata in the layout of a netCDF-C draft (pull request 3068), which no release of the "
+        "netCDF library writes. The message names the groups, dimensions and types that are not read.",
+        '== zarr.json\n{"zarr_format": 3, "node_type": "group", "attributes": '
+        '{"_nczarr_superblock": {"version": "3.0.0"}, "_nczarr_group": {"subgroups": ["g"]}}}\n',
+        "Read the rest with `--allow-loss draft-layout`; `dump` and `nczarr.open` do so.",
     ),
     Code(
         "unnamed-dimension",

@@ -22,6 +22,14 @@ CODES = (
         "Convert again; if that ends alike, report it with the source.",
     ),
     Code(
+        "unread-variable",
+        WARNING,
+        "`--verify` read the finished target with the library of its format as well, and that library does not read "
+        "the variable. Our own reader found it equal.",
+        "",
+        "Nothing, unless readers that use this library need the variable: then choose another type, codec or format.",
+    ),
+    Code(
         "finished-target",
         WARNING,
         "With `--resume`, a target was there already and finished: it is left as it is. That its variables are those "

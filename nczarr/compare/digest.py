@@ -6,7 +6,6 @@ What counts is what `diff` compares without `storage`, and every bit of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,9 +19,6 @@ from nczarr.compare.values import whole_parts
 from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
 from nczarr.data.fills import all_fill
 from nczarr.data.parts import is_fixed
-from nczarr.data.sliced import Sliced
-from nczarr.data.source import ArraySource
-from nczarr.data.stored import StoredArray
 from nczarr.diagnostics import Report
 from nczarr.options import Options, Subset
 from nczarr.passes.checked import Checked
@@ -104,17 +100,8 @@ def _values(checked: Checked, path: str) -> Values:
     sources = whole_parts(checked, path)
     if variable.type == "string" or is_fixed(variable.type, checked.types):
         source = sources[""]
-        return Dense(_unfilled(source) if variable.storage.no_fill else source, shape, path)
+        return Dense(source.cleared() if variable.storage.no_fill else source, shape, path)
     return Ragged(sources, variable.type, shape, checked.types)
-
-
-def _unfilled(source: ArraySource) -> ArraySource:
-    """The same chunks of a store or file, and zeros where none is: what was never written is undefined there."""
-    if isinstance(source, Sliced):
-        return replace(source, source=_unfilled(source.source))
-    if isinstance(source, StoredArray):
-        return replace(source, layout=source.layout._replace(fill=None))
-    return source
 
 
 class _Constant:

@@ -14,13 +14,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from nczarr.compare.digest_tree import Folding, leaf_shape
-from nczarr.data.affine import AffineArray
 from nczarr.data.blocks import lengths_of, region_of
 from nczarr.data.crew import Crew, Task
 from nczarr.data.matching import grid
 from nczarr.data.memory import fill_array
-from nczarr.data.source import ArraySource, Computed, Selection, itemsize, little
-from nczarr.data.stored import StoredArray
+from nczarr.data.source import ArraySource, Selection, itemsize, little
 from nczarr.diagnostics import CompileError, Diagnostic, Severity
 from nczarr.link import regions
 
@@ -211,13 +209,8 @@ _NIL = b"\xff" * LENGTH
 
 def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
     """The chunks in which values have to be decoded; None where any region costs no more than it holds."""
-    if isinstance(source, Computed | AffineArray):
+    if source.viewed:
         return None
-    stored = source.stored
-    if stored is not None and not stored.codecs and not isinstance(source, StoredArray):  # pieces of a file's map
-        large = math.prod(stored.chunks) * itemsize(stored.dtype) > BLOCK
-        if large:
-            return None
     return tuple(max(1, length) for length in grid(source))
 
 

@@ -62,8 +62,8 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
     found = Found(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
     if type_name == "string" or is_fixed(type_name, one.types):
-        unfilled = one.variables[path].storage.no_fill, other.variables[path].storage.no_fill
-        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, unfilled).compare(found)
+        undefined = sides[0][""].undefined, sides[1][""].undefined
+        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(found)
     else:
         Cells(sides, one.types, tolerance).compare(type_name, found)
     return found.difference(one, other, path)
@@ -108,14 +108,14 @@ class _Part(NamedTuple):
 
 
 class _Dense(NamedTuple):
-    """Two arrays of one element type. What an `unfilled` side has not stored is undefined, and like anything."""
+    """Two arrays of one element type. Cells that an `undefined` side does not store equal any value."""
 
     layout: Layout
     sides: tuple[Parts, Parts]
     type_name: str
     types: Types
     tolerance: Tolerance | None
-    unfilled: tuple[bool, bool] = (False, False)
+    undefined: tuple[bool, bool] = (False, False)
 
     def compare(self, found: Found) -> None:
         """Go through all blocks in which either side may hold anything but fill."""
@@ -126,8 +126,8 @@ class _Dense(NamedTuple):
         size = itemsize(self.layout.dtype) or TEXT
         block = block_shape(shape, (one.layout.chunks, other.layout.chunks), size)
         far = one.distant or other.distant
-        if far or any(self.unfilled):  # chunk by chunk: each is a request, or is stored as a whole or not at all
-            chunks = (one if self.unfilled[0] or (one.distant and not self.unfilled[1]) else other).layout.chunks
+        if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
+            chunks = (one if self.undefined[0] or (one.distant and not self.undefined[1]) else other).layout.chunks
             block = tuple(max(1, length) for length in chunks) if math.prod(chunks) * size <= LARGEST else block
         grid = every_block(shape, block)
         visited, gap = 0, None
@@ -140,7 +140,7 @@ class _Dense(NamedTuple):
                 visited += math.prod(part.stop - part.start for part in region)
                 if gap is None and (expected := next(grid)) != index:
                     gap = expected
-                if any(lacking and not has for lacking, has in zip(self.unfilled, stored, strict=True)):
+                if any(lacking and not has for lacking, has in zip(self.undefined, stored, strict=True)):
                     continue
                 yield Task(partial(self._block, region), need, here=need < SMALL and not far)
 
@@ -167,7 +167,7 @@ class _Dense(NamedTuple):
 
     def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: Found) -> None:
         """Where nothing is stored on either side, fill stands against fill; `index` is the first such block."""
-        if not count or index is None or any(self.unfilled):
+        if not count or index is None or any(self.undefined):
             return
         one, other = (fill_array(side[""].layout, (1,)) for side in self.sides)
         if not unequal(one, other, self.type_name, self.types, self.tolerance).any():

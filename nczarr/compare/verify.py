@@ -10,6 +10,7 @@ from nczarr.conversion import Conversion
 from nczarr.diagnostics import Report
 from nczarr.options import UNREAD, Options
 from nczarr.passes.checked import Checked
+from nczarr.passes.planned import Planned
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Reads the dataset at a path or URL, in the format of a name."""
@@ -29,26 +30,35 @@ def _reading(options: Options) -> Options:
 
 
 def verify(
-    checked: Checked, done: Conversion, place: str, read: Reader, options: Options, report: Report, *, data: bool = True
-) -> None:
+    checked: Checked,
+    done: Conversion,
+    place: str,
+    read: Reader,
+    options: Options,
+    report: Report,
+    *,
+    data: bool = True,
+    planned: Planned | None = None,
+) -> tuple[str, ...]:
     """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
     finished, and stands at `place` until it is found right. Without `data` values are not compared. `read`: how
     datasets are read.
 
     Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
-    that are rounded on their way (quantize). Raises OSError if the target cannot be read.
+    that are rounded on their way (quantize). With `planned` the library of the target's format reads it as well, where
+    it is installed. Returns the names of the readers. Raises OSError if the target cannot be read.
     """
     from nczarr import registry
 
     form = registry.named(done.format)
     if form is None or not form.readable or not form.capabilities.data:
-        return
+        return ()
     found = Report()
     again = read(place, found, _reading(options), done.format)
     if again is None or found.errors:
         first = next(iter(found.sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))
-        return
+        return ()
     lossy = {loss.path for loss in done.losses if loss.weight == "value"}
     for path, variable in checked.variables.items():
         if path in lossy or lossy.intersection(map(str, variable.dimensions)) or variable.storage.quantize is not None:
@@ -65,3 +75,9 @@ def verify(
             if difference is not None:
                 text = f"`{path}` is not equal in `{done.target}`: {difference.message}"
                 report.error("unequal-target", text, variable.span)
+    if planned is None or not data or report.errors:
+        return ("nczarr",)
+    from nczarr.compare.second_reader import verify_elsewhere
+
+    other = verify_elsewhere(planned, frozenset(lossy), place, report)
+    return ("nczarr",) if other is None else ("nczarr", other)

@@ -1,0 +1,233 @@
+"""A program that hashes arrays as another library reads them. It imports nothing of this package.
+
+`python foreign_reader.py` takes one JSON request on standard input: `{"library": "libnetcdf" | "zarr", "path": …,
+"arrays": [{"name": [group, …, variable], "descr": …, "shape": […], "block": […]}]}`. It answers one JSON object a line:
+first `{"library": "libnetcdf 4.10.1"}`, then for each array `{"sha256": …}` or `{"error": why}`, in order.
+
+An array is hashed block by block in C order: numbers and records little-endian and packed, texts as their length (four
+bytes, little-endian) and their UTF-8 bytes. A NIL text counts as empty, because neither library tells them apart in
+every format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import itertools
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from ctypes import CDLL, byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+STRING, ENUM, OPAQUE, COMPOUND = 12, 15, 14, 16
+"""Numbers of types, and of classes of user-defined types, in netCDF's C interface."""
+
+ATOMIC = {1: "<i1", 2: "S1", 3: "<i2", 4: "<i4", 5: "<f4", 6: "<f8", 7: "<u1", 8: "<u2", 9: "<u4", 10: "<i8", 11: "<u8"}
+"""Native types in memory; the library converts from the byte order of the file. Expects a little-endian machine."""
+
+Read = Callable[[tuple[slice, ...]], NDArray[Any]]
+
+
+def dtype_of(descr: Any) -> np.dtype[Any]:
+    """The packed dtype of a description: a string, or fields as [name, description, shape]."""
+    if isinstance(descr, str):
+        return np.dtype(descr)
+    return np.dtype([(name, dtype_of(inner), tuple(shape)) for name, inner, shape in descr])
+
+
+def regions(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """The blocks of an array in C order; at the edges they are shorter."""
+    if 0 in shape:
+        return
+    counts = [-(-length // each) for length, each in zip(shape, block, strict=True)]
+    for index in itertools.product(*map(range, counts)):
+        yield tuple(
+            slice(number * each, min((number + 1) * each, length))
+            for number, each, length in zip(index, block, shape, strict=True)
+        )
+
+
+def canonical(values: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+    """The bytes of a block that are hashed; `dtype` is `O` for texts. Raises ValueError if the types do not agree."""
+    if dtype.hasobject:
+        return b"".join(_text(value) for value in values.reshape(-1).tolist())
+    return np.ascontiguousarray(_packed(values, dtype)).tobytes()
+
+
+def _text(value: Any) -> bytes:
+    data = (
+        b"" if value is None else value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
+    )
+    return len(data).to_bytes(4, "little") + data
+
+
+def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Values in a little-endian, packed dtype of the same kind. Raises ValueError if it is another kind.
+
+    Raw bytes of the right length are taken as they are: stores hold arrays in records so.
+    """
+    if values.dtype.kind == "c":
+        part = f"f{values.itemsize // 2}"
+        values = np.ascontiguousarray(values).view([("r", part), ("i", part)])
+    if values.dtype.kind == "b":
+        values = values.view("u1")
+    if values.dtype.kind == "V" and values.dtype.names is None and values.dtype.itemsize == dtype.itemsize:
+        whole = np.ascontiguousarray(values).reshape(-1).view(dtype.base)
+        return whole.reshape(values.shape + dtype.shape)
+    base = dtype.base
+    if base.names is None:
+        if values.dtype.kind != base.kind or values.dtype.itemsize != base.itemsize:
+            raise ValueError(f"elements are {values.dtype}, not {dtype}")
+        return values.astype(base, copy=False)
+    if values.dtype.names is None or len(values.dtype.names) != len(base.names):
+        raise ValueError(f"elements are {values.dtype}, not {dtype}")
+    made = np.empty(values.shape, base)
+    for name, given in zip(base.names, values.dtype.names, strict=True):
+        made[name] = _packed(values[given], base[name])
+    return made
+
+
+class NetcdfReader:
+    """Variables of one netCDF file, through the C library that netCDF4-python brings."""
+
+    def __init__(self, path: str) -> None:
+        lib = CDLL(importlib.import_module("netCDF4._netCDF4").__file__)
+        lib.nc_strerror.restype = lib.nc_inq_libvers.restype = c_char_p
+        self.library = f"libnetcdf {lib.nc_inq_libvers().split()[0].decode()}"
+        self._lib = lib
+        number = c_int()
+        self._call("nc_open", os.fsencode(path), 0, byref(number))
+        self._file = number.value
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        """Call the library. Raises OSError."""
+        status = getattr(self._lib, name)(*arguments)
+        if status:
+            raise OSError(f"{name}: {self._lib.nc_strerror(status).decode()}")
+
+    def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
+        """How to read regions of a variable. Raises OSError."""
+        group = c_int(self._file)
+        for each in name[:-1]:
+            self._call("nc_inq_grp_ncid", group.value, each.encode(), byref(group))
+        variable, kind = c_int(), c_int()
+        self._call("nc_inq_varid", group.value, name[-1].encode(), byref(variable))
+        self._call("nc_inq_vartype", group.value, variable.value, byref(kind))
+        memory = self._memory(group.value, kind.value)
+
+        def read(region: tuple[slice, ...]) -> NDArray[Any]:
+            shape = [part.stop - part.start for part in region]
+            start = (c_size_t * max(1, len(shape)))(*(part.start for part in region))
+            count = (c_size_t * max(1, len(shape)))(*shape)
+            if kind.value == STRING:
+                return self._texts(group.value, variable.value, start, count, shape)
+            values = np.zeros(shape, memory)
+            self._call("nc_get_vara", group.value, variable.value, start, count, values.ctypes.data_as(c_void_p))
+            return values
+
+        return read
+
+    def _texts(self, group: int, variable: int, start: Any, count: Any, shape: list[int]) -> NDArray[Any]:
+        cells = math.prod(shape)
+        pointers = (c_char_p * cells)()
+        self._call("nc_get_vara_string", group, variable, start, count, pointers)
+        values = np.empty(cells, object)
+        values[:] = list(pointers)
+        self._call("nc_free_string", c_size_t(cells), pointers)
+        return values.reshape(shape)
+
+    def _memory(self, group: int, kind: int) -> np.dtype[Any]:
+        """The dtype of a type as the library lays it out in memory. Raises OSError for lists."""
+        if kind == STRING:
+            return np.dtype(object)
+        if kind in ATOMIC:
+            return np.dtype(ATOMIC[kind])
+        size, base, fields, form = c_size_t(), c_int(), c_size_t(), c_int()
+        self._call("nc_inq_user_type", group, kind, None, byref(size), byref(base), byref(fields), byref(form))
+        if form.value == ENUM:
+            return np.dtype(ATOMIC[base.value])
+        if form.value == OPAQUE:
+            return np.dtype(f"V{size.value}")
+        if form.value != COMPOUND:
+            raise OSError("lists are not compared by another library")
+        names, formats, offsets = [], [], []
+        for number in range(fields.value):
+            name, offset, inner, rank = create_string_buffer(257), c_size_t(), c_int(), c_int()
+            lengths = (c_int * 1024)()
+            self._call(
+                "nc_inq_compound_field", group, kind, number, name, byref(offset), byref(inner), byref(rank), lengths
+            )
+            member = self._memory(group, inner.value)
+            if member.hasobject:
+                raise OSError("records with texts are not compared by another library")
+            names.append(name.value.decode())
+            formats.append((member, tuple(lengths[: rank.value])))
+            offsets.append(offset.value)
+        return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size.value})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lib.nc_close(self._file)
+
+
+class ZarrReader:
+    """Arrays of one store, a folder or a zip archive, through zarr-python."""
+
+    def __init__(self, path: str) -> None:
+        import zarr
+
+        self.library = f"zarr-python {zarr.__version__}"
+        self._store = zarr.storage.ZipStore(path, mode="r") if os.path.isfile(path) else zarr.storage.LocalStore(path)
+        self._zarr = zarr
+
+    def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
+        """How to read regions of an array."""
+        array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r")
+
+        def read(region: tuple[slice, ...]) -> NDArray[Any]:
+            scalar = not region and array.ndim == 1  # NCZarr has scalars of one element
+            values = np.asarray(array[0] if scalar else array[region] if region else array[...])
+            if dtype.hasobject and values.dtype.kind == "S":
+                return values.astype(object)
+            return values
+
+        return read
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    warnings.simplefilter("ignore")
+    asked = json.loads(sys.stdin.buffer.read())
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    reader = (NetcdfReader if asked["library"] == "libnetcdf" else ZarrReader)(asked["path"])
+    with contextlib.closing(reader):
+        print(json.dumps({"library": reader.library}), file=out)
+        for array in asked["arrays"]:
+            try:
+                dtype, shape = dtype_of(array["descr"]), tuple(array["shape"])
+                found = hashlib.sha256()
+                if 0 not in shape:
+                    read = reader.array(array["name"], dtype)
+                    for region in regions(shape, tuple(array["block"])):
+                        found.update(canonical(read(region), dtype))
+                answer = {"sha256": found.hexdigest()}
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            print(json.dumps(answer), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()

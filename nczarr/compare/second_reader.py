@@ -1,0 +1,139 @@
+"""Verification of a target by a library that is not ours, in a process of its own.
+
+The process (`foreign_reader.py`) hashes each array as that library reads it, block by block; here the source's values
+are hashed in the same blocks. Nothing but hashes crosses over, and memory is bounded by one block on each side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.compare.values import TEXT, block_shape, whole_parts
+from nczarr.data.blocks import every_block, region_of
+from nczarr.data.parts import is_fixed
+from nczarr.data.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
+from nczarr.diagnostics import Report
+from nczarr.passes.planned import Planned
+
+SCRIPT = Path(__file__).with_name("foreign_reader.py")
+
+MODULES = {"libnetcdf": "netCDF4", "zarr": "zarr"}
+"""The Python package that brings each library."""
+
+
+class _Array(NamedTuple):
+    """One array of the target: where another library finds it, and the values that it must have."""
+
+    path: str
+    name: tuple[str, ...]
+    source: ArraySource
+    block: tuple[int, ...]
+
+    def request(self) -> dict[str, Any]:
+        """The array in the words of the process."""
+        return {
+            "name": self.name,
+            "descr": _described(self.source.layout.dtype),
+            "shape": self.source.layout.shape,
+            "block": self.block,
+        }
+
+    def digest(self) -> str:
+        """The hash of the values that the array must have. Raises OSError, CompileError."""
+        import numpy as np
+
+        found = hashlib.sha256()
+        shape = self.source.layout.shape
+        dtype = numpy_dtype(little_descr(self.source.layout.dtype))
+        for index in every_block(shape, self.block) if 0 not in shape else ():
+            values = np.asarray(self.source.read(region_of(index, self.block, shape)))
+            if dtype.hasobject:
+                for text in values.reshape(-1).tolist():
+                    data = text or b""
+                    found.update(len(data).to_bytes(4, "little") + data)
+            else:
+                found.update(np.ascontiguousarray(little(values).astype(dtype, copy=False)).tobytes())
+        return found.hexdigest()
+
+
+def _described(descr: Descr) -> Any:
+    """A description as JSON: little-endian, records as lists."""
+    if isinstance(descr, str):
+        return "O" if descr == "|O" else descr.replace(">", "<")
+    return [[name, _described(inner), shape] for name, inner, shape in descr]
+
+
+def verify_elsewhere(planned: Planned, lossy: frozenset[str], place: str, report: Report) -> str | None:
+    """Compare the target at `place` with its source, as the library of its format reads it.
+
+    Returns the library's name and version, or None where the format has no such library, it is not installed, or the
+    target is not on this machine. `lossy`: variables with accepted losses, which are passed over; so are cells that
+    no reader may rely on, and lists. Reports unequal-target and unread-variable. Raises OSError.
+    """
+    library = planned.form.second_reader
+    if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:
+        return None
+    arrays = list(_arrays(planned, lossy, named_by_keys=library == "zarr"))
+    request = {"library": library, "path": os.path.abspath(place), "arrays": [array.request() for array in arrays]}
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(request).encode())
+            process.stdin.close()
+            first = process.stdout.readline()
+            if not first:
+                report.error("unequal-target", f"`{place}` cannot be opened by {library}")
+                return None
+            used: str = json.loads(first)["library"]
+            for array in arrays:
+                line = process.stdout.readline()
+                answer = json.loads(line) if line else {"error": f"{used} ended with status {process.wait()}"}
+                _compare(array, answer, used, place, report)
+        except BaseException:
+            process.kill()
+            raise
+    return used
+
+
+def _compare(array: _Array, answer: dict[str, str], used: str, place: str, report: Report) -> None:
+    """Hold what the library read of one array against the source."""
+    if "error" in answer:
+        report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
+    elif answer["sha256"] != array.digest():
+        report.error("unequal-target", f"`{array.path}` is not equal in `{place}` as {used} reads it")
+
+
+def _arrays(planned: Planned, lossy: frozenset[str], *, named_by_keys: bool) -> Iterator[_Array]:
+    """Every array that the library can be asked for: parts of variables in stores, whole variables in files."""
+    checked = planned.checked
+    for path, variable in checked.variables.items():
+        if (
+            0 in checked.shapes[path]
+            or path in lossy
+            or lossy.intersection(map(str, variable.dimensions))
+            or variable.storage.no_fill
+        ):
+            continue
+        if planned.storage.get(path, variable.storage).quantize is not None:
+            continue
+        whole = variable.type == "string" or is_fixed(variable.type, checked.types)
+        if not whole and not named_by_keys:
+            continue
+        for part, source in whole_parts(checked, path).items():
+            name = tuple(planned.prefix(path, part).rstrip("/").split("/")) if named_by_keys else names.split(path)
+            layout = source.layout
+            target = planned.targets.get(path, {}).get(part)
+            chunks = (layout.chunks,) if target is None else (layout.chunks, target.layout.chunks)
+            yield _Array(path, name, source, block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT))
