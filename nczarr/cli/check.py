@@ -32,8 +32,9 @@ def parser() -> argparse.ArgumentParser:
         type=reader,
         action="append",
         default=[],
-        metavar="PEER|FORMAT",
-        help="what netcdf-c, zarr-python or xarray would do wrong with it; or what this format would lose",
+        metavar="PEER[@RELEASE]|FORMAT",
+        help="what netcdf-c, zarr-python or xarray would do wrong with it, through the newest zarr-python or a "
+        "release of it (zarr-python@3.1, xarray@3.1); or what this format would lose",
     )
     made.add_argument(
         "--schema", metavar="S", help="where it does not follow this schema: CDL, notation or any dataset"
@@ -47,7 +48,11 @@ def reader(text: str) -> Peer | Format:
     from nczarr.names import closest
 
     form = registry.named(text)
-    found = peers.named(text) or (form if form is not None and form.writable else None)
+    try:
+        peer = peers.named(text)
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from None
+    found = peer or (form if form is not None and form.writable else None)
     if found is not None:
         return found
     known = [*peers.ROWS, *(form.name for form in registry.formats() if form.writable)]

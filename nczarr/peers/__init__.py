@@ -25,10 +25,21 @@ ROWS: dict[str, str] = {
 
 
 def named(name: str) -> Peer | None:
-    """The reader of this name, or None."""
-    row = ROWS.get(name)
-    found: Peer | None = None if row is None else registry.load(row)
-    return found
+    """Return the reader of this name, or None. `zarr-python@3.1` is one release, the bare name the newest known.
+
+    Raises ValueError for a release that the rules do not know.
+    """
+    bare, sign, release = name.partition("@")
+    row = ROWS.get(bare)
+    if row is None:
+        return None
+    found: Peer = registry.load(row)
+    if not sign:
+        return found
+    if release not in found.releases:
+        known = ", ".join(f"`{bare}@{each}`" for each in found.releases)
+        raise ValueError(f"no rules for release `{release}` of {bare}; there are: {known or f'`{bare}`'}")
+    return found._replace(release=release)
 
 
 def peers() -> Iterator[Peer]:
@@ -68,6 +79,8 @@ def _found(peer: Peer, rules: tuple[Rule, ...], view: Any, path: str, report: Re
     count = 0
     for rule in rules:
         for place in rule.find(view):
+            if not peer.concerns(place):
+                continue
             report.add(_diagnostic(peer, rule, place, path))
             count += 1
     return count
@@ -81,9 +94,16 @@ def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
         CODES[rule.code].severity,
         f"{place.what}: {peer.title} {does}",
         _label(place, path),
-        notes=(f"seen with {peer.title} {rule.seen}",),
+        notes=(_seen(peer, rule, place),),
         helps=(instead,) if instead else (),
     )
+
+
+def _seen(peer: Peer, rule: Rule, place: Place) -> str:
+    """The releases that were seen to do it."""
+    ends = [f"since zarr-python {place.since}"] if place.since else []
+    ends += [f"until zarr-python {place.until}, which reads it"] if place.until else []
+    return f"seen with {peer.title} {rule.seen}" + (f": {', '.join(ends)}" if ends else "")
 
 
 def _label(place: Place, path: str) -> Label:

@@ -20,6 +20,10 @@ class Place(NamedTuple):
     does: str = ""
     instead: str = ""
     span: Span = NOWHERE
+    since: str = ""
+    """The first release that does it, `3.4`; empty for all."""
+    until: str = ""
+    """The first release that no longer does it; empty for none."""
 
 
 class Rule(NamedTuple):
@@ -48,3 +52,19 @@ class Peer(NamedTuple):
     stores: tuple[Rule, ...]
     view: Callable[[Any], Any]
     files: tuple[Rule, ...] | None = None
+    releases: tuple[str, ...] = ()
+    """Releases of zarr-python that the rules tell apart, oldest first; empty where there is one."""
+    release: str = ""
+    """The release that is asked about; empty for the newest."""
+
+    def concerns(self, place: Place) -> bool:
+        """Whether the release that is asked about does what was found."""
+        if not self.releases:
+            return True
+        asked = number(self.release or self.releases[-1])
+        return number(place.since) <= asked and not (place.until and asked >= number(place.until))
+
+
+def number(release: str) -> tuple[int, ...]:
+    """Return a release as numbers that can be compared; the empty text as `()`."""
+    return tuple(int(each) for each in release.split(".")) if release else ()

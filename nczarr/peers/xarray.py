@@ -290,4 +290,4 @@ STORES = (
     ),
 )
 
-PEER = Peer("xarray", "xarray", SEEN, STORES, View, FILES)
+PEER = Peer("xarray", "xarray", SEEN, STORES, View, FILES, zarr_python.RELEASES)

@@ -1,4 +1,4 @@
-"""zarr-python: what 3.1.6 does wrong with stores of Zarr v2 and v3, above all with those of netCDF-C.
+"""zarr-python: what 3.1.6 and 3.4.2 do wrong with stores of Zarr v2 and v3, above all with those of netCDF-C.
 
 One array that it cannot open breaks the listing of its group, so its faults are those of a group (nczarr-storage §4).
 """
@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.data.codecs import POINTER
 from nczarr.peers import zarr_types
 from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node, step
@@ -16,7 +17,8 @@ from nczarr.peers.netcdf_c.view import holds, integers
 from nczarr.peers.rule import Peer, Place, Rule
 from nczarr.peers.zarr_view import View
 
-SEEN = "3.1.6"
+SEEN = "3.1.6 and 3.4.2"
+RELEASES = ("3.1", "3.4")
 REFUSED = "cannot open it, nor list its group"
 MEMBERS_3 = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 KNOWN_3 = {
@@ -123,13 +125,15 @@ def dtypes(view: View) -> Iterator[Place]:
     """Types that it does not know."""
     for array in view.arrays:
         member = "dtype" if array.version == 2 else "data_type"
-        if member in array.meta and not zarr_types.knows(array.meta, array.version):
+        since = zarr_types.known_since(array.meta, array.version)
+        if member in array.meta and since != "":
             given = array.meta[member]
             text = given if isinstance(given, str) else json.dumps(given)
             shown = "a record" if isinstance(given, list) else f"`{text}`"
             instead = f"`|{text[1:]}`" if text[1:] in ("i1", "u1", "b1", "S1") else ""
             text = f"the type of `{array.path}` is {shown}"
-            yield Place(array.key, f"/{member}", text, instead=f"write {instead}" if instead else "")
+            instead = f"write {instead}" if instead else ""
+            yield Place(array.key, f"/{member}", text, instead=instead, until=since or "")
 
 
 def codecs(array: Node) -> Iterator[tuple[str, Any]]:
@@ -175,13 +179,16 @@ def unsized_shuffles(view: View) -> Iterator[Place]:
             size = zarr_types.kind(array.meta, array.version)[1]
             if _name(codec, array.version) == "shuffle" and codec.get("elementsize", 4) == 0 and size != 1:
                 text = f"shuffle of `{array.path}` has the element size 0"
+                if str(array.meta.get("dtype")).startswith("|S"):
+                    size = POINTER
                 yield Place(array.key, f"{pointer}/elementsize", text, instead=f"write {size}" if size else "")
 
 
 def fills(view: View) -> Iterator[Place]:
     """Fill values that it cannot convert."""
     for array in view.arrays:
-        if not zarr_types.knows(array.meta, array.version) or "fill_value" not in array.meta:
+        since = zarr_types.known_since(array.meta, array.version)
+        if since is None or "fill_value" not in array.meta:
             continue
         value = array.meta["fill_value"]
         if zarr_types.refuses_fill(value, array.meta, array.version):
@@ -189,6 +196,7 @@ def fills(view: View) -> Iterator[Place]:
                 array.key,
                 "/fill_value",
                 f"the fill value of `{array.path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`",
+                since=since,
             )
 
 
@@ -267,9 +275,10 @@ def unknown_members(view: View) -> Iterator[Place]:
         if node.version != 3 or not isinstance(node.meta, dict):
             continue
         for name, value in node.meta.items():
-            ignored = node.is_array and isinstance(value, dict) and value.get("must_understand") is False
-            if name not in KNOWN_3[node.is_array] and not ignored:
-                yield Place(node.key, f"/{name}", f"the document of `{node.path}` has a member `{name}`")
+            optional = isinstance(value, dict) and value.get("must_understand") is False
+            if name not in KNOWN_3[node.is_array] and not (optional and node.is_array):
+                text = f"the document of `{node.path}` has a member `{name}`"
+                yield Place(node.key, f"/{name}", text, until="3.4" if optional else "")
 
 
 def unknown_extensions(view: View) -> Iterator[Place]:
@@ -343,7 +352,7 @@ RULES = (
     Rule("bad-shape", REFUSED, SEEN, "write a list of lengths", shapes),
     Rule("bad-chunks", REFUSED, SEEN, "write one length above 0 for each axis", chunks),
     Rule("missing-group", "hides all that is in it", SEEN, "write the document", no_group),
-    Rule("unknown-dtype", REFUSED, SEEN, _TYPES, dtypes),
+    Rule("unknown-dtype", REFUSED, "3.1.6, of most types with 3.4.2", _TYPES, dtypes),
     Rule("nameless-codec", "cannot read it", SEEN, "write the codec's name", nameless_codecs),
     Rule("unread-codec", "cannot read it", SEEN, "write another codec: `nczarr convert --codec`", unread_codecs),
     Rule(
@@ -376,4 +385,4 @@ RULES = (
     Rule("surplus-names", REFUSED, SEEN, "write one name an axis, or no `dimension_names`", many_names),
 )
 
-PEER = Peer("zarr-python", "zarr-python", "3.1.6", RULES, View)
+PEER = Peer("zarr-python", "zarr-python", SEEN, RULES, View, releases=RELEASES)

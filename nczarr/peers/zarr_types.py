@@ -1,4 +1,4 @@
-"""Types, fill values and codecs that zarr-python 3.1.6 knows, by the names of either version of Zarr."""
+"""Types, fill values and codecs that zarr-python knows, by the names of either version of Zarr; 3.1.6 and 3.4.2."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ DTYPE_2 = re.compile(
     r"\|[iub]1|[<>](?:[iu][248]|f[248]|c8|c16|[mM]8(?:\[[^\]]+\])?|U[1-9][0-9]{0,8})|\|[SV][1-9][0-9]{0,8}"
 )
 """Types of Zarr v2. Those of one byte and of bytes have no byte order, all others have one."""
+
+LENIENT_DTYPE_2 = re.compile(r"[<>](?:[iub]1|V[1-9][0-9]{0,8})")
+"""Types of Zarr v2 that release 3.4 also takes: a byte order where there is none. It refuses `>S1`."""
+
+SINCE_LENIENT = "3.4"
+"""The first measured release that takes them, nested records, and `struct` of Zarr v3."""
 
 TYPES_3 = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -42,46 +48,68 @@ OF_TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 
 
 def knows(array: Json, version: int) -> bool:
-    """Whether it knows the type of an array."""
+    """Whether any release knows the type of an array."""
+    return known_since(array, version) is not None
+
+
+def known_since(array: Json, version: int) -> str | None:
+    """Return the first release that knows the type of an array; empty for all releases, None for no release."""
     given = array.get("dtype" if version == 2 else "data_type")
     if version == 3:
-        if isinstance(given, dict):
-            name = given.get("name")
-            configured = isinstance(name, str) and name in CONFIGURED_3 and isinstance(given.get("configuration"), dict)
-            return configured and _fields_3(given)
-        return isinstance(given, str) and given in TYPES_3
+        return _known_3(given)
     if given == "|O":
         filters = array.get("filters")
         found = [each.get("id") for each in filters if isinstance(each, dict)] if isinstance(filters, list) else []
-        return any(isinstance(name, str) and name in OF_TEXTS for name in found)
-    if isinstance(given, list):
-        return bool(given) and all(_field_2(field) for field in given)
-    return isinstance(given, str) and DTYPE_2.fullmatch(given) is not None
+        return "" if any(isinstance(name, str) and name in OF_TEXTS for name in found) else None
+    return _known_2(given, top=True)
 
 
-def _field_2(field: Any) -> bool:
-    """Whether it knows a field of a record: no field of a record, no array."""
-    return (
-        isinstance(field, list)
-        and len(field) == 2
-        and isinstance(field[1], str)
-        and DTYPE_2.fullmatch(field[1]) is not None
-    )
+def _known_2(given: Any, *, top: bool = False) -> str | None:
+    """The same for a dtype of Zarr v2. Releases before 3.4 know no record in a record; none knows a field of arrays."""
+    if isinstance(given, str):
+        if DTYPE_2.fullmatch(given):
+            return ""
+        return SINCE_LENIENT if LENIENT_DTYPE_2.fullmatch(given) else None
+    if not isinstance(given, list) or not given:
+        return None
+    found = "" if top else SINCE_LENIENT
+    for field in given:
+        known = _known_2(field[1]) if isinstance(field, list) and len(field) == 2 else None
+        if known is None:
+            return None
+        found = known or found
+    return found
 
 
-def _fields_3(given: Json) -> bool:
-    fields = given["configuration"].get("fields")
-    if given["name"] != "structured":
-        return True
-    return isinstance(fields, list) and all(
-        isinstance(field, list) and len(field) == 2 and knows({"data_type": field[1]}, 3) for field in fields
-    )
+def _known_3(given: Any) -> str | None:
+    """The same for a data type of Zarr v3."""
+    if isinstance(given, str):
+        return "" if given in TYPES_3 else None
+    name = given.get("name") if isinstance(given, dict) else None
+    configuration = given.get("configuration") if isinstance(given, dict) else None
+    if not isinstance(name, str) or not isinstance(configuration, dict):
+        return None
+    if name not in ("structured", "struct"):
+        return "" if name in CONFIGURED_3 else None
+    fields = configuration.get("fields")
+    if not isinstance(fields, list) or not fields:
+        return None
+    found = SINCE_LENIENT if name == "struct" else ""
+    for field in fields:
+        pair = isinstance(field, list) and len(field) == 2
+        if not pair and not (isinstance(field, dict) and {"name", "data_type"} <= field.keys()):
+            return None
+        known = _known_3(field[1] if pair else field["data_type"])
+        if known is None:
+            return None
+        found = known or (found if pair else SINCE_LENIENT)
+    return found
 
 
 def kind(array: Json, version: int) -> tuple[str, int]:
     """The kind of a type it knows, as numpy's letter, and its size in bytes; `O` and 0 for what has none."""
     given = array.get("dtype" if version == 2 else "data_type")
-    if isinstance(given, list) or (isinstance(given, dict) and given.get("name") == "structured"):
+    if isinstance(given, list) or (isinstance(given, dict) and given.get("name") in ("structured", "struct")):
         return "V", 0
     if isinstance(given, dict):
         letters = {"fixed_length_utf32": "U", "null_terminated_bytes": "S", "raw_bytes": "V"}
@@ -103,6 +131,8 @@ def kind(array: Json, version: int) -> tuple[str, int]:
 def refuses_fill(value: Any, array: Json, version: int) -> bool:
     """Whether it cannot convert the fill value of an array whose type it knows."""
     letter, size = kind(array, version)
+    if version == 3 and isinstance(value, dict) and isinstance(array.get("data_type"), dict):
+        return False
     if value is None:
         return version == 3 and letter in "iufcb"
     match letter:

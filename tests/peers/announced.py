@@ -245,7 +245,7 @@ def changed(one: Constant, other: Constant) -> str | None:
 
 
 def _as_wide(one: Constant, other: Constant) -> bool:
-    """Whether numbers of another width say the same: a float stands in the shortest digits that mean it."""
+    """Whether numbers of another width say the same: a float stands as the double that equals it."""
     if ATOMIC[one.type].is_integer:
         return one.as_numbers() == other.as_numbers()
     return Constant.numbers(one.type, [float(each) for each in other.as_numbers()]) == one

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from nczarr.data.codecs import _shuffle
+
 from .faulty import GONE, INTS, NCZARR, PURE, Fault, edit, number
 
 A, T, R = "v/.zarray#/", "v/.zattrs#/", ".zattrs#/"
@@ -31,6 +33,16 @@ def attribute(value: Any, kind: str | None = None, name: str = "a") -> dict[str,
 
 def pure(code: str, changes: dict[str, Any], saw: str, repaired: dict[str, Any] | None = None) -> Fault:
     return Fault(code, changes, saw, repaired or {}, PURE)
+
+
+TEXTS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+
+
+def texts(width: int) -> dict[str, Any]:
+    """An array of texts of so many bytes each."""
+    count = len(TEXTS) // width
+    array = {"shape": [count], "chunks": [count], "dtype": f"|S{width}", "fill_value": None, "compressor": None}
+    return {f"{A}{name}": value for name, value in array.items()} | {G + "dimensions/x": count, "v/0": TEXTS}
 
 
 BROKEN = "OSError: nc_open: -137"
@@ -123,6 +135,15 @@ ARRAYS = [
         for name in ("lz4", "gzip", "lzma")
     ),
     Fault("unread-codec", {A + "filters": [{"id": "delta", "dtype": "<i4"}]}, "OSError: nc_get_var: -136"),
+    *(
+        Fault(
+            "shuffled-text",
+            {**texts(width), A + "filters": [{"id": "shuffle", "elementsize": width}], "v/0": _shuffle(TEXTS, width)},
+            "values /v: ",
+            texts(width),
+        )
+        for width in (1, 2, 16)
+    ),
     *(
         Fault("unknown-dtype", {A + "dtype": dtype, A + "fill_value": None}, BROKEN, {A + "fill_value": None})
         for dtype in ("=i4", "|b1", "<f2", "<c8", "<U1", "|V4", "|O", "<M8[s]", "<i16", [["a", "<i4"]])

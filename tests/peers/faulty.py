@@ -138,15 +138,18 @@ def described(seen: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
 class Fault(NamedTuple):
     """One store that a reader does wrong with.
 
-    `code`: what we say; `changes`: of the base; `saw`: how the description of what the reader saw begins, "" where it
-    only looks right; `repaired`: changes of the base that make it right, and that nothing is said of.
+    `code`: what we say; `changes`: of the base; `saw`: how the description of what the reader saw begins, one text
+    for each release that says it otherwise, "" where it only looks right; `repaired`: changes of the base that make it
+    right, and that nothing is said of.
     """
 
     code: str
     changes: dict[str, Any]
-    saw: str
+    saw: str | tuple[str, ...]
     repaired: dict[str, Any] = {}  # noqa: RUF012
     base: Mapping[str, Any] = NCZARR
+    until: str = ""
+    """The release of zarr-python that first reads the store right."""
 
     @property
     def name(self) -> str:

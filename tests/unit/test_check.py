@@ -112,3 +112,28 @@ def test_deflated_text_of_a_store_in_an_archive(tmp_path: Path) -> None:
     assert run_command("compile", "-", "-o", path, "--to", "nczarr", stdin=TEXT.encode()).status == 0
     ran = run_command("check", path, "--for", "netcdf-c")
     assert "warning[zipped-store]" in ran.err
+
+
+LENIENT = {"v/.zarray#/dtype": "<i1", "v/.zarray#/fill_value": None, "v/0": b"\1\2\3"}
+"""A type that zarr-python 3.1 refuses and 3.4 reads."""
+
+
+@pytest.mark.parametrize("reader", ["zarr-python", "xarray"])
+def test_a_release_of_zarr_python_is_asked_about(reader: str, tmp_path: Path) -> None:
+    path = str(write(edit(PURE, LENIENT), tmp_path / "s.zarr"))
+    found = {}
+    for asked in (reader, f"{reader}@3.4", f"{reader}@3.1"):
+        ran = run_command("check", path, "--for", asked, "--message-format", "json")
+        lines = [json.loads(line) for line in ran.err.splitlines()]
+        found[asked] = [each for each in lines if each.get("code") == "unknown-dtype"]
+    assert found[reader] == found[f"{reader}@3.4"] == []
+    (old,) = found[f"{reader}@3.1"]
+    assert "until zarr-python 3.4" in old["notes"][0]
+
+
+@pytest.mark.parametrize("asked", ["zarr-python@3.2", "zarr-python@", "zarr-python@new", "xarray@2", "netcdf-c@4.10"])
+def test_an_unknown_release_is_refused(asked: str, tmp_path: Path) -> None:
+    ran = run_command("check", store(tmp_path), "--for", asked)
+    assert ran.status == 2
+    assert "no rules for release" in ran.err
+    assert f"`{asked.partition('@')[0]}" in ran.err

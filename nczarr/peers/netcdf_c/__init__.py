@@ -137,6 +137,13 @@ ARRAYS = (
         arrays.unknown_codecs,
     ),
     Rule(
+        "shuffled-text",
+        "puts the bytes back by items of 8, whatever the document says: the texts are scrambled",
+        NOW,
+        "leave out the shuffle, which gains nothing for texts: `nczarr convert SRC DST --to nczarr`",
+        arrays.shuffled_texts,
+    ),
+    Rule(
         "unknown-dtype",
         DATASET,
         BOTH,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.data.codecs import POINTER
 from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node
 from nczarr.peers.netcdf_c.view import DTYPE, RANGES, View, hidden, integers
@@ -106,6 +107,26 @@ def unknown_codecs(view: View) -> Iterator[Place]:
             if isinstance(name, str) and name not in CODECS and kind(array) is not None:
                 text = f"`{array.path}` is encoded with `{name}`"
                 yield Place(array.key, f"{pointer}/id", text)
+
+
+def shuffled_texts(view: View) -> Iterator[Place]:
+    """Texts whose bytes were shuffled by another item size than that of the library's pointers."""
+    for array in _described(view):
+        known, lengths = kind(array), integers(array.meta.get("chunks"))
+        if known is None or known[0] != "S" or lengths is None or (view.nczarr and array.meta["dtype"] == ">S1"):
+            continue
+        size = math.prod(lengths) * int(known[1:])
+        for pointer, codec in _codecs(array):
+            if isinstance(codec, dict) and codec.get("id") == "shuffle":
+                by = codec.get("elementsize")
+                if isinstance(by, int) and by > 0 and not _undone(by, size):  # 0 is what the library writes itself
+                    text = f"the texts of `{array.path}` are shuffled by {by} byte{'s' * (by != 1)}"
+                    yield Place(array.key, pointer, text)
+
+
+def _undone(by: int, size: int) -> bool:
+    """Whether the library undoes a shuffle of a chunk of `size` bytes: its own items are as long, or nothing moves."""
+    return by == POINTER or all(width == 1 or size // width < 2 for width in (by, POINTER))
 
 
 def dtypes(view: View) -> Iterator[Place]:

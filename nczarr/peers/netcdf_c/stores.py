@@ -28,9 +28,7 @@ def both_versions(view: View) -> Iterator[Place]:
 
 def archive(view: View) -> Iterator[Place]:
     """Stores in one zip file."""
-    from nczarr.stores.zip import ZipStore
-
-    if isinstance(view.documents.store, ZipStore):
+    if view.documents.store.archive:
         yield Place("", "", "the store is a zip archive")
 
 
