@@ -67,6 +67,9 @@ LAYERS: dict[str, int] = {
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 """For an interpreter that reads no `.pth` files, which may import anything."""
 
+PROGRAMS = {"nczarr.compare.foreign_reader"}
+"""Modules that run as a process of their own and are never imported."""
+
 LONGEST = 400
 SIBLINGS = {
     ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
@@ -190,7 +193,7 @@ def test_the_bottom_needs_the_standard_library_alone() -> None:
 def test_heavy_packages_are_imported_inside_functions() -> None:
     wrong = []
     for path in modules():
-        if name_of(path).startswith("nczarr.testing"):
+        if name_of(path).startswith("nczarr.testing") or name_of(path) in PROGRAMS:
             continue
         heavy = LAZY & {used.split(".")[0] for used in imports(path, top=True)}
         wrong += [f"{name_of(path)} imports {each} at its top" for each in sorted(heavy)]
@@ -268,6 +271,58 @@ def test_words_that_stay_out(pattern: str) -> None:
             if re.search(pattern, line):
                 wrong.append(f"{name}:{number}: {line.strip()[:80]}")
     assert not wrong
+
+
+PROTOCOLS = {"ArraySource", "Store"}
+"""What array sources and stores have in common. A module that asks for these asks for no class."""
+
+
+def _classes_of_sources_and_stores() -> set[str]:
+    """The names of the classes, wherever they are defined, that have what an array source or a store must have."""
+    required = {frozenset(("read", "occupied")), frozenset(("get", "put", "put_pieces"))}
+    bases: dict[str, set[str]] = {}
+    members: dict[str, set[str]] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = {each.id for each in node.bases if isinstance(each, ast.Name)}
+                members[node.name] = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+
+    def all_members(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        inner = (all_members(base, seen | {name}) for base in bases.get(name, ()) if base not in seen)
+        return members.get(name, set()).union(*inner)
+
+    shared = {base for name in bases for base in bases[name] if base in ("Near", "Whole", "Computed", "ReadOnly")}
+    found = {name for name in bases if any(each <= all_members(name) for each in required)}
+    return (found | shared) - PROTOCOLS
+
+
+def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
+    """What is to be known of one is a property of `ArraySource` or `Store`, which all that wrap others pass on."""
+    classes = _classes_of_sources_and_stores()
+    assert {"StoredArray", "ChunkedArray", "AffineArray", "Joined", "Sliced", "Runs", "Computed"} <= classes
+    assert {"ReferenceStore", "RemoteStore", "ZipStore", "DirectoryStore", "MemoryStore", "Near"} <= classes
+    for path in modules():
+        name = name_of(path)
+        if not name.startswith(("nczarr.data.", "nczarr.stores.")):
+            asked = _asked(path) & classes
+            assert not asked, f"{name} asks for the class {', '.join(sorted(asked))}: ask for a property"
+
+
+def _asked(path: Path) -> set[str]:
+    """The names of the classes that a module asks for."""
+    asked: list[ast.AST] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, wanted]):
+                asked.append(wanted)
+            case ast.MatchClass(cls=wanted):
+                asked.append(wanted)
+            case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=wanted):
+                asked += wanted
+    inner = [each for wanted in asked for each in ast.walk(wanted)]
+    names = {each.id for each in inner if isinstance(each, ast.Name)}
+    return names | {each.attr for each in inner if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)}
 
 
 def test_generated_pages_are_current(peer: Callable[[str], ModuleType]) -> None:

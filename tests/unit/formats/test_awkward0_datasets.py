@@ -237,14 +237,14 @@ def test_names_that_types_would_take(tmp_path: Path) -> None:
     lists = Lists(np.array([0, 1, 2, 3]), NUMBERS)
     truth = Flat(np.array([True, False, True]))
     columns = {"l": lists, "bool": truth, "l_t": NUMBERS, "e\u0301": NUMBERS, "\u00e9": truth, "x" * 255: lists}
-    found = converted(Table(tuple(columns), tuple(columns.values()), 3), tmp_path)
+    found = converted(Table(tuple(columns), tuple(columns.values()), 3), tmp_path, "duplicate-name")
     assert [each.rpartition("/")[2] for each in found] == ["l", "bool", "l_t", "é", "é_", "x" * 255]
     assert [each.name for each in found.dataset.groups[0].types] == ["l_t_", "bool_", "x" * 200]
 
 
 def test_members_of_one_name(tmp_path: Path) -> None:
     nczarr.awkward0.save(tmp_path / "d.awkd", Flat(np.zeros(1, [("e\u0301", "i4"), ("\u00e9", "i4")])), "d")
-    assert [each.code for each in nczarr.open(tmp_path / "d.awkd").diagnostics] == ["unreadable-array"]
+    assert [each.code for each in nczarr.open(tmp_path / "d.awkd").diagnostics] == ["duplicate-name"]
 
 
 def test_missing_values_are_zeros_where_that_is_accepted(tmp_path: Path) -> None:
