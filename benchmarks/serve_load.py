@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,11 +79,11 @@ def urls() -> list[str]:
     return [*found, "/cdmremote/t.cdl?req=data&var=s;v", "/zarr2/t.cdl/s/0", "/zarr2/a.nc/moved/99.0.0"]
 
 
-def client(place: tuple[str, int], seed: int, ends: float, out: list[Any]) -> None:
-    """One client: asks until the time is over."""
+def client(place: tuple[str, int], seed: int, over: Callable[[], bool], out: list[Any]) -> None:
+    """Ask for one address after another, and note each answer in `out`, until `over` says so."""
     chosen, known, links = random.Random(seed), dict[str, str](), urls()
     connection = http.client.HTTPConnection(*place, timeout=60)
-    while time.time() < ends:
+    while not over():
         url = chosen.choice(links)
         begun = time.perf_counter()
         try:
@@ -108,7 +108,11 @@ def clients(place: tuple[str, int], first: int, count: int, ends: float, queue: 
     import threading
 
     found: list[list[Any]] = [[] for _ in range(count)]
-    threads = [threading.Thread(target=client, args=(place, first + n, ends, found[n])) for n in range(count)]
+
+    def over() -> bool:
+        return time.time() >= ends
+
+    threads = [threading.Thread(target=client, args=(place, first + n, over, found[n])) for n in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:

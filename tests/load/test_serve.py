@@ -22,6 +22,9 @@ from tests.serving import serving
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 SCRIPT = ROOT / "benchmarks" / "serve_load.py"
 
+ANSWERS, PATIENCE = 200, 60.0
+"""Answers after which the server is killed, and the seconds that they may take."""
+
 
 @pytest.fixture(scope="module")
 def script(peer: Callable[[str], ModuleType]) -> ModuleType:
@@ -59,16 +62,20 @@ def test_a_kill_in_the_middle_loses_nothing(script: ModuleType, tmp_path: Path) 
     for _ in range(3):
         seen: list[list[tuple[str, float, int, str]]] = [[] for _ in range(32)]
         with serving(tmp_path) as served:
-            place, ends = (served.host, served.port), time.time() + 2.5
-            threads = [threading.Thread(target=script.client, args=(place, n, ends, seen[n])) for n in range(32)]
+            place, over = (served.host, served.port), threading.Event()
+            threads = [threading.Thread(target=script.client, args=(place, n, over.is_set, seen[n])) for n in range(32)]
             for thread in threads:
                 thread.start()
-            time.sleep(1.5)
+            deadline = time.monotonic() + PATIENCE
+            while sum(map(len, seen)) < ANSWERS and time.monotonic() < deadline:
+                time.sleep(0.01)
             served.process.kill()
             served.process.wait()
+            time.sleep(0.2)
+            over.set()
             for thread in threads:
                 thread.join()
-        assert sum(not wrong for some in seen for *_, wrong in some) > 100
+        assert sum(not wrong for some in seen for *_, wrong in some) >= ANSWERS
         assert any(wrong for some in seen for *_, wrong in some)
         assert not [wrong for some in seen for *_, wrong in some if "status" in wrong or "before" in wrong]
         assert tree(tmp_path) == before

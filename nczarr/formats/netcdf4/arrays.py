@@ -59,9 +59,10 @@ def opened(path: str) -> int:
         _files.move_to_end(key)
         return _files[key][0]
     while len(_files) >= OPEN_FILES:
-        oldest = _files.popitem(last=False)[1][0]
+        oldest, image = _files.popitem(last=False)[1]
         with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
             lib.do("nc_close", oldest)
+        del image  # HDF5 may read its bytes until here
     lend_readers(lib)
     safe = opened_without_fills(lib, path)
     if safe is not None:

@@ -33,6 +33,25 @@ ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
 ON_ATTRIBUTE = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
 """H5A_operator2_t: the object, the attribute's name, what it is."""
 
+IMAGE_MALLOC = ctypes.CFUNCTYPE(c_void_p, c_size_t, c_int, c_void_p)
+IMAGE_MEMCPY = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p)
+IMAGE_REALLOC = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_int, c_void_p)
+IMAGE_FREE = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
+
+
+class ImageCallbacks(ctypes.Structure):
+    """H5FD_file_image_callbacks_t: where HDF5 gets the memory of a file that lies there. The last members stay null."""
+
+    _fields_ = (
+        ("malloc", IMAGE_MALLOC),
+        ("memcpy", IMAGE_MEMCPY),
+        ("realloc", IMAGE_REALLOC),
+        ("free", IMAGE_FREE),
+        ("copy_data", c_void_p),
+        ("free_data", c_void_p),
+        ("data", c_void_p),
+    )
+
 
 class ObjectInfo(ctypes.Structure):
     """H5O_info2_t: what an object is, and where, so that two links to one can be told from two objects."""
@@ -50,6 +69,9 @@ class ObjectInfo(ctypes.Structure):
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
+    "H5Pset_fapl_core": (_HERR, _ID, c_size_t, c_int),
+    "H5Pset_file_image": (_HERR, _ID, c_void_p, c_size_t),
+    "H5Pset_file_image_callbacks": (_HERR, _ID, POINTER(ImageCallbacks)),
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
@@ -130,6 +152,7 @@ class Hdf5:
         self.lib = lib
         lib.dll.H5open()  # its types have numbers from then on
         lib.dll.H5Eset_auto2(c_int64(0), None, None)  # or it prints what it cannot do
+        self.file_access = c_int64.in_dll(lib.dll, "H5P_CLS_FILE_ACCESS_ID_g").value
         self.floats = {
             (size, order): c_int64.in_dll(lib.dll, f"H5T_IEEE_F{8 * size}{word}_g").value
             for size in (4, 8)
@@ -173,10 +196,9 @@ def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     """The identifier of a file, which the netCDF library may have open as well; -1 if HDF5 does not open it."""
-    kind = c_int64.in_dll(h5.lib.dll, "H5P_CLS_FILE_ACCESS_ID_g").value
     name = os.fsencode(os.path.abspath(path))
     for degree in CLOSE_DEGREES:
-        access = h5.H5Pcreate(kind)
+        access = h5.H5Pcreate(h5.file_access)
         h5.H5Pset_fclose_degree(access, degree)
         file: int = h5.H5Fopen(name, 1 if writing else 0, access)
         h5.H5Pclose(access)

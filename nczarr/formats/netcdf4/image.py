@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import itertools
 import mmap
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from nczarr.formats.netcdf4.fatal import fatal_datasets, without_fill
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import (
+    IMAGE_FREE,
+    IMAGE_MALLOC,
+    IMAGE_MEMCPY,
+    IMAGE_REALLOC,
+    ImageCallbacks,
+    closing,
+    hdf5,
+    open_file,
+)
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """The first bytes of HDF5's data."""
 
-WRITABLE, IN_PLACE = 0x1, 0x2 | 0x4
-"""Flags of H5LTopen_file_image: OPEN_RW; DONT_COPY and DONT_RELEASE."""
+_names = itertools.count()
+"""Numbers of the names that HDF5 knows images by. It takes two images of one name for one file."""
 
 
 class Image:
@@ -109,14 +119,26 @@ def _strange(lib: Library, path: str) -> list[str]:
 
 
 def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
-    """Remove links in memory; False where this HDF5 cannot open files in memory, or refuses."""
-    opener = getattr(lib.dll, "H5LTopen_file_image", None)
-    if opener is None:
-        return False
-    opener.restype, opener.argtypes = c_int64, (c_void_p, c_size_t, c_uint)
+    """Remove links in memory; False if HDF5 refuses. Raises OSError."""
     h5 = hdf5(lib)
-    file = opener(image.address, image.size, WRITABLE | IN_PLACE)
+    uses = _in_place(image)
+    with closing(h5, "H5Pclose", h5.do("H5Pcreate", h5.file_access)) as access:
+        h5.do("H5Pset_fapl_core", access, 1, 0)
+        h5.do("H5Pset_file_image_callbacks", access, byref(uses))
+        h5.do("H5Pset_file_image", access, image.address, image.size)
+        file = h5.H5Fopen(f"nczarr image {next(_names)}".encode(), 1, access)
     if file < 0:
         return False
     with closing(h5, "H5Fclose", file):
         return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in places)
+
+
+def _in_place(image: Image) -> ImageCallbacks:
+    """The callbacks by which HDF5 changes the bytes of an image where they are, instead of a copy."""
+    address, size = image.address, image.size
+    return ImageCallbacks(
+        IMAGE_MALLOC(lambda wanted, operation, data: address if wanted <= size else None),
+        IMAGE_MEMCPY(lambda target, source, count, operation, data: target),
+        IMAGE_REALLOC(lambda at, wanted, operation, data: at if wanted <= size else None),
+        IMAGE_FREE(lambda at, operation, data: 0),
+    )

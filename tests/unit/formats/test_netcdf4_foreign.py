@@ -138,13 +138,39 @@ def test_what_the_library_opens_no_file_with_is_left_out(
     before = path.read_bytes()
     report = Report()
     checked = pipeline.read(open_source(str(path)), report, Options())
+    assert [each.code for each in report.sorted()] == ["unseen-object"], report.sorted()
     assert checked is not None
-    assert [each.code for each in report.sorted()] == ["unseen-object"]
     assert "/d`" in report.sorted()[0].message
     found = {name: parts[""].read(tuple(map(slice, checked.shapes[name]))) for name, parts in checked.parts.items()}
     wanted: dict[str, Any] = {"/ok": [0, 1, 2], "/texts": [b"a", b"b"], "/number": 1.5}
     assert {name: array.tolist() for name, array in found.items()} == wanted
     assert path.read_bytes() == before
+
+
+def test_files_that_are_open_in_memory_are_told_apart(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """HDF5 takes two images of one name for one file: the netCDF library numbers its own from zero."""
+    library, h5py = peer("netCDF4"), peer("h5py")
+    kept = [library.Dataset(f"{n}.nc", "w", memory=1024) for n in range(3)]
+    images = [file.close() for file in kept]
+    held = [library.Dataset(f"{n}.nc", "r", memory=bytes(image)) for n, image in enumerate(images)]
+    for number in range(2 * arrays.OPEN_FILES + 4):
+        path = tmp_path / f"{number}.h5"
+        with h5py.File(path, "w") as file:
+            file["number"] = number
+            if number % 2:
+                file.create_dataset("text", (2,), "S4", fillvalue=b"ab")
+            else:
+                file["d"] = h5py.SoftLink("/no")
+                file["e"] = h5py.Empty("f4")
+        report = Report()
+        checked = pipeline.read(open_source(str(path)), report, Options())
+        assert checked is not None, report.sorted()
+        assert checked.parts["/number"][""].read(()).tolist() == number
+        if number % 2:
+            assert checked.parts["/text"][""].read((slice(0, 2),)).tolist() == [b"ab", b"ab"]
+    for file in held:
+        assert list(file.variables) == []
+        file.close()
 
 
 def test_an_empty_dataset_in_one_piece(read: Read) -> None:
