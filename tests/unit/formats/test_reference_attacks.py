@@ -100,6 +100,7 @@ def test_one_long_url_for_many_rows(tmp_path: Path) -> None:
     assert "`x/0`: its URL has 1000000 characters" in refused("refs", "expand", folder(tmp_path, rows, rows, **columns))
 
 
+@pytest.mark.slow
 def test_data_that_inflate(tmp_path: Path) -> None:
     columns = {"raw": [b"\0" * 600_000_000, None]}
     assert "`x/refs.0.parq`: it declares 600000" in refused("refs", "expand", folder(tmp_path, 2, 2, **columns))

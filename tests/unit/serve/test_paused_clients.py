@@ -49,7 +49,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("kind", ASKED)
-@pytest.mark.parametrize("spill", ["4GiB", "1kB"])
+@pytest.mark.parametrize("spill", ["4GiB", pytest.param("1kB", marks=pytest.mark.slow)])
 def test_clients_that_read_nothing_hold_no_memory(kind: str, spill: str, root: Path) -> None:
     message = "".join(
         "{} HTTP/1.1\r\nHost: localhost\r\n{}\r\n".format(line, f"{header}\r\n" if header else "")
