@@ -17,6 +17,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+from tests.support.proof import PART, PARTS
+
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
@@ -142,8 +144,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Tests with one case are there in every part; those that make their own cases take their part of them themselves.
     """
-    part, parts = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
-    if parts == 1:
+    if PARTS == 1:
         return
     counts: dict[str, int] = {}
     left: list[pytest.Item] = []
@@ -152,7 +153,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         name = item.nodeid.partition("[")[0]
         place = counts[name] = counts.get(name, -1) + 1
-        if place and place % parts != part - 1:
+        if place and place % PARTS != PART - 1:
             left.append(item)
     config.hook.pytest_deselected(items=left)
     gone = set(map(id, left))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import struct
 from itertools import islice
@@ -18,10 +17,10 @@ from nczarr.passes.checked import Checked
 from nczarr.registry import named
 from nczarr.source import Source
 from tests.conftest import ROOT
+from tests.support.proof import PART, PARTS
 
 from .limits import limits
 
-PART, PARTS = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""
 
 TEXT = b"""netcdf t {

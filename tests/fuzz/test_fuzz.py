@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from pathlib import Path
@@ -11,8 +10,8 @@ import pytest
 
 from tests.conftest import ROOT, run_command, shared_folder
 from tests.fuzz.limits import judge
+from tests.support.proof import PART, PARTS
 
-PART, PARTS = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""
 
 

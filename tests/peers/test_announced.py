@@ -23,6 +23,7 @@ from nczarr.passes.plan import plan
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import shared_folder
+from tests.support.proof import share
 
 from . import corpus, exactness
 from .announced import differences
@@ -65,7 +66,7 @@ def test_generated_datasets(generated: tuple[Dataset, dict[str, Parts]], form: s
 
 @pytest.mark.slow
 @given(datasets_with_data(), st.sampled_from(FORMS))
-@settings(relaxed, max_examples=1000)
+@settings(relaxed, max_examples=share(1000))
 def test_generated_datasets_at_length(generated: tuple[Dataset, dict[str, Parts]], form: str) -> None:
     dataset, parts = generated
     checked = check(Unchecked(dataset, parts=parts), Report())

@@ -15,6 +15,7 @@ import nczarr.awkward0
 from nczarr.diagnostics import CompileError
 from nczarr.formats.awkward0.columns import Chunks, Flat, Indexed, Lists, Spans, Texts
 from tests.columns import columns
+from tests.support.proof import share
 
 NAMED = {"lost-union", "lost-mask", "unreadable-array", "cut-string", "lost-nil", "type-too-large", "rank-limit"}
 
@@ -26,7 +27,7 @@ def test_any_array(column: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=share(3000), suppress_health_check=list(HealthCheck), deadline=None)
 @given(columns())
 def test_any_array_at_length(column: Any) -> None:
     _there_and_back(column)

@@ -14,6 +14,7 @@ from nczarr.passes.checked import Checked, Unchecked
 from nczarr.source import Source
 from nczarr.testing.arrays import differences
 from nczarr.testing.strategies import datasets_with_data
+from tests.support.proof import share
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -63,13 +64,13 @@ def test_classic_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dat
 
 @pytest.mark.slow
 @given(datasets_with_data(cdl=True))
-@settings(relaxed, max_examples=500)
+@settings(relaxed, max_examples=share(500))
 def test_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)
 
 
 @pytest.mark.slow
 @given(datasets_with_data(classic=True))
-@settings(relaxed, max_examples=500)
+@settings(relaxed, max_examples=share(500))
 def test_classic_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)

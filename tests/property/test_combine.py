@@ -25,6 +25,7 @@ from nczarr.passes.checked import Checked, Unchecked
 from nczarr.passes.subset import subset
 from nczarr.testing.strategies import datasets_with_data
 from tests.property.test_subset import checked_of, equal, relaxed
+from tests.support.proof import share
 
 
 def part(checked: Checked, dimension: str, first: int, last: int) -> Checked:
@@ -106,7 +107,7 @@ def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict
 
 
 @pytest.mark.slow
-@settings(relaxed, max_examples=60)
+@settings(relaxed, max_examples=share(60))
 @given(datasets_with_data(), st.sampled_from([".nc", ".zarr"]), st.sampled_from([0, 64]), st.data())
 def test_references_to_pieces_in_files_read_as_the_whole(
     drawn: tuple[Dataset, dict[str, Parts]], suffix: str, inline: int, data: st.DataObject

@@ -17,6 +17,7 @@ from nczarr.options import Options
 from nczarr.passes import check
 from nczarr.passes.checked import Checked, Unchecked
 from nczarr.source import Source
+from tests.support.proof import share
 from tests.unit.formats.test_ncstream_datasets import plain, without_model
 from tests.unit.formats.test_reading_stores import other_values
 
@@ -65,7 +66,7 @@ def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @given(strategies.datasets_with_data(), SIZES)
-@settings(relaxed, max_examples=1500)
+@settings(relaxed, max_examples=share(1500))
 def test_a_dataset_comes_back_at_length(drawn: Any, sizes: tuple[int, int]) -> None:
     assert_comes_back(drawn, sizes)
 

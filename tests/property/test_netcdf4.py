@@ -22,6 +22,7 @@ from nczarr.passes.columns import constant_parts
 from nczarr.testing.strategies import datasets_with_data
 from tests.peers.expected import values
 from tests.peers.read_library import File, bits
+from tests.support.proof import share
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -80,7 +81,7 @@ def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]
 
 @pytest.mark.slow
 @given(datasets_with_data())
-@settings(relaxed, max_examples=1000)
+@settings(relaxed, max_examples=share(1000))
 def test_every_value_is_where_it_was_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_file_is_exact(*generated)
 

@@ -24,6 +24,7 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.peers.compare import same
 from tests.peers.expected import expected
+from tests.support.proof import share
 from tests.unit.formats.test_reading_stores import opened, other_values, rebuild
 
 zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
@@ -108,6 +109,6 @@ def test_zarr_reads_what_we_write(generated: tuple[Dataset, dict[str, Parts]], f
 
 @pytest.mark.slow
 @given(datasets_with_data(), FORMS, OPTIONS)
-@settings(relaxed, max_examples=500)
+@settings(relaxed, max_examples=share(500))
 def test_zarr_reads_at_length(generated: tuple[Dataset, dict[str, Parts]], form: str, options: Options) -> None:
     assert_zarr_sees(generated, form, options)

@@ -19,6 +19,7 @@ from nczarr.handle import DatasetHandle
 from nczarr.passes import check
 from nczarr.passes.checked import Unchecked
 from nczarr.stores.keyvalue import is_key
+from tests.support.proof import share
 from tests.unit.formats.draft_2019 import Required, WithAll, WithList
 from tests.unit.formats.test_reading_stores import other_values
 
@@ -70,6 +71,6 @@ def test_a_dataset_comes_back(drawn: Any, kind: type[Required], options: dict[st
 
 @pytest.mark.slow
 @given(strategies.datasets_with_data(), STORES, OPTIONS)
-@settings(relaxed, max_examples=500)
+@settings(relaxed, max_examples=share(500))
 def test_a_dataset_comes_back_at_length(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:
     assert_comes_back(drawn, kind, options)

@@ -20,6 +20,7 @@ import nczarr
 from tests.conftest import ROOT
 from tests.peers.exactness import real, real_folder
 from tests.remote.conftest import S3
+from tests.support.proof import PART, PARTS, share
 
 pytestmark = pytest.mark.peer
 
@@ -213,12 +214,11 @@ def test_a_killed_run_is_gone_on_with(s3: S3, chunky: Path, role: str) -> None:
 @pytest.mark.parametrize("role", ["s3", "filer", "own"])
 def test_killed_at_thirty_moments(s3: S3, chunky: Path, role: str) -> None:
     choose = random.Random(role)
-    parts = int(os.environ.get("NCZARR_PROOF_PART", "1/1").partition("/")[2])
     start = time.monotonic()
     assert s3.run("convert", str(chunky), s3.url(f"killed/whole-{role}.zarr")).status == 0
     whole = time.monotonic() - start
     unfinished = 0
-    for number in range(30 // parts):
+    for number in range(share(30)):
         s3.proxy.clear()
         url = s3.url(f"killed/{role}-{number}.zarr")
         status = killed(s3, chunky, url, role, choose.uniform(0.3, whole))
@@ -242,7 +242,7 @@ def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
     paths = real_files()
     paths = paths[:: max(1, len(paths) // 20)][:20]
     assert len(paths) == 20
-    for number, path in enumerate(paths):
+    for number, path in enumerate(paths[PART % PARTS :: PARTS]):
         url = s3.url(f"real/{form}/{number}.zarr")
         nczarr.convert(path, url, form, verify=True)
         back = tmp_path / f"{number}.nc"
@@ -253,9 +253,8 @@ def test_real_files_come_back_exact(s3: S3, form: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_digests_of_real_files_are_those_of_their_stores_on_s3(s3: S3) -> None:
-    part, parts = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
     wrong = []
-    for number, path in enumerate(real_files()[part - 1 :: parts]):
+    for number, path in enumerate(real_files()[PART - 1 :: PARTS]):
         url = s3.url(f"digests/{number}.zarr")
         nczarr.convert(path, url, ("nczarr", "nczarr3")[number % 2])
         if nczarr.digest(path) != nczarr.digest(url):
