@@ -226,7 +226,9 @@ def joined(
         other = second["arrays"].get(name)
         if along in dimensions and not isinstance(values, str) and not isinstance(other, str):
             axis = dimensions.index(along)
-            arrays[name] = np.concatenate([np.asarray(values), np.asarray(other)], axis)
+            first, last = np.asarray(values), np.asarray(other)
+            if np.delete(first.shape, axis).tolist() == np.delete(last.shape, axis).tolist():
+                arrays[name] = np.concatenate([first, last], axis)
         else:
             arrays[name] = values
     return {**truth, "arrays": arrays}
