@@ -57,11 +57,11 @@ def dataset(count: int, *, own: bool = False):
 def make(path: Path, count: int, form_name: str) -> None:
     """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
-    from nczarr.diagnostics import Report
+    from nczarr.check import check
+    from nczarr.check.checked import Unchecked
+    from nczarr.diagnostics.report import Report
     from nczarr.link import store
     from nczarr.options import Options
-    from nczarr.passes import check
-    from nczarr.passes.checked import Unchecked
     from nczarr.registry import named
 
     checked = check(Unchecked(dataset(count, own=form_name == "zarr2")), Report())

@@ -53,12 +53,12 @@ def dataset(count: int, seed: int):
 
 def ours(path: str, count: int) -> None:
     """Write the store; print the seconds from the plan to the finished folder."""
-    from nczarr.diagnostics import Report
-    from nczarr.link.filling import fill
+    from nczarr.check import check
+    from nczarr.check.checked import Unchecked
+    from nczarr.diagnostics.report import Report
+    from nczarr.link.fill import fill
     from nczarr.options import Options
-    from nczarr.passes import check
-    from nczarr.passes.checked import Unchecked
-    from nczarr.passes.plan import plan
+    from nczarr.plan.planner import plan
     from nczarr.registry import named
     from nczarr.stores.directory import DirectoryTarget
 

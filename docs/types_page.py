@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr import ncstream, pipeline
-from nczarr.diagnostics import Report, Severity
+from nczarr.check.checked import Checked
+from nczarr.check.classic_layout import lay_out
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.passes.classic_layout import lay_out
 from nczarr.source import Source
 from nczarr.stores.blocks import pretty
 from nczarr.stores.memory import is_metadata
@@ -81,8 +81,8 @@ SAMPLES = (
 HEAD = """# Types: how each lies in each format
 
 Made by `python docs/generate.py` from what `nczarr compile` writes. First a table; then, for each type, a sample and
-its keys and bytes as they are. The rule behind the stores is one (`nczarr/data/parts.py`): a type of fixed size is one
-array; a vlen is `counts` and `content`; a compound with members of any length is one child a member. A *loss* is an
+its keys and bytes as they are. The rule behind the stores is one (`nczarr/arrays/parts.py`): a type of fixed size is
+one array; a vlen is `counts` and `content`; a compound with members of any length is one child a member. A *loss* is an
 error until `--allow-loss` names it; what is written then is shown.
 
 """

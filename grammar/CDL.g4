@@ -5,7 +5,7 @@
  * grammar/generate.py refuses a parser that would need more.
  *
  * Two token sources feed this grammar. The lexer rules below are the reference. The fast source
- * (nczarr/syntax/cdl_tokens.py) also makes the virtual tokens: VALUES, a whole value list as one span of the
+ * (nczarr/formats/cdl/read/tokens.py) also makes the virtual tokens: VALUES, a whole value list as one span of the
  * source, and SIMPLE, a run of statements that regular expressions can take apart. Both give the same tree.
  * The text between `netcdf` and the first brace is a name as it stands; both sources cut it out by hand.
  */

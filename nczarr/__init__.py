@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nczarr.builder import DatasetBuilder
+    from nczarr.api.builder import DatasetBuilder
+    from nczarr.api.compare import diff, digest
+    from nczarr.api.convert import convert, write
+    from nczarr.api.handle import DatasetHandle, VariableHandle, from_cdl, from_notation
+    from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.compare.difference import Difference
-    from nczarr.compare.doors import diff, digest
-    from nczarr.conversion import Conversion
-    from nczarr.conversions import convert, write
-    from nczarr.diagnostics import CompileError, Diagnostic
-    from nczarr.handle import DatasetHandle, VariableHandle, from_cdl, from_notation
-    from nczarr.handle import open_dataset as open  # noqa: A004
+    from nczarr.diagnostics.report import CompileError, Diagnostic
+    from nczarr.plan.conversion import Conversion
 
 _PUBLIC = {
-    "CompileError": ("nczarr.diagnostics", "CompileError"),
-    "Conversion": ("nczarr.conversion", "Conversion"),
-    "DatasetBuilder": ("nczarr.builder", "DatasetBuilder"),
-    "DatasetHandle": ("nczarr.handle", "DatasetHandle"),
+    "CompileError": ("nczarr.diagnostics.report", "CompileError"),
+    "Conversion": ("nczarr.plan.conversion", "Conversion"),
+    "DatasetBuilder": ("nczarr.api.builder", "DatasetBuilder"),
+    "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
     "Difference": ("nczarr.compare.difference", "Difference"),
-    "convert": ("nczarr.conversions", "convert"),
-    "diff": ("nczarr.compare.doors", "diff"),
-    "digest": ("nczarr.compare.doors", "digest"),
-    "Diagnostic": ("nczarr.diagnostics", "Diagnostic"),
-    "VariableHandle": ("nczarr.handle", "VariableHandle"),
-    "from_cdl": ("nczarr.handle", "from_cdl"),
-    "from_notation": ("nczarr.handle", "from_notation"),
-    "open": ("nczarr.handle", "open_dataset"),
-    "write": ("nczarr.conversions", "write"),
+    "convert": ("nczarr.api.convert", "convert"),
+    "diff": ("nczarr.api.compare", "diff"),
+    "digest": ("nczarr.api.compare", "digest"),
+    "Diagnostic": ("nczarr.diagnostics.report", "Diagnostic"),
+    "VariableHandle": ("nczarr.api.handle", "VariableHandle"),
+    "from_cdl": ("nczarr.api.handle", "from_cdl"),
+    "from_notation": ("nczarr.api.handle", "from_notation"),
+    "open": ("nczarr.api.handle", "open_dataset"),
+    "write": ("nczarr.api.convert", "write"),
 }
 
 __all__ = [

@@ -59,7 +59,7 @@ def hear_signals() -> None:
     heard = []
 
     def interrupt(*_: object) -> None:
-        asking = sys.modules.get("nczarr.stores.asking")
+        asking = sys.modules.get("nczarr.stores.store_request")
         if asking is not None:
             asking.give_up()
         raise KeyboardInterrupt

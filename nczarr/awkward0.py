@@ -17,12 +17,12 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.formats.awkward0.compression import partner
-from nczarr.formats.awkward0.limits import DEFAULT, Limits
-from nczarr.formats.awkward0.whitelist import Whitelist
+from nczarr.formats.awkward0.read.whitelist import Whitelist
+from nczarr.formats.awkward0.wire.limits import DEFAULT, Limits
+from nczarr.formats.awkward0.write.compression import partner
 
 if TYPE_CHECKING:
-    from nczarr.formats.awkward0.columns import Column
+    from nczarr.formats.awkward0.columns.columns import Column
 
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
@@ -47,14 +47,14 @@ def deserialize(
 
 def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
     """As `deserialize`, with a column (`nczarr.formats.awkward0.columns`) for every array, cyclic ones as well."""
-    from nczarr.formats.awkward0.reading import opened
+    from nczarr.formats.awkward0.read.reader import opened
 
     return opened(storage, name, whitelist, limits)
 
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
     """The items of a column as Python objects. Raises ValueError if they are more than `most`, or nest without end."""
-    from nczarr.formats.awkward0 import values
+    from nczarr.formats.awkward0.columns import values
 
     return values.items(column, most)
 
@@ -72,7 +72,7 @@ def load(
     The mapping is a context manager and has `close`. Raises CompileError for an archive that is none or not to be
     trusted, OSError if it cannot be read.
     """
-    from nczarr.formats.awkward0.zipped import Archive
+    from nczarr.formats.awkward0.wire.zip_archive import Archive
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
     found = Archive(file, read, schemasuffix, limits)
@@ -90,7 +90,7 @@ def hdf5(
     `options` are those of `serialize`, for set-item. Get-item raises KeyError and CompileError; names with a slash can
     be used, and are not listed.
     """
-    from nczarr.formats.awkward0.group import Group
+    from nczarr.formats.awkward0.wire.hdf5_group import Group
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
     return Group(group, read, functools.partial(_put, options), _remove, limits)
@@ -111,7 +111,7 @@ def serialize(
     `obj`: an awkward or numpy array, a column, lists, texts, numbers. `compression`: None, True, a function with its
     inverse, a rule or several (docs/awkward0.md). Raises CompileError for what the protocol cannot hold.
     """
-    from nczarr.formats.awkward0 import writing
+    from nczarr.formats.awkward0.write import serialize as writing
 
     if compression is not _DEFAULT_POLICY:
         options["compression"] = compression
@@ -131,19 +131,19 @@ def save(
     `mode`: as that of a ZIP archive; "a" adds to a file that is there. `options` are those of `serialize`. Raises
     KeyError for names of which one is the beginning of another, before anything is written; OSError.
     """
-    from nczarr.formats.awkward0 import saving
+    from nczarr.formats.awkward0.write import save as saving
 
     saving.save(file, array, name, mode, **options)
 
 
 def _put(options: Mapping[str, Any], group: Any, name: str, value: Any) -> None:
-    from nczarr.formats.awkward0 import saving
+    from nczarr.formats.awkward0.write import save as saving
 
     saving.put(group, name, value, **options)
 
 
 def _remove(group: Any, name: str) -> None:
-    from nczarr.formats.awkward0 import saving
+    from nczarr.formats.awkward0.write import save as saving
 
     saving.remove(group, name)
 
@@ -154,8 +154,8 @@ def _arrays(value: Any) -> Any:
         import awkward  # noqa: F401
     except ImportError:
         return value
-    from nczarr.formats.awkward0.arrays import COLUMNS
-    from nczarr.formats.awkward0.awkward2 import to_awkward
+    from nczarr.formats.awkward0.columns.awkward2 import to_awkward
+    from nczarr.formats.awkward0.read.arrays import COLUMNS
 
     done: dict[int, Any] = {}
 

@@ -33,7 +33,7 @@ class Arrays(NamedTuple):
     a record itself, instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays
     are laid out as their sources are; `elements`: booleans, halves and complex numbers are types there; `data`:
     what keys of chunks begin with, before the path of their array; `portable_names`: segments of keys are names as
-    `data/segments.py` makes them portable; `orders`: chunks may lie in F order; `separators`: each array says its
+    `arrays/key_segments.py` makes them portable; `orders`: chunks may lie in F order; `separators`: each array says its
     own; `undefined_fill`: an array may say that its fill value is undefined, even if it needs one.
     """
 

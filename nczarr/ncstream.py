@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.ncstream.limits import DEFAULT, Limits, RefusedError
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.check.checked import Checked
     from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-    from nczarr.formats.ncstream.framing import Stream
-    from nczarr.formats.ncstream.messages import (
+    from nczarr.formats.ncstream.wire.framing import Stream
+    from nczarr.formats.ncstream.wire.messages import (
         CoverageData,
         CoverageHeader,
         Data,
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
         Start,
         Stations,
     )
-    from nczarr.formats.ncstream.values import Profile
-    from nczarr.handle import DatasetHandle
-    from nczarr.passes.checked import Checked
+    from nczarr.formats.ncstream.write.values import Profile
 
 __all__ = [
     "CoverageData",
@@ -69,7 +69,7 @@ _TYPES = {
 def __getattr__(name: str) -> Any:
     """The types of messages, loaded with protobuf when somebody names them."""
     if name in _TYPES:
-        from nczarr.formats.ncstream import messages
+        from nczarr.formats.ncstream.wire import messages
 
         return getattr(messages, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -88,8 +88,8 @@ def read_messages(
 
     Raises CompileError at the message that is wrong; those before it have been given. OSError if it cannot be read.
     """
-    from nczarr.formats.ncstream import messages
-    from nczarr.formats.ncstream.definitions import Definitions
+    from nczarr.formats.ncstream.wire import messages
+    from nczarr.formats.ncstream.wire.definitions import Definitions
 
     known = Definitions() if definitions is None else Definitions(definitions)
     try:
@@ -100,8 +100,8 @@ def read_messages(
 
 def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
     """Write messages one behind the other. Raises CompileError for one that has no form on the wire; OSError."""
-    from nczarr.formats.ncstream.messages import written
-    from nczarr.formats.ncstream.pieces import UnwritableError
+    from nczarr.formats.ncstream.wire.messages import written
+    from nczarr.formats.ncstream.wire.pieces import UnwritableError
 
     for message in messages:
         try:
@@ -128,15 +128,15 @@ def data(
     False for one of the first kind; None: columns for lists and structures. Raises ValueError for a dtype that the
     format lacks.
     """
-    from nczarr.formats.ncstream.messages import of_values
+    from nczarr.formats.ncstream.wire.messages import of_values
 
     return of_values(name, values, section, data_type=data_type, column=column)
 
 
 def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
     """The header of a dataset as a message: what a server answers to `req=header`. `location`: its URL or path."""
-    from nczarr.formats.ncstream import backend
-    from nczarr.formats.ncstream.heading import header
+    from nczarr.formats.ncstream.write import backend
+    from nczarr.formats.ncstream.write.header_writer import header
 
     return backend.header_message(header(_checked(dataset), location))
 
@@ -155,8 +155,8 @@ def data_messages(
     form. Raises KeyError for a name that no variable has, ValueError for indices that it lacks, or that go backwards;
     OSError; and CompileError (`unwritable-ncstream`) for values that one message does not hold.
     """
-    from nczarr.formats.ncstream.pieces import UnwritableError
-    from nczarr.formats.ncstream.values import Values
+    from nczarr.formats.ncstream.wire.pieces import UnwritableError
+    from nczarr.formats.ncstream.write.values import Values
 
     checked = _checked(dataset)
     for path, ranges in wanted:
@@ -181,7 +181,7 @@ def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None
     The report has a warning, `lost-beside-points`, if the dataset has more than a stream of points holds. Raises
     CompileError (`unsuited-points`) for other variables, OSError.
     """
-    from nczarr.formats.ncstream.point_writing import write
+    from nczarr.formats.ncstream.points.writer import write
 
     report = Report()
     pieces = write(dataset.checked, report, variable)
@@ -193,7 +193,7 @@ def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None
 
 
 def _checked(dataset: DatasetHandle | Checked) -> Checked:
-    from nczarr.handle import DatasetHandle
+    from nczarr.api.handle import DatasetHandle
 
     return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
 

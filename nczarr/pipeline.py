@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nczarr import names, registry, targets
+from nczarr import names, registry
+from nczarr.arrays.counts import Counts, Step, Watcher
 from nczarr.ast.walk import building
 from nczarr.capabilities import Format
-from nczarr.conversion import Conversion
-from nczarr.data.counts import Counts, Step, Watcher
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Observer
+from nczarr.diagnostics.report import Report
+from nczarr.link import files
 from nczarr.options import Options, Subset
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Observer
-from nczarr.passes.planned import Planned
+from nczarr.plan.conversion import Conversion
+from nczarr.plan.planned import Planned
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
@@ -100,7 +101,7 @@ def read_path(
 def opened(path: str, report: Report, options: Options) -> Source | Store | None:
     """What lies at a path or URL; None, and an error, if that is no place. Raises OSError if it is out of reach."""
     from nczarr.stores.connection import MissingProtocolError
-    from nczarr.stores.opening import open_path
+    from nczarr.stores.open import open_path
 
     if located(path, report) is None:
         return None
@@ -148,7 +149,7 @@ def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
     """The part of a dataset that is wanted; None if an error stands in the report."""
     if not wanted:
         return checked
-    from nczarr.passes.subset import subset
+    from nczarr.select.subset import subset
 
     return subset(checked, wanted, report)
 
@@ -166,7 +167,7 @@ def target(path: str, name: str | None, report: Report) -> Format | None:
         text = f"{what} names no format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
         return None
-    unmet = targets.unmet_mode(place, form)
+    unmet = files.unmet_mode(place, form)
     if unmet is not None:
         report.error("bad-url", f"`{shown(path)}`: {unmet}")
     return form if unmet is None else None
@@ -177,11 +178,11 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     with that kind. For references, the format of the documents between them. None: an error stands in the report.
     """
     if form.inner:
-        return targets.referring(form, options.writing, report), options
+        return files.referring(form, options.writing, report), options
     if not form.kinds:
         return form, options
+    from nczarr.check.kinds import choose
     from nczarr.kinds import KIND_NAMES
-    from nczarr.passes.kinds import choose
 
     stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
     kind = choose(checked, form.kinds, options.kind, stored=stored)
@@ -204,7 +205,7 @@ def rehearse(checked: Checked, report: Report, options: Options, form: Format | 
     settled = settle(checked, form, report, options) if form is not None else None
     if settled is not None:
         form, options = settled
-        targets.planned_text(checked, form, report, options)
+        files.planned_text(checked, form, report, options)
 
 
 def write(
@@ -216,7 +217,7 @@ def write(
     of bytes as they are written. None: an error stands in the report, and no target.
     Raises OSError where the file system refuses.
     """
-    if options.resume and not options.overwrite and targets.is_finished(path, form, options):
+    if options.resume and not options.overwrite and files.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
     ready = _ready(checked, path, form, report, options)
     if ready is None:
@@ -232,7 +233,7 @@ def write(
         nonlocal readers
         from nczarr.compare.verify import verify
 
-        looked = options._replace(following=targets.following(path, planned))
+        looked = options._replace(following=files.following(path, planned))
         readers = verify(checked, done(planned), place, read_path, looked, report, planned=planned)
 
     looking = inspect if options.verify else None
@@ -241,9 +242,9 @@ def write(
 
         planned = store(checked, path, form, report, options, counts, looking)
     elif form.build:
-        planned = targets.build(checked, path, form, report, options, counts, looking)
+        planned = files.build(checked, path, form, report, options, counts, looking)
     else:
-        planned = targets.write_text(checked, path, form, report, options, looking)
+        planned = files.write_text(checked, path, form, report, options, looking)
     return None if planned is None else done(planned)
 
 
@@ -252,7 +253,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     stands in the report; it is something else. Reports finished-target, unequal-target.
     """
     from nczarr.compare.verify import verify
-    from nczarr.passes.plan import plan
+    from nczarr.plan.planner import plan
 
     settled = settle(checked, form, report, options)
     if settled is None:
@@ -280,11 +281,11 @@ def _ready(
     path, storage = trimmed(place.path), options.storage.at("target", place.server)
     options = options._replace(storage=storage, xarray="noxarray" not in place.modes)
     if options.dask is not None:
-        from nczarr.link.divisible import is_divisible
+        from nczarr.link.cluster_limits import is_divisible
 
         if not is_divisible(path, form, options.dask, report):
             return None
-    if not targets.is_free(path, form, report, options):
+    if not files.is_free(path, form, report, options):
         return None
     options = options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
     settled = settle(checked, form, report, options)
@@ -295,7 +296,7 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
     """What `write` would do with the data, part by part, after all that it would report; None if an error stands in
     the report. Nothing is written.
     """
-    from nczarr.passes.plan import plan
+    from nczarr.plan.planner import plan
 
     ready = _ready(checked, path, form, report, options)
     if ready is None:
@@ -306,13 +307,13 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
 
         return link.steps(checked, form, report, options)
     if not form.build:
-        planned = targets.planned_text(checked, form, report, options)
-        return None if planned is None else targets.encodings(planned)
+        planned = files.planned_text(checked, form, report, options)
+        return None if planned is None else files.encodings(planned)
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
         return None
     found: Iterator[Step] | None
-    found = registry.load(form.steps)(planned, report) if form.steps else targets.encodings(planned)
+    found = registry.load(form.steps)(planned, report) if form.steps else files.encodings(planned)
     return found
 
 
@@ -336,8 +337,8 @@ def conversion(path: str, form: Format, planned: Planned, counts: Counts) -> Con
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """The bytes of a text or single file, piece by piece; None if an error stands in the report."""
-    planned = targets.planned_text(checked, form, report, options)
-    return None if planned is None or form.write is None else targets.pieces(planned, report)
+    planned = files.planned_text(checked, form, report, options)
+    return None if planned is None or form.write is None else files.pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -375,7 +376,7 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
     if not _is_there(checked, options, report):
         return None
     if form_name == "tree":
-        from nczarr.tree import lines
+        from nczarr.check.outline import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = target("", "nczarr" if form_name == "keys" else form_name, report)
@@ -384,7 +385,7 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
 
 def _is_there(checked: Checked, options: Options, report: Report) -> bool:
     """Whether the dataset has every variable and group that the options name; what it has not is reported."""
-    from nczarr.passes.subset_names import unmatched
+    from nczarr.select.names import unmatched
 
     before = report.errors
     for what, asked, known in (

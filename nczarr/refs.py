@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from nczarr.combinations import combine
-from nczarr.diagnostics import CompileError, Diagnostic, Report
+from nczarr.api.combine import combine
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.options import FOLLOWING, Following, Writing
 from nczarr.source import Source
@@ -60,7 +60,7 @@ def verify(
     from nczarr import pipeline
     from nczarr.options import Options
     from nczarr.secrets import StorageOptions
-    from nczarr.verification import verify as verified
+    from nczarr.verify import verify as verified
 
     if chunks not in ("none", "sample", "all") or sample < 1:
         raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nczarr.diagnostics import CompileError, Diagnostic, Report
-from nczarr.formats.zarr3_2019.keys import array_key, data_key, group_key, path_problem
-from nczarr.formats.zarr3_2019.protocol import Children, ContradictionError, Hierarchy, Nodes
-from nczarr.handle import DatasetHandle, options_from, report_losses
+from nczarr.api.handle import DatasetHandle, options_from, report_losses
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.formats.zarr.draft2019.keys import array_key, data_key, group_key, path_problem
+from nczarr.formats.zarr.draft2019.protocol import Children, ContradictionError, Hierarchy, Nodes
 from nczarr.options import UNREAD
 from nczarr.stores.keyvalue import FolderKeys, KeyValues, KeyValueStore, MemoryKeys, NotListedError, Operations
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.source import ArraySource, Computed, Index, Selection, Stored
 from nczarr.ast import Codec
-from nczarr.data.blocks import every_block, region_of
-from nczarr.data.source import ArraySource, Computed, Index, Selection, Stored
 
 
 class Chunked(Computed):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import descr, is_fixed, size
+from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dataset, EnumType, UserType, VlenType
 from nczarr.ast.walk import groups
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.parts import descr, is_fixed, size
-from nczarr.data.source import ArraySource, Layout, Parts, numpy_dtype
-from nczarr.passes.checked import Checked
+from nczarr.check.checked import Checked
 
 DEFAULT_FILLS = {"byte": -127, "ubyte": 255, "short": -32767, "ushort": 65535, "int": -2147483647, "uint": 4294967295,
                  "int64": -9223372036854775806, "uint64": 18446744073709551614, "float": 9.969209968386869e36,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.codes import CODES, KINDS, PARTS, Code, differences
-from nczarr.codes.losses import VALUE_LOSSES
-from nczarr.diagnostics import Diagnostic, Report, Severity
+from nczarr.diagnostics.codes import CODES, KINDS, PARTS, Code, differences
+from nczarr.diagnostics.codes.losses import VALUE_LOSSES
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.conftest import ROOT, run_command
@@ -137,8 +137,8 @@ def test_kinds_of_difference_are_those_that_are_found() -> None:
 def test_bad_constant() -> None:
     """Front ends make constants that suit their types; a tree made by hand need not."""
     from nczarr.ast import Attribute, Constant, Dataset, OpaqueType
-    from nczarr.passes import check
-    from nczarr.passes.checked import Unchecked
+    from nczarr.check import check
+    from nczarr.check.checked import Unchecked
 
     value = Constant(type="/o", count=1, data=b"x")
     tree = Dataset(name="t", types=(OpaqueType(name="o", size=2),), attributes=(Attribute(name="a", value=value),))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.source import Source
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.source import Source
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import ncml, pipeline
+from nczarr import pipeline
 from nczarr.ast.text import text as tree_text
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
+from nczarr.serve import ncml
 from nczarr.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,52 +17,45 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "nczarr"
 
-LAYERS: dict[str, int] = {
-    "nczarr": 0,
-    "nczarr.source": 0,
-    "nczarr.diagnostics": 0,
-    "nczarr.codes": 0,
-    "nczarr.names": 0,
-    "nczarr.render": 0,
-    "nczarr.sarif": 0,
-    "nczarr.ast": 1,
-    "nczarr.capabilities": 1,
-    "nczarr.options": 1,
-    "nczarr.secrets": 0,
-    "nczarr.kinds": 1,
-    "nczarr.conversion": 2,
-    "nczarr.syntax": 2,
-    "nczarr.passes": 2,
-    "nczarr.data": 2,
-    "nczarr.stores": 2,
-    "nczarr.extension": 2,
-    "nczarr.formats": 3,
-    "nczarr.hierarchy": 3,
-    "nczarr.link": 3,
-    "nczarr.registry": 3,
-    "nczarr.pipeline": 4,
-    "nczarr.awkward0": 4,
-    "nczarr.targets": 4,
-    "nczarr.builder": 4,
-    "nczarr.combinations": 4,
-    "nczarr.combine": 4,
-    "nczarr.compare": 4,
-    "nczarr.conversions": 4,
-    "nczarr.handle": 4,
-    "nczarr.ncml": 4,
-    "nczarr.ncstream": 4,
-    "nczarr.peers": 4,
-    "nczarr.reading": 4,
-    "nczarr.refs": 4,
-    "nczarr.testing": 4,
-    "nczarr.tree": 4,
-    "nczarr.verification": 4,
-    "nczarr.zarr3_2019": 4,
-    "nczarr.cli": 5,
-    "nczarr.serve": 5,
-    "nczarr.__main__": 5,
-}
-"""Layer by module or folder; the longest name that fits counts (STYLE §3)."""
+ROOMS = (
+    "__main__",
+    "cli",
+    "serve",
+    "testing",
+    "awkward0",
+    "ncstream",
+    "refs",
+    "zarr3_2019",
+    "api",
+    "peers",
+    "verify",
+    "combine",
+    "pipeline",
+    "compare",
+    "link",
+    "formats",
+    "awkward",
+    "json",
+    "plan",
+    "select",
+    "check",
+    "syntax",
+    "arrays",
+    "registry",
+    "stores",
+    "capabilities",
+    "options",
+    "kinds",
+    "ast",
+    "diagnostics",
+    "names",
+    "source",
+    "secrets",
+)
+"""Modules and folders directly under `nczarr`, from the top floor down: each imports only what stands below it."""
+
+BOTTOM = ("diagnostics", "names", "source", "secrets")
+"""Rooms that need the standard library alone."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 """For an interpreter that reads no `.pth` files, which may import anything."""
@@ -71,19 +64,11 @@ PROGRAMS = {"nczarr.compare.foreign_reader"}
 """Modules that run as a process of their own and are never imported."""
 
 LONGEST = 400
-SIBLINGS = {
-    ("nczarr.formats.nczarr", "nczarr.formats.zarr2"),
-    ("nczarr.formats.nczarr3", "nczarr.formats.zarr3"),
-    ("nczarr.formats.awkward0", "nczarr.formats.ast_json"),
-    ("nczarr.formats.ncstream", "nczarr.formats.ast_json"),
-}
-"""Formats that may import another: (who, whom)."""
-
 DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
     "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
-    "nczarr.zarr3_2019": "nczarr.formats.zarr3_2019",
+    "nczarr.zarr3_2019": "nczarr.formats.zarr",
 }
 """Public doors to single formats (STYLE §2): who may import which by name."""
 
@@ -115,11 +100,11 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def layer(name: str) -> int:
-    while name not in LAYERS:
-        assert "." in name, f"no layer is declared for {name}"
-        name = name.rpartition(".")[0]
-    return LAYERS[name]
+def floor(name: str) -> int:
+    """Return how far down a module's room stands."""
+    room = name.split(".")[1]
+    assert room in ROOMS, f"`{room}` is not in the list of rooms"
+    return ROOMS.index(room)
 
 
 def imports(path: Path, *, top: bool = False) -> Iterator[str]:
@@ -153,12 +138,15 @@ def test_imports_point_down() -> None:
     for path in modules():
         name = name_of(path)
         if name == "nczarr":
-            continue  # the public names, loaded lazily from every layer
-        ours = [used for used in imports(path) if used.split(".")[0] == "nczarr"]
-        wrong += [
-            f"{name} ({layer(name)}) imports {used} ({layer(used)})" for used in ours if layer(used) > layer(name)
-        ]
+            continue  # the public names, loaded lazily from every room
+        ours = {used for used in imports(path) if used.startswith("nczarr.")}
+        wrong += [f"{name} imports {used}" for used in sorted(ours) if floor(used) < floor(name)]
     assert not wrong
+
+
+def test_every_room_is_there() -> None:
+    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert there - {"__init__"} == set(ROOMS)
 
 
 def test_formats_do_not_import_each_other() -> None:
@@ -168,7 +156,7 @@ def test_formats_do_not_import_each_other() -> None:
         home = folder_of_format(name)
         for used in imports(path):
             other = folder_of_format(used)
-            if other is None or other == home or (home, other) in SIBLINGS or DOORS.get(name) == other:
+            if other is None or other == home or DOORS.get(name) == other:
                 continue
             wrong.append(f"{name} imports {used}")
     assert not wrong, "formats are reached through the registry alone"
@@ -177,15 +165,15 @@ def test_formats_do_not_import_each_other() -> None:
 def test_syntax_and_passes_are_strangers() -> None:
     for path in modules():
         if name_of(path).startswith("nczarr.syntax"):
-            assert not [used for used in imports(path) if used.startswith("nczarr.passes")]
-        if name_of(path).startswith("nczarr.passes"):
+            assert not [used for used in imports(path) if used.startswith("nczarr.check")]
+        if name_of(path).startswith("nczarr.check"):
             assert not [used for used in imports(path) if used.startswith("nczarr.syntax")]
 
 
 def test_the_bottom_needs_the_standard_library_alone() -> None:
     for path in modules():
         name = name_of(path)
-        if layer(name) == 0:
+        if name != "nczarr" and name.split(".")[1] in BOTTOM:
             foreign = {used.split(".")[0] for used in imports(path)} - {"nczarr"} - set(sys.stdlib_module_names)
             assert not foreign, name
 
@@ -304,7 +292,7 @@ def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
     assert {"ReferenceStore", "RemoteStore", "ZipStore", "DirectoryStore", "MemoryStore", "Near"} <= classes
     for path in modules():
         name = name_of(path)
-        if not name.startswith(("nczarr.data.", "nczarr.stores.")):
+        if not name.startswith(("nczarr.arrays.", "nczarr.stores.")):
             asked = _asked(path) & classes
             assert not asked, f"{name} asks for the class {', '.join(sorted(asked))}: ask for a property"
 

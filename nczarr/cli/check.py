@@ -14,8 +14,8 @@ from nczarr.options import Options
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
-    from nczarr.diagnostics import Report
-    from nczarr.passes.checked import Checked
+    from nczarr.check.checked import Checked
+    from nczarr.diagnostics.report import Report
     from nczarr.peers.rule import Peer
 
 

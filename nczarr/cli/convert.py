@@ -23,8 +23,8 @@ from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
-    from nczarr.conversion import Conversion
-    from nczarr.passes.checked import Checked
+    from nczarr.check.checked import Checked
+    from nczarr.plan.conversion import Conversion
 
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
 """What the summary counts of the chunks of stores."""
@@ -110,7 +110,7 @@ class _Work:
         subset = subset_of(self.arguments, report)
         asked = self.arguments
         if asked.dask is not None and "-" in (*asked.sources, asked.target):
-            from nczarr.link.divisible import indivisible
+            from nczarr.link.cluster_limits import indivisible
 
             indivisible("standard input and output are of one process", report)
         targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)
@@ -142,7 +142,7 @@ class _Work:
         asked = self.arguments
         part = part_in_words(asked.variables, asked.groups, asked.sections, fixed=asked.fixed)
         if self.arguments.fixed:
-            from nczarr.passes.subset import fixed
+            from nczarr.select.subset import fixed
 
             checked = fixed(checked)
         chunks = whole_lengths(self.options.chunks, checked)
@@ -200,7 +200,7 @@ class _Work:
 
 def summary(done: list[Conversion]) -> str:
     """What was done, in one line: formats, variables, chunks by the way that they took, bytes."""
-    from nczarr.tree import bytes_text
+    from nczarr.check.outline import bytes_text
 
     variables = sum(each.variables for each in done)
     words = list(dict.fromkeys(each.format for each in done))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.url import is_remote
 
@@ -64,7 +64,7 @@ def _suffix_of(name: str, report: Report) -> str:
 
 def _suffix_for(source: str, storage: StorageOptions) -> str:
     """The suffix of a target for which no format is asked."""
-    from nczarr.stores.opening import is_store
+    from nczarr.stores.open import is_store
 
     return FILE if source != "-" and is_store(source, storage.of("source")) else STORE
 

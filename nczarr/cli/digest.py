@@ -12,7 +12,7 @@ from nczarr.cli.inputs import read_input, standard_input
 from nczarr.cli.shared import Messages, command, following_of, size, storage_of, workers
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import DEFAULT_MEMORY, Options
 from nczarr.secrets import shown
 

@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one dataset."""
-    from nczarr.codes.losses import VALUE_LOSSES
+    from nczarr.diagnostics.codes.losses import VALUE_LOSSES
 
     options = Options(
         header_only=arguments.header,
@@ -55,7 +55,7 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
     if checked is None or messages.report.errors:
         return
     if options.name is None and not checked.dataset.name:
-        from nczarr.hierarchy.plain import stem
+        from nczarr.formats.zarr.core.read_zarr import stem
 
         options = options._replace(name=stem(arguments.source) or None)
     write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())

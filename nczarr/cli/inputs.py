@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from nczarr.source import Source
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics import Report
+    from nczarr.check.checked import Checked, Observer
+    from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.passes.checked import Checked, Observer
 
 STDIN = "<stdin>"
 

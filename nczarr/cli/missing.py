@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from nczarr.diagnostics import Diagnostic, Severity
+from nczarr.diagnostics.report import Diagnostic, Severity
 
 EXTRAS = {
     "aiohttp": "remote",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nczarr import names
 
 if TYPE_CHECKING:
-    from nczarr.passes.checked import Checked
+    from nczarr.check.checked import Checked
 
 WHOLE = 0
 """Stands for the whole length of a dimension, which only the dataset tells."""

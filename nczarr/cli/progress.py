@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nczarr.data.counts import Step, Watcher
-    from nczarr.passes.checked import Checked
+    from nczarr.arrays.counts import Step, Watcher
+    from nczarr.check.checked import Checked
 
 WORTH = 64 << 20
 """Bytes of values below which nobody waits long enough to look."""
@@ -33,7 +33,7 @@ def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> It
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from nczarr.render import visible
+    from nczarr.diagnostics.render import visible
 
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -75,7 +75,7 @@ def values_size(checked: Checked) -> int:
     """Bytes of all values, as far as their types tell."""
     import math
 
-    from nczarr.data.parts import is_fixed, size
+    from nczarr.arrays.parts import is_fixed, size
 
     return sum(
         math.prod(checked.shapes[path]) * (size(variable.type, checked.types) if fixed else 16)
@@ -87,8 +87,8 @@ def values_size(checked: Checked) -> int:
 
 def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
     """A plan for people: one line a part, and a sum."""
-    from nczarr.render import visible
-    from nczarr.tree import bytes_text
+    from nczarr.check.outline import bytes_text
+    from nczarr.diagnostics.render import visible
 
     rows, chunks, size = [], 0, 0
     for step in steps:

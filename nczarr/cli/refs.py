@@ -157,13 +157,13 @@ def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Names
     """
     problem: str | None = None
     if place.remote:
-        from nczarr.stores.looking import obstacle as there
+        from nczarr.stores.probe import obstacle as there
 
         found = there(place.path, storage, store=False)
         if found is not None and not (arguments.overwrite and found.replaceable):
             problem = found.words if arguments.overwrite else "exists"
     elif os.path.lexists(place.path):
-        from nczarr.stores.obstacle import obstacle as here
+        from nczarr.stores.existing_target import obstacle as here
 
         problem = here(place.path, store=False) if arguments.overwrite else "exists"
     helps = ["choose another name, or remove it yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nczarr.api.combine import REFERENCE
 from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
 from nczarr.cli.progress import counting, progress
@@ -15,15 +16,14 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
-from nczarr.combinations import REFERENCE
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.conversion import Conversion
+    from nczarr.check.checked import Checked
     from nczarr.options import Options
-    from nczarr.passes.checked import Checked
+    from nczarr.plan.conversion import Conversion
 
 DESCRIPTION = (
     "Combine datasets into one: joined along a dimension that they have, or stacked along a new one. Sources are "
@@ -72,9 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Conversion]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr import pipeline, targets
+    from nczarr import pipeline
     from nczarr.combine import Wanted, combine
     from nczarr.combine.sources import home_of, opened
+    from nczarr.link import files
 
     target = arguments.target
     subset = subset_of(arguments, report)
@@ -84,7 +85,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     if target is None and form.binary:
         report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
         return
-    if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
+    if target is not None and not is_remote(target) and not files.is_free(target, form, report, options):
         return
 
     def read(path: str, own: Report) -> Checked | None:

@@ -12,7 +12,7 @@ from nczarr.cli.shared import Messages, following_of, size, storage_of
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.verification import Summary
+    from nczarr.verify import Summary
 
 DESCRIPTION = (
     "Look whether every target of a reference document is there and as it was noted, holds all ranges, and whether "
@@ -48,7 +48,7 @@ def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary
     """Look. Raises OSError, CompileError."""
     from nczarr import pipeline
     from nczarr.options import Options
-    from nczarr.verification import verify
+    from nczarr.verify import verify
 
     options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
     path = arguments.source

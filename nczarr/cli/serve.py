@@ -101,9 +101,9 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 def _application(arguments: argparse.Namespace) -> Application:
     """What answers. Raises OSError if the root is out of reach."""
-    from nczarr.serve import listening
+    from nczarr.serve import sockets
     from nczarr.serve.application import Application, to_stderr
-    from nczarr.serve.opening import Shelf
+    from nczarr.serve.dataset_cache import Shelf
     from nczarr.serve.places import Root
     from nczarr.serve.routes import Routes
     from nczarr.serve.sites import Sites
@@ -113,33 +113,33 @@ def _application(arguments: argparse.Namespace) -> Application:
     root = Root(arguments.root)
     following = following_of(arguments)
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
-    shelf = Shelf(limits, following, storage_of(arguments), most=listening.datasets())
+    shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets())
     sites = Sites.of(arguments.origin, arguments.host)
     return Application(Routes(root, shelf, limits, Disk(limits.spill)), sites, to_stderr if arguments.verbose else None)
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     from nczarr.registry import load
-    from nczarr.serve import listening
+    from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
 
     application = _application(arguments)
     try:
-        server = listening.server(application, verbose=arguments.verbose)
+        server = sockets.server(application, verbose=arguments.verbose)
     except ImportError:
         text = "datasets are served by uvicorn, which is not installed"
         messages.report.error("missing-library", text, helps=["`pip install nczarr[serve]`"])
         return
     gc.set_threshold(*SWEEPING)
-    listening.return_memory()
-    socket = listening.bound(arguments.host, arguments.port)
-    write_product([f"{listening.url_of(socket)}\n".encode()])
+    sockets.return_memory()
+    socket = sockets.bound(arguments.host, arguments.port)
+    write_product([f"{sockets.url_of(socket)}\n".encode()])
     sys.stdout.flush()
     helpers = Helpers(application.limits)
-    load("nczarr.formats.netcdf4.elsewhere:use")(helpers.call)
+    load("nczarr.formats.netcdf4.library_calls:use")(helpers.call)
     try:
         helpers.start()
-        listening.run(server, socket)
+        sockets.run(server, socket)
     finally:
         application.workers.close()
         helpers.close()

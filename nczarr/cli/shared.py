@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
 from nczarr.cli.help import Help
 from nczarr.cli.streams import flush_product, give_up
-from nczarr.diagnostics import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
+    from nczarr.diagnostics.sarif import Log
     from nczarr.options import Following
-    from nczarr.sarif import Log
     from nczarr.secrets import StorageOptions
 
 STATUS = {
@@ -131,7 +131,7 @@ def workers(text: str) -> int:
 
 def loss(text: str) -> str:
     """A word behind `--allow-loss`: a value loss, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.codes.losses import ALLOWED, not_allowed
+    from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
 
     if text not in ALLOWED:
         raise argparse.ArgumentTypeError(not_allowed(text))
@@ -151,7 +151,7 @@ class Messages:
         self._verbose = options.verbose
         self._log: Log | None = None
         if self._format == "sarif":
-            from nczarr.sarif import Log
+            from nczarr.diagnostics.sarif import Log
 
             self._log = Log()
 
@@ -216,7 +216,7 @@ class Messages:
         return max((STATUS.get(each.code, FAULTY) for each in found if each.severity is Severity.ERROR), default=DONE)
 
     def _lines(self, found: list[Diagnostic]) -> Iterator[str]:
-        from nczarr import render
+        from nczarr.diagnostics import render
 
         if self._format == "json":
             yield from render.json_lines(found)
@@ -277,5 +277,5 @@ def _innermost(error: BaseException) -> str:
         frames.append(place.tb_frame)
         place = place.tb_next
     ours = [name for frame in frames if (name := frame.f_globals.get("__name__", "")).startswith("nczarr.")]
-    phases = [name for name in ours if name.startswith(("nczarr.passes.", "nczarr.formats.", "nczarr.link."))]
+    phases = [name for name in ours if name.startswith(("nczarr.check.", "nczarr.formats.", "nczarr.link."))]
     return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nczarr.options import Section, Subset
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics import Report
+    from nczarr.diagnostics.report import Report
 
 
 def add_subset_options(parser: argparse.ArgumentParser, *, sections: bool = True) -> None:
@@ -46,7 +46,7 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
     before = report.errors
     found: list[Section] = []
     if getattr(arguments, "sections", None):
-        from nczarr.syntax.section import sections
+        from nczarr.select.section_syntax import sections
 
         for text in arguments.sections:
             found += sections(text, report)

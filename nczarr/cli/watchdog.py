@@ -55,7 +55,7 @@ def _answers() -> bool:
 def _end(status: int) -> None:
     """Remove what is unfinished or was fetched, and end the process."""
     try:
-        for name, function in (("nczarr.stores.place", "remove_unfinished"), ("nczarr.stores.spool", "clear")):
+        for name, function in (("nczarr.stores.finish", "remove_unfinished"), ("nczarr.stores.spool", "clear")):
             module = sys.modules.get(name)
             if module is not None:
                 getattr(module, function)()

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nczarr.check.checked import Checked
 from nczarr.combine.combination import Combination
-from nczarr.combine.way import Wanted, settled
-from nczarr.diagnostics import Report
-from nczarr.passes.checked import Checked
+from nczarr.combine.spec import Wanted, settled
+from nczarr.diagnostics.report import Report
 
 __all__ = ["Wanted", "combine"]
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Variable
-from nczarr.combine.way import Way
+from nczarr.check.checked import Checked
+from nczarr.combine.spec import Way
 from nczarr.compare.difference import shown_constant
 from nczarr.compare.model import definition
-from nczarr.passes.checked import Checked
 
 DECISIVE = frozenset({
     "_FillValue", "_Unsigned", "missing_value", "scale_factor", "add_offset", "valid_range", "valid_min", "valid_max",

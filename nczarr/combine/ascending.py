@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nczarr.arrays.source import Parts
 from nczarr.compare.difference import shown
-from nczarr.data.source import Parts
 
 PIECE = 1 << 20
 """Values that are read at once."""

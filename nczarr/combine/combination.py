@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.arrays.source import Parts
+from nczarr.check.checked import Checked
 from nczarr.combine.agreement import Finding, findings
 from nczarr.combine.ascending import Ascending
+from nczarr.combine.build import Pile, made
 from nczarr.combine.equality import equal
-from nczarr.combine.making import Pile, made
-from nczarr.combine.way import Way, is_coordinate
+from nczarr.combine.spec import Way, is_coordinate
 from nczarr.compare.values import values, whole_parts
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.passes.checked import Checked
+from nczarr.diagnostics.report import Report
 
 NAMED = 8
 """Attributes that a message names."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import itemsize
+from nczarr.check.checked import Checked
 from nczarr.compare.elements import unequal
 from nczarr.compare.values import TEXT, block_shape, values, whole_parts
-from nczarr.data.blocks import region_of
-from nczarr.data.parts import is_fixed
-from nczarr.data.source import itemsize
-from nczarr.passes.checked import Checked
 
 SMALL = 4 << 20
 """Bytes of an array that is read whole."""

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from nczarr.data.crew import Crew, Task
-from nczarr.diagnostics import Report
+from nczarr.arrays.thread_pool import Crew, Task
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Subset
-from nczarr.passes.checked import Checked
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
+from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance
 from nczarr.compare.model import model
 from nczarr.compare.values import values
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Subset
-from nczarr.passes.checked import Checked
 
 
 def differences(
@@ -43,8 +43,8 @@ def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tupl
     """
     if not wanted:
         return one, other
-    from nczarr.passes.subset import restricted
-    from nczarr.passes.subset_names import named_in
+    from nczarr.select.names import named_in
+    from nczarr.select.subset import restricted
 
     before = report.errors
     variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in wanted.variables]

@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.diagnostics import Diagnostic, Label, Severity
-from nczarr.render import json_record, visible
+from nczarr.diagnostics.render import json_record, visible
+from nczarr.diagnostics.report import Diagnostic, Label, Severity
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant
@@ -38,7 +38,7 @@ class Values(NamedTuple):
 class Difference(NamedTuple):
     """One difference: its kind, the FQN of what differs, and a line that says how.
 
-    `codes/differences.py` lists the kinds; `values` alone has `values`.
+    `diagnostics/codes/differences.py` lists the kinds; `values` alone has `values`.
     """
 
     kind: str

@@ -10,18 +10,18 @@ from functools import partial
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast import Group
+from nczarr.check.checked import Checked
 from nczarr.compare.digest_ragged import Ragged, leaf_of, width
 from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.compare.digest_values import Dense, Hashed, Values
 from nczarr.compare.values import whole_parts
-from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
-from nczarr.data.fills import all_fill
-from nczarr.data.parts import is_fixed
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Subset
-from nczarr.passes.checked import Checked
 
 
 class Digest(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64}) [ *](.+)", re.DOTALL)

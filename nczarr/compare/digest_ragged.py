@@ -1,8 +1,8 @@
 """The hash of ragged values: lists, and records with strings or lists in them (docs/digest.md, "Elements").
 
-Leaves are stretches of cells. What a leaf hashes is, array by array of those that the type is made of (data/parts.py),
-the elements that belong to its cells: counts before content. So arrays are read from front to back, some megabytes at a
-time, however long one list is, and where the content of the next cells begins is known from the sums of counts.
+Leaves are stretches of cells. What a leaf hashes is, array by array of those that the type is made of
+(arrays/parts.py), the elements that belong to its cells: counts before content. So arrays are read from front to
+back, some megabytes at a time, however long one list is, and where the content of the next cells begins is known from the sums of counts.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from heapq import merge
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.memory import fill_source
+from nczarr.arrays.parts import Types, escape, is_fixed, parts, size
+from nczarr.arrays.source import Index, Layout, Parts, Selection, itemsize
+from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, encoded
 from nczarr.compare.found import each_once
-from nczarr.data.blocks import every_block, linear_block, region_of
-from nczarr.data.crew import Crew, Task
-from nczarr.data.memory import fill_source
-from nczarr.data.parts import Types, escape, is_fixed, parts, size
-from nczarr.data.source import Index, Layout, Parts, Selection, itemsize
 
 if TYPE_CHECKING:
     from hashlib import _Hash

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import assert_never
 
+from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -23,7 +24,6 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.data.parts import Types, is_fixed
 
 VERSION = "nczarr-digest-1"
 """What each record begins with. Another definition gets another number."""

@@ -13,13 +13,13 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
+from nczarr.arrays.blocks import lengths_of, region_of
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.route import grid
+from nczarr.arrays.source import ArraySource, Selection, itemsize, little
+from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
-from nczarr.data.blocks import lengths_of, region_of
-from nczarr.data.crew import Crew, Task
-from nczarr.data.matching import grid
-from nczarr.data.memory import fill_array
-from nczarr.data.source import ArraySource, Selection, itemsize, little
-from nczarr.diagnostics import CompileError, Diagnostic, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link import regions
 
 if TYPE_CHECKING:

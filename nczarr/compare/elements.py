@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.parts import Types
+from nczarr.arrays.source import little
 from nczarr.ast.types import CompoundType
-from nczarr.data.parts import Types
-from nczarr.data.source import little
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.source import Index, little
 from nczarr.ast.types import ATOMIC
+from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown
 from nczarr.compare.elements import distances
-from nczarr.data.source import Index, little
-from nczarr.passes.checked import Checked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Found:
         """All of it as one difference; None if nothing was found."""
         if self.first is None:
             return None
-        from nczarr.reading import read
+        from nczarr.select.indexing import read
 
         index, rest = [], self.first
         for length in reversed(self.shape):

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.source import Index, Parts, Selection
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, each_once, is_number, largest_distance
-from nczarr.data.blocks import every_block, first_of, linear_block, region_of
-from nczarr.data.parts import Types, escape, is_fixed
-from nczarr.data.source import Index, Parts, Selection
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,12 +13,12 @@ from typing import Protocol
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, UserType, Variable
 from nczarr.ast.node import Node
-from nczarr.codes import CODES
+from nczarr.check.checked import Checked
 from nczarr.compare.difference import shown_constant
 from nczarr.compare.model import definition
-from nczarr.diagnostics import Diagnostic, Label, Report
-from nczarr.passes.checked import Checked
-from nczarr.render import place
+from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.render import place
+from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.source import Span
 
 

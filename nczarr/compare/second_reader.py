@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
 from nczarr.compare.values import TEXT, block_shape, whole_parts
-from nczarr.data.blocks import every_block, region_of
-from nczarr.data.parts import is_fixed
-from nczarr.data.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
-from nczarr.diagnostics import Report
-from nczarr.passes.planned import Planned
+from nczarr.diagnostics.report import Report
+from nczarr.plan.planned import Planned
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 

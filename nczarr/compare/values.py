@@ -14,18 +14,18 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.memory import fill_array, fill_source
+from nczarr.arrays.part_fills import fill_parts, patterns
+from nczarr.arrays.parts import Types, descr, is_fixed, parts
+from nczarr.arrays.source import Index, Layout, Parts, Selection, itemsize
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
+from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, is_number, largest_distance
 from nczarr.compare.ragged import Cells
-from nczarr.data.blocks import every_block, first_of, linear_block, region_of
-from nczarr.data.crew import DISTANT_WORKERS, Crew, Task
-from nczarr.data.fills import fill_parts, patterns
-from nczarr.data.memory import fill_array, fill_source
-from nczarr.data.parts import Types, descr, is_fixed, parts
-from nczarr.data.source import Index, Layout, Parts, Selection, itemsize
-from nczarr.passes.checked import Checked
 
 BLOCK = 8 << 20
 """Bytes of one side that are compared at once."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from nczarr.check.checked import Checked
 from nczarr.compare.values import alike, values
-from nczarr.conversion import Conversion
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options
-from nczarr.passes.checked import Checked
-from nczarr.passes.planned import Planned
+from nczarr.plan.conversion import Conversion
+from nczarr.plan.planned import Planned
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Reads the dataset at a path or URL, in the format of a name."""

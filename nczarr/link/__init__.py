@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from nczarr import secrets
 
 if TYPE_CHECKING:
+    from nczarr.arrays.counts import Counts, Step
     from nczarr.capabilities import Format
-    from nczarr.data.counts import Counts, Step
-    from nczarr.diagnostics import Report
+    from nczarr.check.checked import Checked
+    from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
     from nczarr.options import Options
-    from nczarr.passes.checked import Checked
-    from nczarr.passes.planned import Planned
+    from nczarr.plan.planned import Planned
     from nczarr.stores.base import Store
 
     Inspect = Callable[[Planned, str], None]
@@ -61,9 +61,9 @@ def _store(
     cluster: Cluster | None,
 ) -> Planned | None:
     """Write what was planned; as `store`."""
-    from nczarr.link.filling import fill
+    from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room
-    from nczarr.stores.place import unstopped
+    from nczarr.stores.finish import unstopped
     from nczarr.stores.url import is_remote
 
     if not has_room(path, planned, report):
@@ -113,8 +113,8 @@ def steps(checked: Checked, form: Format, report: Report, options: Options) -> I
 def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
     """The plan for a store; None if an error stands in the report. Reports oversized-chunk."""
     from nczarr.link.tasks import arrays
-    from nczarr.passes.memory import check_chunk
-    from nczarr.passes.plan import plan
+    from nczarr.plan.memory_limit import check_chunk
+    from nczarr.plan.planner import plan
 
     planned = plan(checked, form, options, report)
     if planned is None or report.errors:
@@ -136,7 +136,7 @@ def into(checked: Checked, target: Store, form: Format, report: Report, options:
     """Put a dataset into a store that is open already, whole or not at all; False: an error stands in the report.
     Raises OSError.
     """
-    from nczarr.link.filling import fill
+    from nczarr.link.fill import fill
 
     planned = _planned(checked, form, report, options)
     if planned is None:
@@ -152,7 +152,7 @@ def into(checked: Checked, target: Store, form: Format, report: Report, options:
 
 def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
-    from nczarr.link.filling import fill
+    from nczarr.link.fill import fill
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
 
@@ -166,7 +166,7 @@ def shown(checked: Checked, form: Format, report: Report, options: Options) -> I
 
 def document(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """A target that holds references, as a text; None if an error stands in the report. Raises OSError."""
-    from nczarr.link.filling import fill
+    from nczarr.link.fill import fill
     from nczarr.registry import load
 
     planned = _planned(checked, form, report, options)

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr import __version__
-from nczarr.data.counts import Counts
+from nczarr.arrays.counts import Counts
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
 from nczarr.link.schedule import FETCHED, MOST, Measure, is_far, tasks

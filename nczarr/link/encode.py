@@ -8,11 +8,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any, Literal
 
-from nczarr.data.codecs import encode
-from nczarr.data.elements import as_stored, stored_bytes
-from nczarr.data.padding import is_all, padded
-from nczarr.data.source import Index, numpy_dtype
-from nczarr.diagnostics import CompileError, Diagnostic, Severity
+from nczarr.arrays.codecs import encode
+from nczarr.arrays.elements import as_stored, stored_bytes
+from nczarr.arrays.padding import is_all, padded
+from nczarr.arrays.source import Index, numpy_dtype
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 
 if TYPE_CHECKING:

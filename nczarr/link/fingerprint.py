@@ -10,8 +10,8 @@ import math
 import os
 
 from nczarr import __version__
-from nczarr.data.source import itemsize
-from nczarr.passes.planned import Planned
+from nczarr.arrays.source import itemsize
+from nczarr.plan.planned import Planned
 from nczarr.secrets import shown
 from nczarr.stores.journal import Journal
 

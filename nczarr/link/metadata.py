@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
-from nczarr.data.crew import Crew, Task
-from nczarr.diagnostics import Report
-from nczarr.passes.planned import Planned
+from nczarr.arrays.thread_pool import Crew, Task
+from nczarr.diagnostics.report import Report
+from nczarr.plan.planned import Planned
 from nczarr.stores.base import Store
 
 ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")

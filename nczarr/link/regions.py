@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.data.blocks import cut_along, every_block, lengths_of, region_of
-from nczarr.data.matching import grid
-from nczarr.data.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.blocks import cut_along, every_block, lengths_of, region_of
+from nczarr.arrays.route import grid
+from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
 from nczarr.link.tasks import Array
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ A way is that of most chunks: one that cannot be copied because a filter left it
 
 from __future__ import annotations
 
-from nczarr.data.counts import Route
-from nczarr.data.matching import way
-from nczarr.data.source import ArraySource
-from nczarr.passes.planned import Target
+from nczarr.arrays.counts import Route
+from nczarr.arrays.route import way
+from nczarr.arrays.source import ArraySource
+from nczarr.plan.planned import Target
 
 
 def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
@@ -19,7 +19,7 @@ def route(source: ArraySource | None, target: Target, *, by_reference: bool = Fa
     if source is None:
         return "nothing" if target.sparse else "fill"
     if by_reference:
-        from nczarr.data.referred import referred  # few targets hold references
+        from nczarr.arrays.chunk_references import referred  # few targets hold references
 
         if referred(source, layout) is not None:
             return "reference"

@@ -13,18 +13,18 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.data.counts import Counts, Step
-from nczarr.data.crew import DISTANT_WORKERS, Crew
-from nczarr.data.crew import Task as Work
-from nczarr.data.matching import grid
-from nczarr.data.source import Index, Selection, itemsize
-from nczarr.link import regions, work
-from nczarr.link.pieces import Made
+from nczarr.arrays.counts import Counts, Step
+from nczarr.arrays.route import grid
+from nczarr.arrays.source import Index, Selection, itemsize
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew
+from nczarr.arrays.thread_pool import Task as Work
+from nczarr.link import do_task, regions
+from nczarr.link.chunk_pieces import Made
 from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
-from nczarr.passes.chunks import grid_size
-from nczarr.passes.planned import Planned
+from nczarr.plan.chunk_lengths import grid_size
+from nczarr.plan.planned import Planned
 from nczarr.stores.base import HELD, Store
 
 SMALL = 1 << 16
@@ -117,13 +117,13 @@ class Run(NamedTuple):
         here = is_small(array) and not far
         if not self.store.sequential and (layout.shards is None or self.store.distant):
             for batch in apart(array, indices) if far else (indices,):
-                yield Work(partial(work.put_keys, array, batch, self.store), need, here)
+                yield Work(partial(do_task.put_keys, array, batch, self.store), need, here)
             return
         count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
         if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
             here, count = True, MOST
         for index in indices:
-            for some in cut(work.chunks_of(array, index), count):
+            for some in cut(do_task.chunks_of(array, index), count):
                 yield Work(partial(_make, array, index, some), need, here)
 
     def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
@@ -158,7 +158,7 @@ class Run(NamedTuple):
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first = next(group)
         chunks = chain.from_iterable(each.chunks for each in chain((first,), group))
-        work.put(self.store, key, work.pieces(first.array, work.counted(first.array, chunks, self.counts)))
+        do_task.put(self.store, key, do_task.pieces(first.array, do_task.counted(first.array, chunks, self.counts)))
 
 
 def _nothing() -> None:
@@ -167,4 +167,4 @@ def _nothing() -> None:
 
 def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:
     """Make chunks of a key and hand them over."""
-    return Result(array.key(key), array._replace(source=None), list(work.make(array, chunks)))
+    return Result(array.key(key), array._replace(source=None), list(do_task.make(array, chunks)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.link.fingerprint import RESUMABLE, data_size, journal
-from nczarr.passes.planned import Planned
+from nczarr.plan.planned import Planned
 from nczarr.stores.base import Store
 from nczarr.stores.url import is_remote
 
@@ -33,7 +33,7 @@ def has_room(path: str, planned: Planned, report: Report) -> bool:
     """
     if not planned.places or planned.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
-    from nczarr.passes.places import LONGEST_IN_FILES, long_segments
+    from nczarr.plan.key_paths import LONGEST_IN_FILES, long_segments
 
     before = report.errors
     for fqn, part, segment in long_segments(planned.places, LONGEST_IN_FILES):
@@ -65,7 +65,7 @@ def _folder(path: str, planned: Planned) -> Begun:
 def _archive(path: str, planned: Planned) -> Begun:
     """An archive, which begins again where a folder is gone on with: its directory is its end."""
     if is_remote(path):
-        from nczarr.stores.sent import SentZip
+        from nczarr.stores.zip_upload import SentZip
 
         sent = SentZip(path, planned.options.storage.of("target"))
         return Begun(sent, sent.path)

@@ -13,12 +13,12 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from nczarr.data.blocks import chunk_key, every_block, region_of
-from nczarr.data.counts import Route
-from nczarr.data.matching import grid
-from nczarr.data.source import ArraySource, Index, Selection, itemsize
+from nczarr.arrays.blocks import chunk_key, every_block, region_of
+from nczarr.arrays.counts import Route
+from nczarr.arrays.route import grid
+from nczarr.arrays.source import ArraySource, Index, Selection, itemsize
 from nczarr.link.route import route
-from nczarr.passes.planned import Planned, Target
+from nczarr.plan.planned import Planned, Target
 
 TEXT = 64
 """Bytes that a text takes in memory, about, where its length is not known."""

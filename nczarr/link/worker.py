@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any, NamedTuple
 
-from nczarr.data.counts import Counts
-from nczarr.diagnostics import CompileError
+from nczarr.arrays.counts import Counts
+from nczarr.diagnostics.report import CompileError
 from nczarr.link.run import needed, perform
 from nczarr.link.tasks import Task
 

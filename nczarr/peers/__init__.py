@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import registry
-from nczarr.codes import CODES
-from nczarr.diagnostics import Diagnostic, Label, Report
+from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.peers.rule import Peer, Place, Rule
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store

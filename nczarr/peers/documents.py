@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nczarr.hierarchy.documents import Json
-from nczarr.hierarchy.lenient import NotJsonError, parse, too_deep
+from nczarr.formats.zarr.core.documents import Json
+from nczarr.json.tolerant import NotJsonError, parse, too_deep
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 
 DEEPEST = 64

@@ -7,7 +7,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
-from nczarr.passes.checked import Checked
+from nczarr.check.checked import Checked
 from nczarr.peers import cf
 from nczarr.peers.rule import Place, Rule
 

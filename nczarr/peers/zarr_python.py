@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.data.codecs import POINTER
+from nczarr.arrays.codecs import POINTER
 from nczarr.peers import zarr_types
 from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node, step

@@ -15,12 +15,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import Answer, text
 from nczarr.serve.bodies import weight
+from nczarr.serve.dataset_cache import Opened, RefusedError, words
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import Opened, RefusedError, words
 from nczarr.serve.places import Place
 from nczarr.serve.request import Request, direct, request
 from nczarr.serve.routes import Later, Routes

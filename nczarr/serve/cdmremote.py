@@ -13,16 +13,16 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast import VlenType
-from nczarr.data.parts import is_fixed, size
-from nczarr.data.source import ArraySource, itemsize
-from nczarr.diagnostics import CompileError, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options, Section
-from nczarr.passes.checked import Checked
-from nczarr.serve import wire
+from nczarr.serve import encodings
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
+from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import Opened, RefusedError, check_same, words
 from nczarr.serve.pages import form
 from nczarr.serve.spool import Disk, FullError, Spool
 
@@ -71,11 +71,11 @@ def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
     checked = opened.checked
     match asked.what:
         case "header":
-            return Answer(wire.header(checked, asked.location), BYTES, headers=NCSTREAM)
+            return Answer(encodings.header(checked, asked.location), BYTES, headers=NCSTREAM)
         case "cdl":
             return _text(_cdl(opened, limits), TEXT)
         case "ncml":
-            return _text(wire.ncml(checked, asked.location), XML)
+            return _text(encodings.ncml(checked, asked.location), XML)
         case "capabilities":
             return _text(_capabilities(asked.location), XML)
         case "form":
@@ -98,7 +98,7 @@ def _capabilities(location: str) -> str:
 
 def _cdl(opened: Opened, limits: Limits) -> str:
     from nczarr import pipeline
-    from nczarr.hierarchy.plain import stem
+    from nczarr.formats.zarr.core.read_zarr import stem
 
     report = Report(limit=100)
     name = stem(opened.place.segments[-1]) or None
@@ -146,7 +146,7 @@ def _chunk(part: ArraySource) -> int:
 def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
     """The answer to sections. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
-    pieces = _steady(_bounded(wire.data(checked, asked.wanted, asked.deflate), limits), opened)
+    pieces = _steady(_bounded(encodings.data(checked, asked.wanted, asked.deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
     body = _begun(pieces) if known else _whole(pieces, disk)
     return Answer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
@@ -157,8 +157,8 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
 
     Raises RefusedError if there are none, or they do not suit.
     """
-    from nczarr.passes.subset_sections import ranges_of
-    from nczarr.syntax.section import sections
+    from nczarr.select.section_syntax import sections
+    from nczarr.select.sections import ranges_of
 
     report = Report(limit=20)
     if not spec.strip():
@@ -170,7 +170,7 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
             raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
-        if wire.is_sequence(checked, fqn):
+        if encodings.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)
         wanted.append((fqn, ranges[fqn]))

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.serve.opening import Opened
+from nczarr.select.section_syntax import written
+from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.places import Place
 from nczarr.serve.request import url
-from nczarr.syntax.section import written
 
 BROWSE, CDMREMOTE = "browse", "cdmremote"
 """First segments of URLs."""

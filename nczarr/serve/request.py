@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
-from nczarr.serve.opening import RefusedError
+from nczarr.serve.dataset_cache import RefusedError
 
 LONGEST = 8192
 """Bytes of a path, of a query, and of all headers."""

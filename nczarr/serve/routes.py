@@ -15,14 +15,14 @@ from functools import partial
 from typing import NamedTuple
 
 from nczarr import __version__
-from nczarr.data.source import Index
-from nczarr.diagnostics import CompileError
+from nczarr.arrays.source import Index
+from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, pages, stores
 from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
+from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
@@ -161,7 +161,7 @@ class Routes(NamedTuple):
     def _entry(self, folder: Place, name: str) -> Entry | None:
         """A name of a folder as an entry; None if it is that of nothing that is served."""
         from nczarr import pipeline
-        from nczarr.diagnostics import Report
+        from nczarr.diagnostics.report import Report
 
         try:
             place = self.root.child(folder, name)

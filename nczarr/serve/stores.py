@@ -11,14 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nczarr.data.source import Index
-from nczarr.diagnostics import CompileError, Report
-from nczarr.link.pieces import Piece
+from nczarr.arrays.source import Index
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.link.chunk_pieces import Piece
 from nczarr.link.tasks import Array
 from nczarr.options import Options
-from nczarr.passes.planned import Loss
+from nczarr.plan.planned import Loss
+from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import Opened, RefusedError
 from nczarr.stores.base import Range
 
 VERSIONS = ("zarr2", "zarr3")
@@ -83,7 +83,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> View:
     from nczarr import registry
     from nczarr.link.metadata import emit
     from nczarr.link.tasks import arrays
-    from nczarr.passes.plan import plan
+    from nczarr.plan.planner import plan
 
     form = registry.named(version)
     assert form is not None
@@ -118,7 +118,7 @@ def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
 
     Raises CompileError for one that cannot be read, OSError, RefusedError.
     """
-    from nczarr.link.work import chunks_of, make, pieces
+    from nczarr.link.do_task import chunks_of, make, pieces
 
     found = list(pieces(array, make(array, chunks_of(array, index))))
     size = sum(each.length if isinstance(each, Range) else len(each) for each in found)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 
 JOURNAL = ".nczarr-journal"
 """The key that a store has in its root as long as it is not finished (`journal.py`)."""

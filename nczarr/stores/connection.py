@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
-from nczarr.stores.asking import GivenUpError, asked, is_interrupted
+from nczarr.stores.store_request import GivenUpError, asked, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Range, ReadOnly, safe_key
+from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 from nczarr.stores.journal import Journal, parsed
-from nczarr.stores.place import partial, put_in_place, unfinished, unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

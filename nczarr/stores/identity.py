@@ -45,7 +45,7 @@ def _line(name: str, status: os.stat_result) -> str:
 
 
 def _of_remote(url: str, storage: StorageOptions) -> str | None:
-    from nczarr.stores.looking import is_folder
+    from nczarr.stores.probe import is_folder
     from nczarr.stores.remote import RemoteStore
 
     store = RemoteStore(url, storage)

@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
-from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, ReadOnly, cut, is_safe
 from nczarr.stores.connection import Connection
-from nczarr.stores.facts import Facts, facts, facts_at
-from nczarr.stores.following import Followed, ForbiddenTargetError, Policy
 from nczarr.stores.ranges import neighbours
-from nczarr.stores.referring import Reference, References
+from nczarr.stores.reference import Reference, References
+from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
+from nczarr.stores.stat import Facts, facts, facts_at
 
 MOST_FAULTS = 20
 """Targets that are refused in so many words; then it is enough."""

@@ -18,7 +18,7 @@ from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import ReadOnly, cut, next_segments, safe_key
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.memory import is_metadata
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 
 FETCHERS = 32
 """Documents that are fetched at once."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import Source
-from nczarr.stores import place
-from nczarr.stores.place import unstopped
+from nczarr.stores import finish
+from nczarr.stores.finish import unstopped
 from nczarr.stores.url import is_remote
 
 
@@ -47,7 +47,7 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
         with _sent(path, storage) as unfinished:
             yield unfinished
         return
-    growing = place.partial(path)
+    growing = finish.partial(path)
     discarded: list[bool] = []
     try:
         yield Unfinished(growing, lambda: discarded.append(True))
@@ -56,7 +56,7 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
     finally:
         with unstopped(), suppress(FileNotFoundError):
             os.unlink(growing)
-        place.unfinished.discard(growing)
+        finish.unfinished.discard(growing)
 
 
 @contextmanager
@@ -69,9 +69,9 @@ def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     connection = Connection(url, storage)
     discarded: list[bool] = []
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
-        place.unfinished.add(folder)
+        finish.unfinished.add(folder)
         path = os.path.join(folder, os.path.basename(connection.root) or "data")
         yield Unfinished(path, lambda: discarded.append(True))
         if not discarded:
             send(connection, path)
-    place.unfinished.discard(folder)
+    finish.unfinished.discard(folder)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
 from nczarr.stores.base import ROOT_KEYS, Near, Range, ReadOnly, UnsafeKeyError, is_safe, next_segments, safe_key
-from nczarr.stores.place import partial, put_in_place, unfinished, unstopped
+from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo

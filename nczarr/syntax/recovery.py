@@ -14,7 +14,7 @@ from antlr4.atn.ATNState import ATNState
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
-from nczarr.diagnostics import Label, Report
+from nczarr.diagnostics.report import Label, Report
 from nczarr.source import Source, Span
 from nczarr.syntax.tokens import ListStream, Token
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.source import Layout, Parts, little, numpy_dtype
 from nczarr.ast import CompoundType, Constant, VlenType
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.parts import Types, descr, escape, is_fixed
-from nczarr.data.source import Layout, Parts, little, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,6 +16,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nczarr import names
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.source import Parts
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -37,8 +39,6 @@ from nczarr.ast import (
     walk,
 )
 from nczarr.ast.types import Atomic
-from nczarr.data.parts import is_fixed, size
-from nczarr.data.source import Parts
 from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.testing.arrays import parts_of
 

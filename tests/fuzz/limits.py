@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Diagnostic, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.source import Source
 
 SECONDS = 10
@@ -62,7 +62,7 @@ def compiled(data: bytes, name: str = "fuzz.cdl") -> tuple[Checked | None, list[
 
 def judge(data: bytes) -> bool:
     """Whether the bytes were accepted. Fails if the result and the diagnostics contradict each other."""
-    from nczarr import render
+    from nczarr.diagnostics import render
 
     checked, found = compiled(data)
     errors = [each for each in found if each.severity == "error"]

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import nczarr.awkward0
-from nczarr import render
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0.arrays import COLUMNS
+from nczarr.diagnostics import render
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.read.arrays import COLUMNS
 from tests.conftest import shared_folder
 from tests.fuzz.limits import limits
 from tests.ragged import CASES, OTHERS, Storage
@@ -268,7 +268,7 @@ def test_damaged_archives(how: int, tmp_path: Path) -> None:
     assert read < 500
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 def test_damaged_groups(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     h5py = peer("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline, render
-from nczarr.data.blocks import linear_block, region_of
-from nczarr.diagnostics import Report
+from nczarr import pipeline
+from nczarr.arrays.blocks import linear_block, region_of
+from nczarr.check.checked import Checked
+from nczarr.diagnostics import render
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.registry import named
 from nczarr.source import Source
 from tests.conftest import ROOT

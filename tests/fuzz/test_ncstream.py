@@ -10,9 +10,9 @@ import pytest
 
 import nczarr
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.reading import read
+from nczarr.select.indexing import read
 from nczarr.source import Source
 from tests.unit.formats.test_awkward0_datasets import CDL
 from tests.unit.formats.test_ncstream_datasets import without_model

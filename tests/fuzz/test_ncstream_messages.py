@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.scanning import scan
+from nczarr.formats.ncstream.read.scan import scan
 from nczarr.source import Source
 from tests.unit.formats import ncstream_streams as make
 from tests.unit.formats.ncstream_streams import RAGGED

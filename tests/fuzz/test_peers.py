@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nczarr import peers
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.stores.memory import MemoryStore
 from tests.peers.faults_zarr_python import ZARR_3
 from tests.peers.faulty import NCZARR, PURE

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
 from nczarr.serve.answers import Answer, part
 from nczarr.serve.bodies import Held
+from nczarr.serve.dataset_cache import RefusedError, Shelf
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import RefusedError, Shelf
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
 from nczarr.serve.routes import Later, Routes

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from nczarr import from_cdl, pipeline, registry
-from nczarr.diagnostics import CompileError, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import UNREAD, Options
-from nczarr.passes.checked import Checked
-from nczarr.reading import read
+from nczarr.select.indexing import read
 from nczarr.stores.base import safe_key
 from nczarr.stores.memory import MemoryStore, is_metadata
 from tests.conftest import ROOT

@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from nczarr.passes.checked import Checked
+from nczarr.check.checked import Checked
 from tests.fuzz.limits import compiled
 
 HEAD = b"netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n"

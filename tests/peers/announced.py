@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
+from nczarr.arrays.parts import is_fixed, parts
+from nczarr.arrays.source import little
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dimension, EnumType, OpaqueType, Storage, Variable
-from nczarr.data.parts import is_fixed, parts
-from nczarr.data.source import little
-from nczarr.passes.checked import Checked
-from nczarr.passes.fills import default_fill
+from nczarr.check.checked import Checked
+from nczarr.check.fill_values import default_fill
 
 from .expected import values, whole
 

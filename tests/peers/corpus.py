@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from nczarr.diagnostics import Report
-from nczarr.formats.cdl.frontend import read
-from nczarr.passes import check
-from nczarr.passes.checked import Checked
+from nczarr.check import check
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.read.frontend import read
 from nczarr.source import Source
 
 NO_TEXT = "no JSON text holds these bytes: the readable part is shown, the extension has all"

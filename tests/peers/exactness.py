@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nczarr import pipeline, registry
-from nczarr.data.parts import is_fixed, size
-from nczarr.diagnostics import Report
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.stores.opening import open_path
+from nczarr.stores.open import open_path
 
 from . import corpus, dumps
 from .odd_files import FILES

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.source import little
 from nczarr.ast import Attribute, EnumType
-from nczarr.data.fills import all_fill
-from nczarr.data.source import little
-from nczarr.passes.checked import Checked
+from nczarr.check.checked import Checked
 
 LARGEST = 1 << 20
 """Arrays of more elements are not compared whole."""

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from nczarr.ast.walk import groups
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.link import store
 from nczarr.names import split
 from nczarr.options import Options
-from nczarr.passes.axes import axes
-from nczarr.passes.checked import Checked
+from nczarr.plan.simple_dimension_names import axes
 from nczarr.registry import named
 
 from . import compare

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr import pipeline, registry
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.link import content
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.passes.plan import plan
+from nczarr.plan.planner import plan
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import shared_folder

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr.awkward0
-from nczarr.formats.awkward0 import columns as kinds
-from nczarr.formats.awkward0.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns import Column, Flat, Lists, Table
-from nczarr.formats.awkward0.saving import put, save
-from nczarr.formats.awkward0.writing import serialize
+from nczarr.formats.awkward0.columns import columns as kinds
+from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Table
+from nczarr.formats.awkward0.write.save import put, save
+from nczarr.formats.awkward0.write.serialize import serialize
 from tests.columns import columns, items, mark
 
 pytestmark = pytest.mark.peer
@@ -44,7 +44,7 @@ def written(obj: Any, **options: Any) -> dict[str, Any]:
     return {"name": name, "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 @pytest.mark.parametrize("compression", [None, True, "default", lzma.compress])
 def test_columns_of_all_kinds(awkward0: str, compression: Any) -> None:
     made: list[Column] = []
@@ -166,7 +166,7 @@ def test_json(awkward0: str, value: Any) -> None:
     assert json.dumps(answer["value"]) == json.dumps(mark(value))
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
     peer("awkward")
     made: list[Any] = []
@@ -184,7 +184,7 @@ def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], Module
     assert sum("error" in answer for answer in answers) <= len(made) // 100
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 def test_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
     ak = peer("awkward")
     made = [

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0 import dtypes
-from nczarr.formats.awkward0.arrays import COLUMNS
-from nczarr.formats.awkward0.limits import RefusedError
-from nczarr.formats.awkward0.whitelist import allows, patterns
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.read.arrays import COLUMNS
+from nczarr.formats.awkward0.read.whitelist import allows, patterns
+from nczarr.formats.awkward0.wire import dtypes
+from nczarr.formats.awkward0.wire.limits import RefusedError
 from tests import columns as marked
 from tests.conftest import shared_folder
 from tests.peers.test_awkward0 import asked

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.codecs import to_configs
+from nczarr.arrays.grid import chunk_of
+from nczarr.arrays.source import Affine, Columns, itemsize
+from nczarr.check.checked import Checked
 from nczarr.combine import Wanted, combine
-from nczarr.data.blocks import every_block, region_of
-from nczarr.data.codecs import to_configs
-from nczarr.data.grid import chunk_of
-from nczarr.data.source import Affine, Columns, itemsize
-from nczarr.diagnostics import Report
-from nczarr.passes.checked import Checked
+from nczarr.diagnostics.report import Report
 from tests.peers.test_combine import Maker, axes, chunked, contiguous, files, fill, records
 
 pytestmark = pytest.mark.peer

@@ -12,7 +12,7 @@ import pytest
 
 from nczarr import pipeline
 from nczarr.ast import Kind
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.peers.test_ncgen import CASES, compiled, corpus, large

@@ -50,8 +50,8 @@ def test_shards(path: Path, tmp_path: Path, readers: dict[str, Worker], monkeypa
     dataset = corpus.checked(path)
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
-    monkeypatch.setattr("nczarr.passes.chunks.CHUNK_BYTES", 24)
-    monkeypatch.setattr("nczarr.passes.shards.SHARD_BYTES", 400)
+    monkeypatch.setattr("nczarr.plan.chunk_lengths.CHUNK_BYTES", 24)
+    monkeypatch.setattr("nczarr.plan.shards.SHARD_BYTES", 400)
     outcome = survey(dataset, tmp_path, readers, stores=[("zarr3", ".zarr"), ("nczarr3", ".zip")], shards="auto")
     assert corpus.unexcused(path, outcome.differences) == []
 

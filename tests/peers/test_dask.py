@@ -18,10 +18,10 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.conversion import Conversion
-from nczarr.diagnostics import CompileError, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
+from nczarr.plan.conversion import Conversion
 from tests.conftest import ROOT, run_command
 
 from .cluster import Cluster

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr import names
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.ast.walk import groups
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.handle import DatasetHandle
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.testing.strategies import constants, datasets_with_data
 from tests.conftest import run_command
 from tests.property.test_netcdf4 import exact_storage

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.handle import DatasetHandle
+from nczarr.api.handle import DatasetHandle
 from tests.conftest import ROOT, shared_folder
 
 from . import corpus, draft_reader

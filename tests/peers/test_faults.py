@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nczarr import peers
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.peers.rule import number
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.single import open_source

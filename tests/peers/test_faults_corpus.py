@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nczarr import peers, pipeline, registry
-from nczarr.diagnostics import Diagnostic, Report, Severity
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore

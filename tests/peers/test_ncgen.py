@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from nczarr import pipeline
+from nczarr.arrays.memory import Runs
 from nczarr.ast import Kind
-from nczarr.data.memory import Runs
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.source import Source
 from tests.conftest import run_command, shared_folder
 from tests.peers.dumps import Dump, differences, dumped

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import nczarr.ncstream as door
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.elements import NUMPY
+from nczarr.formats.ncstream.wire.elements import NUMPY
 from tests.conftest import shared_folder
 
 FOLDER = shared_folder()

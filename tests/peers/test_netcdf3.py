@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr import pipeline
+from nczarr.arrays.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset, Kind, Variable
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.check.classic_layout import CLASSIC_KINDS
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.passes.classic_layout import CLASSIC_KINDS
 from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.testing.strategies import datasets_with_data

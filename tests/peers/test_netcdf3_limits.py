@@ -14,10 +14,10 @@ import pytest
 
 from nczarr import pipeline
 from nczarr.ast import Kind
-from nczarr.diagnostics import Report
+from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3.header import header
 from nczarr.options import Options
-from nczarr.passes.classic_layout import CLASSIC_KINDS, lay_out
 from nczarr.source import Source
 
 pytestmark = pytest.mark.peer

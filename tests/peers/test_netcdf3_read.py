@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 
 import nczarr
 from nczarr import names, pipeline
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.walk import rebuilt
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.link import content
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.stores.single import open_source

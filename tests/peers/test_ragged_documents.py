@@ -19,7 +19,7 @@ import pytest
 
 import nczarr
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT
 
 from . import corpus

@@ -13,10 +13,10 @@ import pytest
 import nczarr
 from nczarr import registry
 from nczarr.compare.second_reader import verify_elsewhere
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.plan import plan
-from nczarr.passes.planned import Planned
+from nczarr.plan.planned import Planned
+from nczarr.plan.planner import plan
 from tests.conftest import ROOT, run_command
 
 pytestmark = pytest.mark.peer

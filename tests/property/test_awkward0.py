@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0.columns import Column
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.columns import Column
 from tests import columns as marked
 from tests.columns import columns
 from tests.ragged import call, document, numbers
@@ -22,7 +22,7 @@ small = st.lists(st.integers(-1, 4), max_size=5)
 CONTENT = [10, 11, 12]
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.writing.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 @quick
 @given(columns(), st.sampled_from([None, True, "default"]), st.sampled_from(["", "a", "é/b"]))
 def test_what_is_written_is_read(column: Column, compression: Any, name: str) -> None:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 import nczarr
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0.columns import Chunks, Flat, Indexed, Lists, Spans, Texts
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.columns import Chunks, Flat, Indexed, Lists, Spans, Texts
 from tests.columns import columns
 from tests.support.proof import share
 

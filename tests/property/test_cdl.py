@@ -3,14 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.ast.text import text as tree_text
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report, Severity
-from nczarr.formats.cdl import backend, frontend
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report, Severity
+from nczarr.formats.cdl.read import frontend
+from nczarr.formats.cdl.write import backend
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
 from nczarr.source import Source
 from nczarr.testing.arrays import differences
 from nczarr.testing.strategies import datasets_with_data

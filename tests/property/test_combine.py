@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr import names, refs
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
 from nczarr.combine import Wanted, combine
 from nczarr.compare.diff import differences
-from nczarr.data.blocks import region_of
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.handle import DatasetHandle
+from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section, Subset
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.passes.subset import subset
+from nczarr.select.subset import subset
 from nczarr.testing.strategies import datasets_with_data
 from tests.property.test_subset import checked_of, equal, relaxed
 from tests.support.proof import share

@@ -11,17 +11,17 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
 from nczarr.compare import ragged
 from nczarr.compare import values as comparing
 from nczarr.compare.diff import differences
 from nczarr.compare.difference import json_lines, text_lines
 from nczarr.compare.elements import Tolerance
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.handle import DatasetHandle
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.testing.arrays import parts_of
 from nczarr.testing.strategies import constants, datasets_with_data
 
@@ -119,9 +119,9 @@ def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: boo
 
 @given(st.sampled_from(("byte", "ubyte", "int64", "uint64")), st.data())
 def test_distances_of_integers_are_exact(type_name: str, data: st.DataObject) -> None:
+    from nczarr.arrays.parts import NUMPY
     from nczarr.ast import ATOMIC
     from nczarr.compare.elements import distances
-    from nczarr.data.parts import NUMPY
 
     atomic = ATOMIC[type_name]
     a, b = (data.draw(st.integers(atomic.low, atomic.high)) for _ in range(2))

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from nczarr import names
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.source import Parts
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -26,17 +28,15 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import rebuilt
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
 from nczarr.compare.diff import differences
 from nczarr.compare.digest import Digest, digest
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.link import content
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.reading import Reader
 from nczarr.registry import named
+from nczarr.select.indexing import Reader
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
@@ -121,7 +121,7 @@ def plain_group(path: str, group: Group, checked: Checked) -> dict[str, Any]:
         shape = checked.shapes[fqn]
         given = checked.parts.get(fqn)
         if not given:
-            from nczarr.data.fills import all_fill
+            from nczarr.arrays.part_fills import all_fill
 
             given = all_fill(None if each.storage.no_fill else checked.fills[fqn], each.type, shape, checked.types)
         axes = [(ref if isinstance(ref, str) else "", n) for ref, n in zip(each.dimensions, shape, strict=True)]

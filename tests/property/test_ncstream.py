@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nczarr import pipeline, registry
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.formats.ncstream import values
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ncstream.write import values
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
 from nczarr.source import Source
 from tests.support.proof import share
 from tests.unit.formats.test_ncstream_datasets import plain, without_model
@@ -75,7 +75,7 @@ def test_a_dataset_comes_back_at_length(drawn: Any, sizes: tuple[int, int]) -> N
 @relaxed
 def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, int]) -> None:
     """Names, shapes and values; what the wire has no words for (NIL, enums wider than four bytes, …) reads plainer."""
-    from nczarr.reading import read as values_of
+    from nczarr.select.indexing import read as values_of
 
     checked, data = streamed(drawn, sizes)
     seen, report = read(without_model(data), Options(allow_loss=frozenset({"all"})))

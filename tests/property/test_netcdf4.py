@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr import pipeline
+from nczarr.arrays.columns import constant_parts
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.ast.dataset import Group
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.passes.columns import constant_parts
 from nczarr.testing.strategies import datasets_with_data
 from tests.peers.expected import values
 from tests.peers.read_library import File, bits

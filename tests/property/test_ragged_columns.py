@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr.awkward0
-from nczarr.formats.awkward0 import unions
-from nczarr.formats.awkward0.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns import Column
-from nczarr.formats.awkward0.writing import LostPartsWarning, serialize
+from nczarr.formats.awkward0.columns import unions
+from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.formats.awkward0.columns.columns import Column
+from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 from tests.columns import columns, items, mark
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nczarr import names
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section
-from nczarr.syntax.section import sections, written
+from nczarr.select.section_syntax import sections, written
 
 NAME = st.one_of(
     st.text("ab:[]{}é \\/().,;-0\t\u3000", min_size=1, max_size=8),

@@ -11,18 +11,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from nczarr import names
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays import ragged, sliced
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
-from nczarr.data import ragged, sliced
-from nczarr.data.blocks import region_of
-from nczarr.data.memory import fill_array
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.handle import DatasetHandle
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section, Subset
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
-from nczarr.passes.subset import subset
-from nczarr.syntax.section import sections
+from nczarr.select.section_syntax import sections
+from nczarr.select.subset import subset
 from nczarr.testing.strategies import datasets_with_data
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.link import content
 from nczarr.options import Options
-from nczarr.passes import check, chunks, shards
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.plan import chunk_lengths, shards
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
@@ -36,7 +37,7 @@ relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(He
 def written(dataset: Checked, form: str, options: Options) -> dict[str, bytes]:
     """Every key of the store; chunks and shards of our own choice are tiny."""
     report = Report()
-    with patch.object(chunks, "CHUNK_BYTES", 24), patch.object(shards, "SHARD_BYTES", 200):
+    with patch.object(chunk_lengths, "CHUNK_BYTES", 24), patch.object(shards, "SHARD_BYTES", 200):
         found = content(dataset, named(form), report, options)  # type: ignore[arg-type]
     assert found is not None, [each.message for each in report.sorted()]
     return dict(found)

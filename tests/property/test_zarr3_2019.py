@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nczarr import zarr3_2019
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.key_segments import problem
+from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
-from nczarr.data.segments import problem
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report
-from nczarr.formats.zarr3_2019 import keys, wire
-from nczarr.handle import DatasetHandle
-from nczarr.passes import check
-from nczarr.passes.checked import Unchecked
+from nczarr.check import check
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.draft2019 import keys, wire
 from nczarr.stores.keyvalue import is_key
 from tests.support.proof import share
 from tests.unit.formats.draft_2019 import Required, WithAll, WithList

@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.secrets import StorageOptions
 from nczarr.stores.remote import RemoteStore

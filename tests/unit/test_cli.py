@@ -127,13 +127,13 @@ def test_formats() -> None:
 
 
 def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import nczarr.passes
+    import nczarr.check
 
     def crash(*_: object) -> None:
         raise RuntimeError("a fault\nof ours")
 
-    assert nczarr.passes.PASSES
-    monkeypatch.setattr(sys.modules["nczarr.passes.resolve"], "tables_of", crash)
+    assert nczarr.check.PASSES
+    monkeypatch.setattr(sys.modules["nczarr.check.resolve"], "tables_of", crash)
     target = tmp_path / "t.zarr"
     done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
     assert done.status == 1
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_nothing(when: str, tmp_path: Path, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nczarr.formats.cdl.backend.pieces" if when == "write" else "os.replace", full)
+    monkeypatch.setattr("nczarr.formats.cdl.write.backend.pieces" if when == "write" else "os.replace", full)
     done = run_command("compile", "-", "-o", str(tmp_path / "t.cdl"), stdin=GOOD)
     assert done.status == 3
     assert "No space left on device" in done.err

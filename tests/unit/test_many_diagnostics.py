@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from tests.conftest import Ran
 
 LOSS, OTHER = "lost-nil", "zero-dimension"

@@ -86,6 +86,6 @@ def test_python_raises_one_error(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_failed_imports_are_internal_errors(folder: Path) -> None:
-    status, said = run("nczarr.passes.plan", ["convert", "t.zarr", "o.nc"], folder)
+    status, said = run("nczarr.plan.planner", ["convert", "t.zarr", "o.nc"], folder)
     assert "error[internal-error]" in said
     assert status == 1

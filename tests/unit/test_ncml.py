@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr import names, ncml, pipeline
+from nczarr import names, pipeline
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
-from nczarr.diagnostics import Report
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.serve import ncml
 from nczarr.source import Source
 from tests.peers import exactness
 

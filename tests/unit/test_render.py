@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from nczarr import render
-from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics import render
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.source import Source, Span
 
 

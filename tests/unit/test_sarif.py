@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from nczarr.codes import CODES
-from nczarr.diagnostics import Diagnostic, Label, Severity
-from nczarr.sarif import Log, uri
+from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.report import Diagnostic, Label, Severity
+from nczarr.diagnostics.sarif import Log, uri
 from nczarr.source import Source, Span
 from tests.conftest import Ran, run_command, shared_folder
 

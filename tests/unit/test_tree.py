@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from nczarr import tree
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.source import Affine, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Group, OpaqueType, Storage, Variable
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.source import Affine, Layout
-from nczarr.passes.checked import Checked
+from nczarr.check import outline
+from nczarr.check.checked import Checked
 
 
 class Stored(ArrayInMemory):
@@ -39,7 +39,7 @@ def test_types_shapes_chunks_codecs_and_sizes_are_drawn() -> None:
         {},
         {"/temp": {"": source}},
     )
-    assert "".join(tree.lines(checked)).splitlines() == [
+    assert "".join(outline.lines(checked)).splitlines() == [
         "ocean  (nc4)",
         "├─ type key: opaque, 1 byte",
         "├─ time = unlimited (3)",
@@ -50,6 +50,6 @@ def test_types_shapes_chunks_codecs_and_sizes_are_drawn() -> None:
 
 
 def test_sizes_have_units() -> None:
-    assert [tree.bytes_text(count) for count in (0, 999, 1000, 4_800, 123_456, 7 * 10**18)] == [
+    assert [outline.bytes_text(count) for count in (0, 999, 1000, 4_800, 123_456, 7 * 10**18)] == [
         "0 B", "999 B", "1.0 kB", "4.8 kB", "123 kB", "7000 PB",
     ]  # fmt: skip

@@ -10,9 +10,9 @@ from nczarr.ast import Dataset
 from nczarr.formats.ast_json.wire import dump
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics import Report
+    from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.passes.planned import Planned
+    from nczarr.plan.planned import Planned
 
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:

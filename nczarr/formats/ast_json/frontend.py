@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from nczarr import names
+from nczarr.arrays.validate_constant import problem, sound_types
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.data.conform import problem, sound_types
-from nczarr.diagnostics import Diagnostic, Label, Report, Severity
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.ast_json.wire import MAX_JSON_DEPTH, Document
-from nczarr.passes.checked import Unchecked
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:

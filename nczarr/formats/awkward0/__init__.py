@@ -14,8 +14,8 @@ FORMAT = Format(
     suffixes=(".awkd",),
     spec="https://github.com/scikit-hep/awkward-0.x/blob/master/docs/serialization.adoc",
     capabilities=Capabilities(),
-    holds="nczarr.formats.awkward0.frontend:holds",
-    read="nczarr.formats.awkward0.frontend:read",
-    write="nczarr.formats.awkward0.backend:write",
+    holds="nczarr.formats.awkward0.read.frontend:holds",
+    read="nczarr.formats.awkward0.read.frontend:read",
+    write="nczarr.formats.awkward0.write.backend:write",
     binary=True,
 )

@@ -12,7 +12,7 @@ FORMAT = Format(
     spec="docs/cdl-output.md",
     capabilities=Capabilities(anonymous_dimensions=False),
     detects=r"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])",
-    read="nczarr.formats.cdl.frontend:read",
-    write="nczarr.formats.cdl.backend:write",
-    losses="nczarr.formats.cdl.losses:losses",
+    read="nczarr.formats.cdl.read.frontend:read",
+    write="nczarr.formats.cdl.write.backend:write",
+    losses="nczarr.formats.cdl.write.losses:losses",
 )

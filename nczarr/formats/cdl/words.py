@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nczarr import names
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 
 RESERVED = frozenset(
@@ -43,7 +43,9 @@ class Words:
         except UnicodeDecodeError as error:
             message = f"byte 0x{raw[error.start]:02X} in a name is not valid UTF-8"
             at = start + bytes(self.source.data[start:end]).find(raw[error.start : error.start + 1])
-            if 0x80 <= raw[error.start] < 0xA0:  # the others are errors wherever they stand (syntax/cdl_tokens.py)
+            if (
+                0x80 <= raw[error.start] < 0xA0
+            ):  # the others are errors wherever they stand (formats/cdl/read/tokens.py)
                 self.report.error("invalid-utf8", message, Span(self.source, at, at + 1))
             return names.normal(raw.decode("utf-8", "replace"))
 

@@ -12,7 +12,7 @@ FORMAT = Format(
     capabilities=Capabilities(codecs=frozenset({1})),
     detects=r"CDFS|\xad[\xec\xed][\xce\xde]\xda|\xab[\xeb\xec][\xbe\xce]\xba|\xab\xed\xde\xba|\xab\xad\xba\xda"
     r"|\xfa\xfa\xaf\xaf|\xf0\xf0\x0f\x0f|\xfe\xfe\xef\xef",
-    read="nczarr.formats.ncstream.frontend:read",
-    write="nczarr.formats.ncstream.backend:write",
+    read="nczarr.formats.ncstream.read.frontend:read",
+    write="nczarr.formats.ncstream.write.backend:write",
     binary=True,
 )

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.diagnostics import Report
+from nczarr.check.classic_layout import lay_out
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3.data import values
 from nczarr.formats.netcdf3.header import header
 from nczarr.options import Options
-from nczarr.passes.classic_layout import lay_out
-from nczarr.passes.planned import Planned
+from nczarr.plan.planned import Planned
 
 
 def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:

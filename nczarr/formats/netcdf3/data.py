@@ -12,14 +12,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.bands import HELD, Bands
+from nczarr.arrays.blocks import first_of, linear_block, region_of
+from nczarr.arrays.parts import NUMPY
+from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
-from nczarr.data.bands import HELD, Bands
-from nczarr.data.blocks import first_of, linear_block, region_of
-from nczarr.data.parts import NUMPY
-from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of
-from nczarr.passes.checked import Checked
-from nczarr.passes.classic_layout import ClassicLayout, Place
+from nczarr.check.checked import Checked
+from nczarr.check.classic_layout import ClassicLayout, Place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,13 +15,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.arrays.parts import NUMPY
+from nczarr.arrays.source import Layout, Parts
+from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.values import swapped
 from nczarr.ast.walk import building
-from nczarr.data.affine import AffineArray, FileBytes
-from nczarr.data.parts import NUMPY
-from nczarr.data.source import Layout, Parts
-from nczarr.diagnostics import Label, Report
+from nczarr.check.checked import Unchecked
+from nczarr.check.classic_layout import Place, padded, record_size
+from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.tables import Tables
+from nczarr.diagnostics.report import Label, Report
+from nczarr.formats.cdl.values.read_lists import variable_fill
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,
@@ -34,11 +39,6 @@ from nczarr.formats.netcdf3.reader import (
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
 from nczarr.options import Options
-from nczarr.passes.checked import Unchecked
-from nczarr.passes.classic_layout import Place, padded, record_size
-from nczarr.passes.namesakes import Namesake, apart, namesakes
-from nczarr.passes.read_lists import variable_fill
-from nczarr.passes.tables import Tables
 from nczarr.source import Source, Span
 
 GAP = 1 << 20

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.ast.values import swapped
+from nczarr.check.checked import Checked
+from nczarr.check.classic_layout import TAG, WIDTHS, ClassicLayout, encoded
 from nczarr.formats.netcdf3.wire import (
     ABSENT,
     ATTRIBUTE,
@@ -18,8 +20,6 @@ from nczarr.formats.netcdf3.wire import (
     TYPES,
     VARIABLE,
 )
-from nczarr.passes.checked import Checked
-from nczarr.passes.classic_layout import TAG, WIDTHS, ClassicLayout, encoded
 
 
 def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:

@@ -18,18 +18,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr import names
+from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.grid import unreadable
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.parts import Part, descr, is_fixed, parts
+from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
-from nczarr.data.affine import FileBytes
-from nczarr.data.blocks import every_block, linear_block, region_of
-from nczarr.data.grid import unreadable
-from nczarr.data.memory import fill_array
-from nczarr.data.parts import Part, descr, is_fixed, parts
-from nczarr.data.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
-from nczarr.formats.netcdf4 import elsewhere
+from nczarr.formats.netcdf4 import library_calls
+from nczarr.formats.netcdf4.filter_plugins import lend_readers
 from nczarr.formats.netcdf4.hdf5 import LOCK, hdf5
 from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.lent import lend_readers
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import FixedText
@@ -134,9 +134,9 @@ class StoredVariable:
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
         """The parts of a region within the extent."""
         try:
-            found: dict[str, NDArray[Any]] = elsewhere.call(self.path, _given, self, region)
+            found: dict[str, NDArray[Any]] = library_calls.call(self.path, _given, self, region)
         except OSError as error:
-            if elsewhere.is_here():
+            if library_calls.is_here():
                 raise
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from nczarr.data.counts import Counts
-from nczarr.diagnostics import Report
+from nczarr.arrays.counts import Counts
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.passes.planned import Planned
+from nczarr.plan.planned import Planned
 
 
 def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
@@ -26,9 +26,9 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
-    from nczarr.formats.netcdf4.moving import check_memory, chunk_writer
-    from nczarr.formats.netcdf4.unfilled import define_fills, take_fills, undefined, unfilled
-    from nczarr.formats.netcdf4.untimed import take_times
+    from nczarr.formats.netcdf4.no_fill import define_fills, take_fills, undefined, unfilled
+    from nczarr.formats.netcdf4.object_times import take_times
+    from nczarr.formats.netcdf4.write_chunks import check_memory, chunk_writer
 
     if not (provide(lib, planned, report) and check_memory(planned, report)):
         return False

@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nczarr.data.affine import FileBytes
-from nczarr.data.blocks import every_block, grid_of, number_of
-from nczarr.data.decoding import DECODING_ERRORS, Config
-from nczarr.data.grid import assembled, chunk_of, covering, kept, unreadable
-from nczarr.data.lengths import linked_length, misfit
-from nczarr.data.memory import fill_array
-from nczarr.data.referred import unmasked
-from nczarr.data.source import (
+from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.chunk_references import unmasked
+from nczarr.arrays.decode import DECODING_ERRORS, Config
+from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.arrays.lengths import linked_length, misfit
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.source import (
     Columns,
     Index,
     Layout,
@@ -30,12 +29,13 @@ from nczarr.data.source import (
     itemsize,
     numpy_dtype,
 )
-from nczarr.formats.netcdf4 import elsewhere
+from nczarr.arrays.strided import FileBytes
+from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.arrays import StoredPart
+from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
 from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
-from nczarr.formats.netcdf4.places import ChunkTable, chunk_table
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
@@ -137,8 +137,8 @@ class ChunkedArray(Near):
 
     @property
     def _known(self) -> _Known:
-        if not self._own and not elsewhere.is_here():  # two threads may ask; nothing waits for a file that hangs
-            self._own.append(_Known(elsewhere.call(str(self.file.path), _looked_up, self)))
+        if not self._own and not library_calls.is_here():  # two threads may ask; nothing waits for a file that hangs
+            self._own.append(_Known(library_calls.call(str(self.file.path), _looked_up, self)))
         if not self._own:
             with LOCK:
                 if not self._own:

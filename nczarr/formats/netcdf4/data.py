@@ -10,22 +10,22 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.counts import Counts
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
-from nczarr.data.blocks import every_block, first_of, linear_block, region_of
-from nczarr.data.counts import Counts
-from nczarr.data.parts import is_fixed
-from nczarr.data.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
+from nczarr.check.checked import Checked
+from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
-from nczarr.formats.netcdf4.fillvalues import is_large, library_default, library_fill, own_fill
+from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
-from nczarr.formats.netcdf4.moving import ChunkWriter
 from nczarr.formats.netcdf4.objects import DatasetInfo
-from nczarr.formats.netcdf4.sources import in_order
-from nczarr.passes.checked import Checked
-from nczarr.passes.hdf5_losses import measures
-from nczarr.passes.planned import Planned
+from nczarr.formats.netcdf4.write_chunks import ChunkWriter
+from nczarr.plan.hdf5_losses import measures
+from nczarr.plan.planned import Planned
 
 SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""

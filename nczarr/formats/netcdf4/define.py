@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr import names
+from nczarr.arrays.c_structs import struct
+from nczarr.arrays.codecs import BLOSC, level_of
+from nczarr.arrays.parts import is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -23,19 +26,16 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.data.codecs import BLOSC, level_of
-from nczarr.data.parts import is_fixed
-from nczarr.data.structs import struct
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.chunking import default_chunks
-from nczarr.formats.netcdf4.fillvalues import declared as declared_attributes
-from nczarr.formats.netcdf4.fillvalues import own_fill
+from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
+from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.formats.netcdf4.memory import constant_values
-from nczarr.passes.checked import Checked
-from nczarr.passes.hdf5_losses import without_nil
-from nczarr.passes.planned import Planned
+from nczarr.plan.hdf5_losses import without_nil
+from nczarr.plan.planned import Planned
 
 
 class Ids(NamedTuple):

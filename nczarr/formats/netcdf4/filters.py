@@ -6,12 +6,12 @@ known can still be declared for a variable without values, for then nobody calls
 
 from __future__ import annotations
 
-from nczarr.data import codecs
-from nczarr.diagnostics import Report
-from nczarr.formats.netcdf4.lent import BUILT_IN, OURS, available, is_lent, lend
+from nczarr.arrays import codecs
+from nczarr.diagnostics.report import Report
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.moving import will_move
-from nczarr.passes.planned import Planned
+from nczarr.formats.netcdf4.write_chunks import will_move
+from nczarr.plan.planned import Planned
 
 
 def provide(lib: Library, planned: Planned, report: Report) -> bool:

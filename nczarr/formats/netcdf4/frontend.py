@@ -11,6 +11,9 @@ from ctypes import addressof, create_string_buffer
 from typing import TypeAlias
 
 from nczarr import names
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import Parts
+from nczarr.arrays.strided import FileBytes
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -30,28 +33,25 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import building
-from nczarr.data.affine import FileBytes
-from nczarr.data.parts import is_fixed
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Diagnostic, Report
-from nczarr.formats.netcdf4 import elsewhere
+from nczarr.check.checked import Unchecked
+from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.agreement import agrees
+from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.arrays import StoredVariable, opened
-from nczarr.formats.netcdf4.fillvalues import beyond
+from nczarr.formats.netcdf4.choose_source import sources
+from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.members import Members
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
-from nczarr.formats.netcdf4.sources import sources
+from nczarr.formats.netcdf4.omissions import Seen, look, strange, unseen
 from nczarr.formats.netcdf4.survey import Refusal, Survey
-from nczarr.formats.netcdf4.unseen import Seen, look, strange, unseen
+from nczarr.formats.netcdf4.type_agreement import agrees
 from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.options import Options
-from nczarr.passes.checked import Unchecked
-from nczarr.passes.namesakes import Namesake, apart, namesakes
 from nczarr.source import Source
 
 LAYOUTS = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
@@ -70,10 +70,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
         return None
-    if elsewhere.is_here():
+    if library_calls.is_here():
         return _read(lib, source, report)
     try:
-        unchecked, diagnostics = elsewhere.call(source.path, _read_apart, source.name, source.path)
+        unchecked, diagnostics = library_calls.call(source.path, _read_apart, source.name, source.path)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None

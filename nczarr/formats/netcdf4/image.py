@@ -14,7 +14,6 @@ import mmap
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
-from nczarr.formats.netcdf4.fatal import fatal_datasets, without_fill
 from nczarr.formats.netcdf4.hdf5 import (
     IMAGE_FREE,
     IMAGE_MALLOC,
@@ -27,6 +26,7 @@ from nczarr.formats.netcdf4.hdf5 import (
 )
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
+from nczarr.formats.netcdf4.unsafe_fill_values import fatal_datasets, without_fill
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """The first bytes of HDF5's data."""

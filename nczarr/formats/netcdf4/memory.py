@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
+from nczarr.arrays.c_structs import struct
+from nczarr.arrays.columns import constant_parts
+from nczarr.arrays.parts import NUMPY, Types, descr, escape, is_fixed
+from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
-from nczarr.data.parts import NUMPY, Types, descr, escape, is_fixed
-from nczarr.data.source import ArraySource, Parts, numpy_dtype
-from nczarr.data.structs import struct
-from nczarr.passes.columns import constant_parts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
 from typing import NamedTuple
 
+from nczarr.arrays.codecs import FLETCHER32, SHUFFLE
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
-from nczarr.data.codecs import FLETCHER32, SHUFFLE
-from nczarr.data.source import Descr, itemsize
+from nczarr.check.duplicate_names import apart
 from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
 from nczarr.formats.netcdf4.library import Library
-from nczarr.passes.namesakes import apart
 
 NON_COORDINATE = "_nc4_non_coord_"
 """What stands before the name of a variable that is named as a dimension which it does not have alone."""

@@ -15,7 +15,7 @@ from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nczarr.data.source import Selection
+    from nczarr.arrays.source import Selection
 
 _SET = 0
 """H5S_SELECT_SET."""

@@ -31,9 +31,9 @@ from nczarr.formats.notation.spelling import write_fqn, write_name
 from nczarr.formats.notation.values import ConstantWriter
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics import Report
+    from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.passes.planned import Planned
+    from nczarr.plan.planned import Planned
 
 _PIECE = 1 << 16
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, DimensionRef, Group, Kind, Variable
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import Literal
+from nczarr.formats.notation.parse_tree import Written, declarations
 from nczarr.formats.notation.properties import StorageBuilder
 from nczarr.formats.notation.recovery import Explainer, Recovery
 from nczarr.formats.notation.tokens import scan
 from nczarr.formats.notation.typedefs import TypeTable
-from nczarr.formats.notation.written import Written, declarations
-from nczarr.passes.checked import Unchecked
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import ListStream

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from nczarr import names
+from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
-from nczarr.data.parts import Types, is_fixed
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.notation import spelling
 from nczarr.formats.notation.tokens import WORDS
 from nczarr.source import Span

@@ -10,7 +10,7 @@ from nczarr.ast.storage import CODEC_IDS
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 if TYPE_CHECKING:
-    from nczarr.formats.notation.written import Written
+    from nczarr.formats.notation.parse_tree import Written
 
 _WORDS = {
     "layout": ("contiguous", "compact", "chunked"),

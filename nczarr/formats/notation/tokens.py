@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import Token

@@ -9,11 +9,11 @@ import re
 from typing import Any, cast
 
 from nczarr import names
+from nczarr.arrays.validate_constant import sound_types
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.types import IntegerName
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.data.conform import sound_types
-from nczarr.formats.notation.written import Written, declarations
+from nczarr.formats.notation.parse_tree import Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 _TYPE_RULES = (P.CompoundContext, P.OpaqueContext, P.EnumContext, P.VlenContext)

@@ -7,9 +7,9 @@ import re
 import struct
 from collections.abc import Iterator
 
+from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import shortest
-from nczarr.data.parts import Types, is_fixed, size
 from nczarr.formats.notation.spelling import write_text
 from nczarr.formats.notation.tokens import WORDS
 

@@ -16,8 +16,8 @@ FORMAT = Format(
     spec="https://fsspec.github.io/kerchunk/spec.html",
     detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'
     r'|.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:)',
-    holds="nczarr.formats.reference.opening:holds",
-    opens="nczarr.formats.reference.opening:opens",
+    holds="nczarr.formats.reference.open:holds",
+    opens="nczarr.formats.reference.open:opens",
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
 )

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.formats.reference.families import Family, arranged, generator
-from nczarr.formats.reference.fitting import fit
-from nczarr.formats.reference.writing import PACKED, chosen, fitted, literal, pack
+from nczarr.formats.reference.fit_affine import fit
+from nczarr.formats.reference.write_expressions import PACKED, chosen, fitted, literal, pack
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from nczarr.formats.reference.expressions import quoted
 from nczarr.formats.reference.families import FEWEST, Family, family_of, generators
 from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
 from nczarr.formats.reference.parts import quote
-from nczarr.formats.reference.writing import PACKED
+from nczarr.formats.reference.write_expressions import PACKED
 
 PIECE = 1 << 16
 """Characters that are handed on at once."""

@@ -13,12 +13,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.reference.family import Family, MemberFaultError
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.parts import Block, Missing, Part, Refs, blocks, prepare, refuse
 from nczarr.formats.reference.wire import Document, check_values
-from nczarr.hierarchy.places import Faults, Path
+from nczarr.json.positions import Faults, Path
 from nczarr.source import Source
 
 if TYPE_CHECKING:

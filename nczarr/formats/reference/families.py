@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.fitting import Fit, Grid, as_range, fit, grid
+from nczarr.formats.reference.fit_affine import Fit, Grid, as_range, fit, grid
 from nczarr.formats.reference.grouping import Group, Pattern, Target
-from nczarr.formats.reference.writing import PACKED, fitted, hole, joined, pack
+from nczarr.formats.reference.write_expressions import PACKED, fitted, hole, joined, pack
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.parquet import opened
 from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.texts import text_of
 from nczarr.stores.base import Store
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 
 PIECE = 1 << 16
 """Characters that are handed on at once."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from nczarr.formats.reference.family import Family
 from nczarr.formats.reference.parts import blocks, encode
 from nczarr.stores.base import is_safe
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from heapq import merge
 from typing import Any
 
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.family import Family, MemberFaultError
 from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
@@ -24,9 +24,9 @@ from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.texts import data_of
-from nczarr.hierarchy.places import Faults
+from nczarr.json.positions import Faults
 from nczarr.source import Source
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 from nczarr.stores.single import open_source
 
 WORST = 12

@@ -17,15 +17,15 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.records import Grid, Record, RecordFaultError, grid, read
+from nczarr.formats.reference.parquet_rows import Grid, Record, RecordFaultError, grid, read
 from nczarr.formats.reference.wire import report_repeated
-from nczarr.hierarchy.lenient import NotJsonError, parse
-from nczarr.hierarchy.places import Faults, members
+from nczarr.json.positions import Faults, members
+from nczarr.json.tolerant import NotJsonError, parse
 from nczarr.source import Source
 from nczarr.stores.base import Store, is_safe
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 
 METADATA = ".zmetadata"
 ARRAY = ".zarray"

@@ -15,7 +15,7 @@ from nczarr.formats.reference.family import BLOCK, Family, MemberFaultError
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.templates import pieces, templates
 from nczarr.formats.reference.wire import Document
-from nczarr.hierarchy.places import Faults, Path
+from nczarr.json.positions import Faults, Path
 
 LONG = 4 << 20
 """About how many bytes of a document go into a block of entries of `refs`."""

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.limits import LARGEST_END
-from nczarr.formats.reference.scanning import give_back
-from nczarr.hierarchy.lenient import RepeatedError, too_deep, unrepeated
+from nczarr.formats.reference.scan import give_back
+from nczarr.json.tolerant import RepeatedError, too_deep, unrepeated
 from nczarr.source import Buffer
 
 LARGE = 1 << 22

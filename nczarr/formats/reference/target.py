@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from nczarr.data.referred import BATCH, WHOLE, Referred, some
-from nczarr.data.source import Columns
-from nczarr.diagnostics import CompileError, Diagnostic, Severity
-from nczarr.formats.reference.naming import Naming, UnnamedTargetError, noted
-from nczarr.passes.planned import Planned
+from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
+from nczarr.arrays.source import Columns
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.formats.reference.target_urls import Naming, UnnamedTargetError, noted
+from nczarr.plan.planned import Planned
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
@@ -147,11 +147,11 @@ class ParquetTarget(Held):
     def seal(self) -> None:
         """Write everything. Raises OSError; CompileError for what Parquet cannot hold."""
         if not self._written:
-            from nczarr.formats.reference import recording
+            from nczarr.formats.reference import write_parquet
 
             documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
             inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}
-            recording.write(self._store, documents, inline, self.arrays, noted=self.noted)
+            write_parquet.write(self._store, documents, inline, self.arrays, noted=self.noted)
             self._written = True
         self._store.seal()
 

@@ -16,14 +16,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits
-from nczarr.formats.reference.scanning import LARGE, give_back, long_text
+from nczarr.formats.reference.scan import LARGE, give_back, long_text
 from nczarr.formats.reference.table import Table, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.formats.reference.texts import TEXT, data_of
-from nczarr.hierarchy.lenient import DEEPEST, noting, too_deep
-from nczarr.hierarchy.places import Faults, Path, kind
+from nczarr.json.positions import Faults, Path, kind
+from nczarr.json.tolerant import DEEPEST, noting, too_deep
 from nczarr.source import Buffer, Source
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.data.codecs import POINTER
+from nczarr.arrays.codecs import POINTER
 from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node
 from nczarr.peers.netcdf_c.view import DTYPE, RANGES, View, hidden, integers

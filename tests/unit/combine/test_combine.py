@@ -11,10 +11,10 @@ import pytest
 
 import nczarr
 from nczarr import refs
+from nczarr.api.handle import DatasetHandle
 from nczarr.combine import Wanted, combine
 from nczarr.combine.sources import home_of
-from nczarr.diagnostics import Report, Severity
-from nczarr.handle import DatasetHandle
+from nczarr.diagnostics.report import Report, Severity
 from tests.conftest import Ran
 
 SERIES = """netcdf s {{
@@ -257,8 +257,8 @@ def test_dimensions_that_do_not_suit(wanted: dict[str, Any], message: str) -> No
 
 
 def test_missing_chunks_that_mean_different_values_are_refused() -> None:
-    from nczarr.data.memory import Runs
-    from nczarr.data.source import Layout
+    from nczarr.arrays.memory import Runs
+    from nczarr.arrays.source import Layout
 
     def sparse(fill: int) -> DatasetHandle:
         handle = nczarr.from_cdl("netcdf t { dimensions: t = 4 ; variables: int v(t) ; data: v = 1 ; }")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.memory import Runs
+from nczarr.arrays.source import Layout
 from nczarr.ast import CompoundType, Dataset, Field, Storage, Variable, VlenType
 from nczarr.compare import digest_ragged, digest_values
 from nczarr.compare.digest import digest
-from nczarr.data.memory import Runs
-from nczarr.data.source import Layout
-from nczarr.handle import DatasetHandle
 from nczarr.options import Options
 from tests.conftest import Ran
 from tests.making import checked
@@ -48,33 +48,33 @@ def test_chunks_memory_and_threads_do_not_count(
     made = checked(dataset("double", SHAPE, chunks), {"/v": values})
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr", codecs="zlib:1")
     nczarr.write(DatasetHandle(made), tmp_path / "a.nc", kind="nc4", allow_loss=["all"])
-    stored, file = nczarr.open(tmp_path / "a.zarr").checked, nczarr.open(tmp_path / "a.nc").checked
+    chunked_store, file = nczarr.open(tmp_path / "a.zarr").checked, nczarr.open(tmp_path / "a.nc").checked
     whole = digest(file, Options()).whole  # there the dimensions have names
     for block, memory, workers in itertools.product((1 << 14, 8 << 20), (4 << 20, 1 << 30), (1, 4)):
         monkeypatch.setattr(digest_values, "BLOCK", block)
         monkeypatch.setattr(digest_values, "SMALL", 0)
         options = Options(memory=memory, workers=workers)
-        for each in (made, stored):
+        for each in (made, chunked_store):
             assert digest(each, options).parts["/v"] == wanted("double", values)
         assert digest(file, options).whole == whole
 
 
 def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.data import stored
+    from nczarr.arrays import chunked_store
 
     values = np.arange(60 * 64 * 64, dtype="f4").reshape(60, 64, 64)
     made = checked(dataset("float", values.shape, (30, 16, 16)), {"/v": values})
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr", codecs="zlib:1")
     decoded: list[None] = []
-    real = stored.chunk_of
+    real = chunked_store.chunk_of
 
     def counted(*arguments: Any, **options: Any) -> Any:
         decoded.append(None)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(stored, "chunk_of", counted)
+    monkeypatch.setattr(chunked_store, "chunk_of", counted)
     monkeypatch.setattr(digest_values, "BLOCK", 1 << 16)
-    monkeypatch.setattr("nczarr.data.grid.KEPT", 0)
+    monkeypatch.setattr("nczarr.arrays.grid.KEPT", 0)
     found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options(memory=4 << 20, workers=2))
     assert found.parts["/v"] == wanted("float", values)
     assert len(decoded) == 2 * 4 * 4
@@ -83,7 +83,7 @@ def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("type_name", ["byte", "ushort", "int64", "double", "char"])
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (65536,), (65537,), (2, 1, 40000), (300, 300), (3, 7, 9, 500)])
 def test_every_shape(type_name: str, shape: tuple[int, ...]) -> None:
-    from nczarr.data.parts import NUMPY
+    from nczarr.arrays.parts import NUMPY
 
     count = int(np.prod(shape))
     values = np.random.default_rng(2).integers(0, 99, count).astype("i8").astype("u1").astype("i8")
@@ -199,7 +199,7 @@ def test_a_part_of_a_dataset() -> None:
 
 
 def test_a_section_of_a_sparse_array(tmp_path: Path) -> None:
-    from nczarr.data.sliced import Sliced
+    from nczarr.arrays.sliced import Sliced
 
     shape, chunks = (100000, 100000), (100, 100)
     layout = Layout("<i4", shape, chunks, fill=b"\1\0\0\x80")

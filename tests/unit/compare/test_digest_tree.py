@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nczarr.arrays.blocks import every_block, region_of
 from nczarr.compare import digest_tree
 from nczarr.compare.digest_tree import Folding, Listing, leaf_shape
-from nczarr.data.blocks import every_block, region_of
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.data.affine import AffineArray, FileBytes
-from nczarr.data.source import Affine, Layout, little
+from nczarr.arrays.source import Affine, Layout, little
+from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.stores.single import open_source
 
 BYTES = bytes(range(256)) * 4
@@ -141,7 +141,7 @@ def test_a_pickle_has_the_path_and_no_bytes(tmp_path: Path) -> None:
 
 
 def test_pages_are_given_back_and_views_stay_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.data.affine.RESIDENT", 100)
+    monkeypatch.setattr("nczarr.arrays.strided.RESIDENT", 100)
     path = tmp_path / "t.nc"
     path.write_bytes(BYTES * 100)
     opened = open_source(str(path))
@@ -157,8 +157,8 @@ def test_bytes_of_no_file_are_pickled() -> None:
 
 
 def test_few_files_stay_mapped_however_many_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.data.affine.MAPPED", 2)
-    monkeypatch.setattr("nczarr.data.affine._mapped", deque())
+    monkeypatch.setattr("nczarr.arrays.strided.MAPPED", 2)
+    monkeypatch.setattr("nczarr.arrays.strided._mapped", deque())
     files = []
     for number in range(4):
         (tmp_path / str(number)).write_bytes(bytes([number]) * 4)

@@ -4,8 +4,8 @@ import numcodecs
 import numpy as np
 import pytest
 
+from nczarr.arrays.codecs import encode, expressible, from_configs, nearest, of_hdf5, parse, portable, to_configs
 from nczarr.ast import Codec
-from nczarr.data.codecs import encode, expressible, from_configs, nearest, of_hdf5, parse, portable, to_configs
 
 CHAINS = ["none", "zlib:5", "zlib:0", "shuffle+zlib:9", "zstd:3", "bz2:1", "blosc:lz4:5", "blosc:zstd:0", "fletcher32",
           "shuffle+fletcher32", "shuffle+zstd:19+fletcher32", "gzip:5", "shuffle+gzip:1+crc32c"]  # fmt: skip

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from nczarr.data.crc32c import by_table, crc32c
+from nczarr.arrays.crc32c import by_table, crc32c
 
 KNOWN = [
     (b"", 0),

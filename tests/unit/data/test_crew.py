@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nczarr.data.crew import Crew, Task
+from nczarr.arrays.thread_pool import Crew, Task
 
 
 def test_results_come_in_the_order_of_the_tasks() -> None:

@@ -11,20 +11,11 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.elements import STORED, as_stored, declared, element_of, model_bytes, modelled, stored_bytes, suits
+from nczarr.arrays.grid import converted
+from nczarr.arrays.source import numpy_dtype
 from nczarr.ast.storage import Element
-from nczarr.data.elements import (
-    STORED,
-    as_stored,
-    declared,
-    element_of,
-    model_bytes,
-    modelled,
-    stored_bytes,
-    suits,
-)
-from nczarr.data.grid import converted
-from nczarr.data.source import numpy_dtype
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 
 VALUES: dict[str, list[Any]] = {
     "bool": [False, True],

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.data import inflating
-from nczarr.data.blocks import every_block
-from nczarr.data.crc32c import crc32c
-from nczarr.data.decoding import DECODING_ERRORS, decoded
+from nczarr.arrays import bounded_decompression
+from nczarr.arrays.blocks import every_block
+from nczarr.arrays.crc32c import crc32c
+from nczarr.arrays.decode import DECODING_ERRORS, decoded
 
 HUGE = 1 << 28
 MOST = 160 << 20
@@ -126,9 +126,9 @@ def test_chunks_within_the_limit_are_decoded(codec: Any, size: int) -> None:
 
 
 def test_zstd_frames_that_tell_no_size() -> None:
-    assert inflating.zstd(zstd_runs(4, None), 1 << 20) == bytes(4 << 17)
+    assert bounded_decompression.zstd(zstd_runs(4, None), 1 << 20) == bytes(4 << 17)
     two = bytes(numcodecs.Zstd().encode(b"a" * 100))
-    assert inflating._zstd_sizes(two + two) == (100, 2 * (1 << 17))
+    assert bounded_decompression._zstd_sizes(two + two) == (100, 2 * (1 << 17))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfd\x20", b"no zstd", zstd_runs(3, 5)[:-3]])

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nczarr.arrays.concatenate import Joined, joined, misfit
+from nczarr.arrays.expand_dims import Raised
+from nczarr.arrays.interleave import join
+from nczarr.arrays.memory import ArrayInMemory, Runs
+from nczarr.arrays.source import Affine, ArraySource, Columns, Index, Layout, Place, Stored
+from nczarr.arrays.split_chunks import addressed, common_length
+from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.ast.storage import Codec
 from nczarr.ast.types import VlenType
-from nczarr.data.affine import AffineArray, FileBytes
-from nczarr.data.joined import Joined, joined, misfit
-from nczarr.data.memory import ArrayInMemory, Runs
-from nczarr.data.pieces import addressed, common_length
-from nczarr.data.raised import Raised
-from nczarr.data.source import Affine, ArraySource, Columns, Index, Layout, Place, Stored
-from nczarr.data.woven import join
 
 
 class Chunks(ArrayInMemory):

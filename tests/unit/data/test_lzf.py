@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.data.lzf import lzf_decoded
+from nczarr.arrays.lzf import lzf_decoded
 
 STREAMS = {
     "nothing": (b"", b""),

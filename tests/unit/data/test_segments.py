@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.data.segments import escaped, paths, problem, segments, suits, unescaped
+from nczarr.arrays.key_segments import escaped, paths, problem, segments, suits, unescaped
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nczarr.data import sliced as module
-from nczarr.data.memory import ArrayInMemory, Runs
-from nczarr.data.sliced import Sliced, cut, sliced
-from nczarr.data.source import Index, Layout, Place, Selection, Stored
+from nczarr.arrays import sliced as module
+from nczarr.arrays.memory import ArrayInMemory, Runs
+from nczarr.arrays.sliced import Sliced, cut, sliced
+from nczarr.arrays.source import Index, Layout, Place, Selection, Stored
 
 CHUNKED = Layout("<i4", (10, 9), (2, 3), fill=None)
 

@@ -12,9 +12,9 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.data.source import ArraySource
-from nczarr.data.stored import StoredArray
-from nczarr.diagnostics import Report
+from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.source import ArraySource
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 
 WHOLE = (slice(0, 8), slice(0, 8))

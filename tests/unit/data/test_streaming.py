@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nczarr.data import bands, streaming
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.source import Layout, Selection
+from nczarr.arrays import bands, streaming
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.source import Layout, Selection
 from tests.chunked import Chunked
 
 

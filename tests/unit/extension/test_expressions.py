@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from nczarr.extension import expressions as made
+from nczarr.awkward import expressions as made
 
 
 def test_ids_go_depth_first_and_small_constants_have_one() -> None:
@@ -88,5 +88,5 @@ def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
 
 
 def test_numpy_is_not_loaded() -> None:
-    code = "import nczarr.extension.expressions, sys; print('numpy' in sys.modules)"
+    code = "import nczarr.awkward.expressions, sys; print('numpy' in sys.modules)"
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -4,17 +4,8 @@ import json
 
 import pytest
 
-from nczarr.ast import (
-    CompoundType,
-    Constant,
-    EnumConstant,
-    EnumType,
-    Field,
-    OpaqueType,
-    Quantize,
-    VlenType,
-)
-from nczarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
+from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, OpaqueType, Quantize, VlenType
+from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
 
 NESTED = Constant(type="/seq", count=2, data=(Constant.numbers("int", [1, 2]), Constant.numbers("int", [])))
 TYPES = (

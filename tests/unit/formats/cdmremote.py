@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import nczarr.ncstream
 from nczarr import names
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.options import Section
-from nczarr.passes.checked import Checked
-from nczarr.syntax.section import sections
+from nczarr.select.section_syntax import sections
 
 
 class Reply(NamedTuple):
@@ -163,6 +163,6 @@ def without_model(data: bytes) -> bytes:
 
 
 def _block(data: bytes) -> bytes:
-    from nczarr.formats.ncstream.wire import encoded
+    from nczarr.formats.ncstream.wire.protobuf import encoded
 
     return encoded(len(data)) + data

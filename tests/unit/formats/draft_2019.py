@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from nczarr import zarr3_2019
-from nczarr.diagnostics import CompileError, Diagnostic
-from nczarr.handle import DatasetHandle
+from nczarr.api.handle import DatasetHandle
+from nczarr.diagnostics.report import CompileError, Diagnostic
 from nczarr.zarr3_2019 import MemoryKeys
 
 FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import encoded
+from nczarr.formats.ncstream.wire.protobuf import encoded
 
 START, END = b"CDFS", bytes.fromhex("ededdede")
 HEADER, DATA, COLUMN = (bytes.fromhex(each) for each in ("adecceda", "abecceba", "abebbeba"))

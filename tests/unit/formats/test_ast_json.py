@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nczarr.ast import Attribute, Constant, Dataset, VlenType
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ast_json import backend, frontend
 from nczarr.source import Source
 from tests.conftest import ROOT

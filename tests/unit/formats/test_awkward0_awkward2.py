@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns import (
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.formats.awkward0.columns.columns import (
     BitMasked,
     Chunks,
     Column,
@@ -29,7 +29,7 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.writing import LostPartsWarning, serialize
+from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 
 try:
     import awkward as ak

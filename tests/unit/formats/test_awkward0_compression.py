@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.formats.awkward0.compression import Rule, first, rules
+from nczarr.formats.awkward0.write.compression import Rule, first, rules
 
 ZLIB = ("zlib", "decompress")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from tests.ragged import buffer, call, document, ints
 
 SCHEMA = call("JaggedArray", "fromcounts", counts=buffer("1"), content=buffer("2"))

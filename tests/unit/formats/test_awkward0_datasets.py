@@ -12,8 +12,8 @@ import pytest
 
 import nczarr
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0.columns import (
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.columns import (
     BitMasked,
     Chunks,
     Column,

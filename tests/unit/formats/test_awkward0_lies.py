@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 
 CDL = """netcdf d { types: int(*) l ; compound c { int a ; l b ; } ;
   dimensions: n = 2 ; variables: l v(n) ; c w(n) ; float x(n) ;

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import nczarr.awkward0
-from nczarr.diagnostics import CompileError
-from nczarr.formats.awkward0 import dtypes
-from nczarr.formats.awkward0.columns import Chunks, Flat, Later, Lists, Objects, Table
-from nczarr.formats.awkward0.functions import FUNCTIONS, canonical
-from nczarr.formats.awkward0.limits import RefusedError
-from nczarr.formats.awkward0.whitelist import allows, patterns
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.columns import Chunks, Flat, Later, Lists, Objects, Table
+from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical
+from nczarr.formats.awkward0.read.whitelist import allows, patterns
+from nczarr.formats.awkward0.wire import dtypes
+from nczarr.formats.awkward0.wire.limits import RefusedError
 from tests.conftest import ROOT
 from tests.ragged import CASES, OTHERS, TREE, buffer, call, document, ints, numbers, stored
 

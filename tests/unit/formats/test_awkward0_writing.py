@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.awkward0.columns import (
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.awkward0.columns.columns import (
     BitMasked,
     Chunks,
     Column,
@@ -26,7 +26,7 @@ from nczarr.formats.awkward0.columns import (
     Texts,
     Union,
 )
-from nczarr.formats.awkward0.writing import LostPartsWarning, serialize
+from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 
 I8 = np.array
 

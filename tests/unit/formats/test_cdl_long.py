@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.source import Source
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 import nczarr
 from nczarr import pipeline
+from nczarr.arrays.source import Parts
 from nczarr.ast import (
     Attribute,
     CompoundType,
@@ -28,12 +29,11 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.text import text as tree_text
-from nczarr.data.source import Parts
-from nczarr.diagnostics import Report, Severity
-from nczarr.formats.cdl.odd import in_constant
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report, Severity
+from nczarr.formats.cdl.write.inexact_values import in_constant
 from nczarr.options import Options
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
 from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.testing.strategies import datasets_with_data

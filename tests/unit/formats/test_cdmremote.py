@@ -16,12 +16,12 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.ncstream import asking, blocks, remote
-from nczarr.handle import DatasetHandle
+from nczarr.api.handle import DatasetHandle
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.ncstream.read import lazy_remote, remote, remote_request
 from nczarr.options import Options
 from nczarr.source import Source
-from nczarr.stores import served
+from nczarr.stores import cdm_remote
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran
 from tests.unit.formats.cdmremote import Asked, Reply, given, recorded, serving
@@ -229,7 +229,7 @@ def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("most", [1, 2, 4, 7, 100])
 def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     ours = dataset()
-    monkeypatch.setattr(blocks, "MOST", most)
+    monkeypatch.setattr(lazy_remote, "MOST", most)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         for path in ("/r", "/logs", "/alone", r"/g.1/r", "/tracks", "/nested", "/said", "/labels", "/route"):
@@ -243,7 +243,7 @@ def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: in
 def test_blocks_of_cells_cover_each_cell_once() -> None:
     for shape in [(), (5,), (3, 4), (2, 3, 5), (1, 1), (7, 1, 2)]:
         for most in (1, 2, 3, 5, 8, 1000):
-            grid = blocks.Grid.of(shape, most)
+            grid = lazy_remote.Grid.of(shape, most)
             seen = np.zeros(shape, int)
             for number in range(len(grid)):
                 region = grid.region(number)
@@ -450,8 +450,8 @@ def test_mutated_answers_are_values_or_faults(seed: int) -> None:
 @pytest.mark.parametrize("what", ["header", "data"])
 def test_answers_without_end_are_left(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """No more is taken than there can be; and it is not asked for again."""
-    monkeypatch.setattr(served, "LONGEST_HEADER", 1 << 20)
-    monkeypatch.setattr(asking, "LONGEST_HEAD", 1 << 20)
+    monkeypatch.setattr(cdm_remote, "LONGEST_HEADER", 1 << 20)
+    monkeypatch.setattr(remote_request, "LONGEST_HEAD", 1 << 20)
     answer = given(dataset().checked)
 
     def endlessly(path: str, query: dict[str, str]) -> Reply:
@@ -485,7 +485,7 @@ def test_asked_counts() -> None:
 
 def test_the_first_lists_take_the_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
-    monkeypatch.setattr(blocks, "MOST", 2)
+    monkeypatch.setattr(lazy_remote, "MOST", 2)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/g.1/r"][:2], ours["/g.1/r"][:2])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Diagnostic, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.stores.memory import MemoryStore
 
 SUPERBLOCK = {"version": "3.0.0"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report, Severity
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.stores.memory import MemoryStore
 

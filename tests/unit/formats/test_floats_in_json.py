@@ -14,9 +14,9 @@ import nczarr
 from nczarr import ast
 from nczarr.ast import Constant
 from nczarr.ast.values import shortest
-from nczarr.diagnostics import Report
-from nczarr.passes import check
-from nczarr.passes.checked import Checked, Unchecked
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.diagnostics.report import Report
 from nczarr.stores.memory import MemoryStore
 from tests.unit.formats.test_reading_stores import opened, written
 

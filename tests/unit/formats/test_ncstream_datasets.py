@@ -14,13 +14,14 @@ import nczarr
 import nczarr.ncstream
 from nczarr import pipeline, registry
 from nczarr.__main__ import main
-from nczarr.data.memory import ArrayInMemory
-from nczarr.data.source import Layout, Selection
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.ncstream import framing, values
+from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.source import Layout, Selection
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import encoded
-from nczarr.handle import DatasetHandle
+from nczarr.formats.ncstream.wire import framing
+from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.write import values
 from nczarr.options import Options
 
 from . import ncstream_streams as streams

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nczarr.ncstream as door
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.pieces import split
+from nczarr.formats.ncstream.wire.pieces import split
 from tests.unit.formats import ncstream_streams as make
 from tests.unit.formats.test_ncstream_messages import read, rewritten, same
 

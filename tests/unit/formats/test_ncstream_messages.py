@@ -13,13 +13,13 @@ import pytest
 
 import nczarr.ncstream as door
 from nczarr import pipeline
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.decoding import column_tree
-from nczarr.formats.ncstream.definitions import Definitions
-from nczarr.formats.ncstream.scanning import scan
-from nczarr.formats.ncstream.trees import values as tree_values
+from nczarr.formats.ncstream.read.scan import scan
+from nczarr.formats.ncstream.wire.decode import column_tree
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.trees import values as tree_values
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.unit.formats import ncstream_streams as make

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 import nczarr
 import nczarr.ncstream
 from nczarr import pipeline
-from nczarr.diagnostics import Report
-from nczarr.formats.ncstream import point_writing, points
+from nczarr.api.handle import DatasetHandle
+from nczarr.check import check
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.framing import END, ERROR
-from nczarr.formats.ncstream.wire import encoded
-from nczarr.handle import DatasetHandle
+from nczarr.formats.ncstream.points import reader, writer
+from nczarr.formats.ncstream.wire.framing import END, ERROR
+from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.options import Options
-from nczarr.passes import check
 from nczarr.source import Source
 from tests.conftest import run_command
 
@@ -42,18 +42,18 @@ def collection(members: Iterable[tuple[str, int, tuple[int, ...]]], **said: Any)
         one.section.SetInParent()
         for size in shape:
             one.section.range.add(size=size)
-    return block(points.COLLECTION, made)
+    return block(reader.COLLECTION, made)
 
 
 def feature(place: tuple[float, ...], data: bytes, texts: Iterable[bytes] = ()) -> bytes:
     time, lat, lon, alt, nominal = place
     loc = points_pb.Location(time=time, lat=lat, lon=lon, alt=alt, nomTime=nominal)
-    return block(points.FEATURE, points_pb.PointFeature(loc=loc, data=data, sdata=texts))
+    return block(reader.FEATURE, points_pb.PointFeature(loc=loc, data=data, sdata=texts))
 
 
 def opened(data: bytes) -> tuple[DatasetHandle | None, Report]:
     report = Report()
-    unchecked = points.read(Source("p.ncs", data, binary=True), report, Options())
+    unchecked = reader.read(Source("p.ncs", data, binary=True), report, Options())
     if unchecked is None:
         return None, report
     checked = check(unchecked, report)
@@ -77,7 +77,7 @@ PLAIN = b"".join(
 STRINGS = [("name", pb.STRING, ()), ("n", pb.INT, ()), ("notes", pb.STRING, (2,)), ("time", pb.LONG, ())]
 WITH_TEXTS = b"".join(
     [
-        block(points.STATIONS, points_pb.StationList(stations=[points_pb.Station(id=b"KBOU", lat=40.0)])),
+        block(reader.STATIONS, points_pb.StationList(stations=[points_pb.Station(id=b"KBOU", lat=40.0)])),
         collection(STRINGS, name=b"stations"),
         feature(PLACES[0], struct.pack(">iiiq", 0, 7, 1, -1), [b"a", b"b", b"c"]),
         feature(PLACES[1], struct.pack(">iiiq", 1, 8, 0, -2), [b"b", "é".encode(), b"a"]),
@@ -160,7 +160,7 @@ WRONG = {
     ),
     "members with one name": (collection([("s", pb.INT, ()), ("s", pb.INT, ())]), "contradictory-ncstream"),
     "a structure": (collection([("s", pb.STRUCTURE, ())]), "bad-ncstream"),
-    "a type that there is not": (points.COLLECTION + b"\x07\x1a\x05\x0a\x01s\x20\x63", "bad-ncstream"),
+    "a type that there is not": (reader.COLLECTION + b"\x07\x1a\x05\x0a\x01s\x20\x63", "bad-ncstream"),
     "no name": (collection([("", pb.INT, ())]), "bad-ncstream"),
     "a slash in a name": (collection([("a/b", pb.INT, ())]), "bad-ncstream"),
     "a dimension without length": (collection([("s", pb.INT, (0,))]), "bad-ncstream"),
@@ -168,9 +168,9 @@ WRONG = {
     "a length beyond all": (collection([("s", pb.INT, (2**63,))]), "bad-ncstream"),
     "another magic": (PLAIN[:HEAD] + b"CDFS", "bad-ncstream"),
     "bytes behind the end": (PLAIN + b"x", "bad-ncstream"),
-    "no message": (points.COLLECTION + b"\x02\xff\xff", "bad-ncstream"),
-    "a block that announces more": (points.COLLECTION + b"\xff\xff\xff\xff\x07x", "truncated-ncstream"),
-    "a length of 2^60": (points.COLLECTION + b"\x80\x80\x80\x80\x80\x80\x80\x80\x10", "oversized-ncstream"),
+    "no message": (reader.COLLECTION + b"\x02\xff\xff", "bad-ncstream"),
+    "a block that announces more": (reader.COLLECTION + b"\xff\xff\xff\xff\x07x", "truncated-ncstream"),
+    "a length of 2^60": (reader.COLLECTION + b"\x80\x80\x80\x80\x80\x80\x80\x80\x10", "oversized-ncstream"),
 }
 
 
@@ -222,7 +222,7 @@ def test_mutations_are_read_or_reported(seed: int) -> None:
 
 def written(handle: DatasetHandle, path: str | None = None) -> tuple[bytes | None, Report]:
     report = Report()
-    pieces = point_writing.write(handle.checked, report, path)
+    pieces = writer.write(handle.checked, report, path)
     return (None if pieces is None else b"".join(pieces)), report
 
 
@@ -246,9 +246,9 @@ def test_the_bytes_are_those_of_the_format() -> None:
     assert handle is not None
     data, _ = written(handle)
     assert data is not None
-    assert data.startswith(points.COLLECTION)
-    assert data.index(points.FEATURE) < HEAD + 30
-    assert data[data.index(points.FEATURE) :] == PLAIN[HEAD:]
+    assert data.startswith(reader.COLLECTION)
+    assert data.index(reader.FEATURE) < HEAD + 30
+    assert data[data.index(reader.FEATURE) :] == PLAIN[HEAD:]
 
 
 CDL = """netcdf t {
@@ -364,7 +364,7 @@ def test_any_records_come_back(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 4))
     members = [(f"m{number}", name, shape) for number, (name, shape) in enumerate(chosen)]
     form = {name: (word, *shape) for name, word, shape in members}
-    from nczarr.builder import DatasetBuilder
+    from nczarr.api.builder import DatasetBuilder
 
     builder = DatasetBuilder("t")
     record = builder.compound("rec", {"time": "double", "lat": "double", "lon": "double", **form})

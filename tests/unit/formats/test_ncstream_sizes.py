@@ -11,9 +11,9 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.diagnostics import Report
-from nczarr.formats.ncstream import frontend
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read import frontend
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.unit.formats import ncstream_streams as streams

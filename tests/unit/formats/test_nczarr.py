@@ -9,12 +9,12 @@ import pytest
 
 import nczarr
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.link import content
 from nczarr.link.metadata import emit
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.passes.plan import plan
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from tests.conftest import shared_folder
 from tests.making import checked
@@ -101,8 +101,8 @@ def test_zarr3_has_the_same_hidden_attributes() -> None:
 
 
 def test_dtypes_of_attributes_are_those_of_arrays() -> None:
-    from nczarr.data.parts import NUMPY
-    from nczarr.extension.documents import dtype
+    from nczarr.arrays.parts import NUMPY
+    from nczarr.formats.zarr.extension.documents import dtype
 
     for name, code in NUMPY.items():
         if name not in ("char", "string"):

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nczarr import pipeline
+from nczarr.arrays.memory import Runs
+from nczarr.arrays.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
-from nczarr.data.memory import Runs
-from nczarr.data.source import Layout, Parts
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
+from nczarr.check.classic_sizes import check_sizes
+from nczarr.check.kinds import choose
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3 import data
 from nczarr.formats.netcdf3.header import header
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.passes.classic_layout import CLASSIC_KINDS, lay_out
-from nczarr.passes.classic_sizes import check_sizes
-from nczarr.passes.kinds import choose
-from nczarr.passes.plan import plan
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.source import Source
 from tests.chunked import Chunked

@@ -10,9 +10,9 @@ import pytest
 
 from nczarr import pipeline
 from nczarr.ast import Constant
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.source import Source
 from tests.conftest import run_command
 

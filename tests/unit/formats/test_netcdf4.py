@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.netcdf4 import backend
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.library import MissingLibraryError

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.source import ArraySource, Columns, little
+from nczarr.arrays.strided import AffineArray
 from nczarr.ast import Codec
-from nczarr.data.affine import AffineArray
-from nczarr.data.source import ArraySource, Columns, little
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.netcdf4.arrays import StoredPart
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.library import library

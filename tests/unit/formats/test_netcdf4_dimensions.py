@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 
 
 @pytest.mark.parametrize("unlimited", [False, True])

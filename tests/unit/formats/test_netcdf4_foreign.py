@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import arrays
 from nczarr.formats.netcdf4.library import library
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
 from nczarr.stores.single import open_source
 
 Make = Callable[[Any, ModuleType], object]

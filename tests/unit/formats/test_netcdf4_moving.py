@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.data.source import ArraySource
-from nczarr.formats.netcdf4 import data, moving
+from nczarr.arrays.source import ArraySource
+from nczarr.formats.netcdf4 import data, write_chunks
 
 VALUES = (np.arange(10 * 13, dtype="<i4") % 17).reshape(10, 13)
 
@@ -140,7 +140,7 @@ def test_other_codecs_are_made_in_threads(
     small: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(moving, "SMALL", small)
+    monkeypatch.setattr(write_chunks, "SMALL", small)
     with h5py.File(tmp_path / "a.nc", "w") as file:
         file.create_dataset("v", data=VALUES, chunks=(4, 5), compression=7)
     made = copied(tmp_path / "a.nc", tmp_path / "b.nc", codecs=codec)
@@ -174,7 +174,7 @@ def test_chunks_of_a_store_move(
 def test_large_chunks_are_moved_by_the_kernel(
     h5py: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "LARGE", 8)
+    monkeypatch.setattr(write_chunks, "LARGE", 8)
     with h5py.File(tmp_path / "a.nc", "w") as file:
         file.create_dataset("v", data=VALUES, chunks=(4, 5), compression=2)
     assert chunks(copied(tmp_path / "a.nc", tmp_path / "b.nc")) == chunks(array(tmp_path / "a.nc", "/v"))

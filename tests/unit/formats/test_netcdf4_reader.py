@@ -13,8 +13,8 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.data.parts import parts
-from nczarr.diagnostics import CompileError, Report
+from nczarr.arrays.parts import parts
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.conftest import run_command

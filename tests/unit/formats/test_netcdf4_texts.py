@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics import CompileError
+from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT, run_command
 
 h5py = pytest.importorskip("h5py")

@@ -10,7 +10,7 @@ import pytest
 
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.lookup3 import lookup3
-from nczarr.formats.netcdf4.unfilled import take_fills
+from nczarr.formats.netcdf4.no_fill import take_fills
 from tests.conftest import Ran
 
 TEXT = b"""netcdf t {

@@ -7,7 +7,7 @@ import pytest
 
 from nczarr import pipeline, registry
 from nczarr.ast import Attribute, Constant, Dataset
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.notation import backend, frontend, tokens
 from nczarr.options import Options
 from nczarr.source import Source

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from nczarr import refs
-from nczarr.data.referred import WHOLE, Referred
-from nczarr.data.source import Columns
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.reference import recording, records
+from nczarr.arrays.chunk_references import WHOLE, Referred
+from nczarr.arrays.source import Columns
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.reference import parquet_rows, write_parquet
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet import ParquetReferences, is_parquet, opened
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 from tests.conftest import Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -61,7 +61,7 @@ ARRAYS = [
 
 def written(rows: int | None = None) -> MemoryStore:
     store = MemoryStore()
-    recording.write(store, DOCUMENTS.items(), INLINE, ARRAYS, rows)
+    write_parquet.write(store, DOCUMENTS.items(), INLINE, ARRAYS, rows)
     return store
 
 
@@ -112,10 +112,10 @@ def test_what_is_written_is_read(rows: int | None) -> None:
 
 
 def test_files_have_no_more_rows_than_they_need() -> None:
-    assert recording.record_size([]) == 1
-    assert recording.record_size([1, 30]) == 30
-    assert recording.record_size([10**6]) == 10_000
-    assert recording.record_size([10**8]) == 100_000
+    assert write_parquet.record_size([]) == 1
+    assert write_parquet.record_size([1, 30]) == 30
+    assert write_parquet.record_size([10**6]) == 10_000
+    assert write_parquet.record_size([10**8]) == 100_000
 
 
 def test_files_are_the_same_whenever_they_are_written() -> None:
@@ -141,10 +141,10 @@ def test_what_cannot_be_held_is_refused_by_name(
     documents: dict[str, bytes], inline: dict[str, bytes], arrays: list[Referred], key: str
 ) -> None:
     store, report = MemoryStore(), Report()
-    recording.check({**DOCUMENTS, **documents}.items(), inline, arrays, report)
+    write_parquet.check({**DOCUMENTS, **documents}.items(), inline, arrays, report)
     assert [(each.code, each.primary.key) for each in report.sorted()] == [("unstorable-reference", key)]
     with pytest.raises(CompileError, match=f"`{key}`"):
-        recording.write(store, {**DOCUMENTS, **documents}.items(), inline, arrays)
+        write_parquet.write(store, {**DOCUMENTS, **documents}.items(), inline, arrays)
     assert not store.content
 
 
@@ -241,12 +241,12 @@ def test_texts_of_files_are_held_once() -> None:
 
     urls = pa.DictionaryArray.from_arrays(pa.array([0] * 200_000, pa.int32()), ["u" * 1_000_000])
     data = file(path=urls)
-    record = records.read(data, 1, 200_000, 1 << 30)
+    record = parquet_rows.read(data, 1, 200_000, 1 << 30)
     assert record.nbytes < 10_000_000
-    with pytest.raises(records.RecordFaultError, match="1000000 characters"):
+    with pytest.raises(parquet_rows.RecordFaultError, match="1000000 characters"):
         record.row(0)
-    with pytest.raises(records.RecordFaultError, match="more than the limit"):
-        records.read(data, 1, 200_000, 100_000)
+    with pytest.raises(parquet_rows.RecordFaultError, match="more than the limit"):
+        parquet_rows.read(data, 1, 200_000, 100_000)
 
 
 def test_another_process_sees_the_same(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_others_read_what_we_write(engine: str, peer: Callable[[str], ModuleType
     gaps = {n: place for n, place in places.items() if engine == "fastparquet" or n < 3}  # see docs/references.md
     store = MemoryStore()
     arrays = [referred("x/", (3, 3), {n: places[n] for n in range(8)}), referred("p/", (3, 3), gaps)]
-    recording.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)
+    write_parquet.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)
     put(store, tmp_path / "t.parq")
     references = mapper(str(tmp_path / "t.parq"), engine=engine)
     files = fsspec.filesystem("reference", fo=references, remote_protocol="file", asynchronous=True)

@@ -15,15 +15,15 @@ import pytest
 import nczarr
 from nczarr import pipeline, registry
 from nczarr.ast import Constant, Dataset
-from nczarr.diagnostics import Diagnostic, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.link import content
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.reading import read
+from nczarr.select.indexing import read
 from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.opening import open_path
+from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
 from tests.peers import corpus
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from nczarr import CompileError, refs
-from nczarr.diagnostics import Diagnostic, Report
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.reference import jinja
 from nczarr.formats.reference.lookup import opened
 from nczarr.refs import Limits
 from nczarr.source import Source
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 from tests.conftest import ROOT, Ran
 
 jinja2 = pytest.importorskip("jinja2.sandbox")

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from nczarr import refs
-from nczarr.diagnostics import CompileError, Diagnostic, Report
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import DocumentReferences, opened
 from nczarr.source import Source
 from nczarr.stores.base import next_segments
-from nczarr.stores.referring import Reference
+from nczarr.stores.reference import Reference
 from nczarr.stores.single import open_source
 from tests.conftest import ROOT, shared_folder
 
@@ -168,7 +168,7 @@ def test_another_process_sees_the_same(tmp_path: Path) -> None:
 
 def test_a_million_entries_are_opened_in_little_time_and_memory() -> None:
     code = "import sys, time; from nczarr.formats.reference.lookup import opened; from nczarr.source import Source; "
-    code += "from nczarr.diagnostics import Report; import numpy; began = time.process_time(); "
+    code += "from nczarr.diagnostics.report import Report; import numpy; began = time.process_time(); "
     code += "found = opened(Source('t', sys.stdin.buffer.read()), Report()); took = time.process_time() - began; "
     code += "lines = open('/proc/self/status').read().split('\\n'); assert found.find('x/7.9')[1] == 7009 * 8; "
     code += "print(took, next(line.split()[1] for line in lines if line.startswith('VmHWM')))"

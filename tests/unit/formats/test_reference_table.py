@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.reference import table, wire
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.formats.reference.table import Table
@@ -135,7 +135,9 @@ def test_a_million_references_take_little_memory(version: int, tmp_path: Path) -
         f'"x/{n // 1000}.{n % 1000}":["s3://bucket/folder/file.nc",{n * 4096},4096]' for n in range(10**6)
     )
     path.write_text(f"{{{lines}}}" if not version else f'{{"version":1,"refs":{{{lines}}}}}')
-    code = "import sys; from nczarr.diagnostics import Report; from nczarr.formats.reference.lookup import opened\n"
+    code = (
+        "import sys; from nczarr.diagnostics.report import Report; from nczarr.formats.reference.lookup import opened\n"
+    )
     code += "from nczarr.stores.single import open_source; found = opened(open_source(sys.argv[1]), Report())\n"
     code += "assert found.find('x/7.9')[1:] == (7009 * 4096, 4096)\n"
     code += "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"

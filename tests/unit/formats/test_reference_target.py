@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.formats.reference.naming import Naming
+from nczarr.formats.reference.target_urls import Naming
 from nczarr.refs import Writing
 from tests.conftest import Ran
 

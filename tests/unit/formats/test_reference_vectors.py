@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics import CompileError, Report
-from nczarr.formats.reference.opening import opens
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.reference.open import opens
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.references import ReferenceStore

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from nczarr import CompileError, refs
-from nczarr.diagnostics import Diagnostic, Report
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.source import Source

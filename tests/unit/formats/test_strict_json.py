@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.hierarchy.lenient import Real
-from nczarr.hierarchy.strict import StrictError, parse, place
+from nczarr.json.strict import StrictError, parse, place
+from nczarr.json.tolerant import Real
 
 
 @pytest.mark.parametrize(

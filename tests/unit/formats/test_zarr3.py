@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr.arrays.codecs import parse
+from nczarr.arrays.parts import NUMPY
+from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Attribute, Codec, CompoundType, Constant, Dataset, Dimension, Field, Group, Variable
-from nczarr.data.codecs import parse
-from nczarr.data.parts import NUMPY
-from nczarr.data.source import Descr
-from nczarr.diagnostics import Report
-from nczarr.formats.zarr3 import codecs, dtypes
+from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.v3 import codecs, dtypes
 from nczarr.link import content, store
 from nczarr.options import Options
 from nczarr.registry import named

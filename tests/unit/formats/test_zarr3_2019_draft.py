@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nczarr import zarr3_2019
-from nczarr.data.blocks import grid_of
-from nczarr.diagnostics import CompileError
+from nczarr.arrays.blocks import grid_of
+from nczarr.diagnostics.report import CompileError
 from nczarr.stores.keyvalue import NO_PREFIX, NotListedError
 from nczarr.zarr3_2019 import ContradictionError, Hierarchy, MemoryKeys, array_key, data_key, group_key
 
@@ -60,7 +60,7 @@ def test_the_example_of_a_group_as_it_stands_is_wrong_at_its_comma() -> None:
 
 
 def test_a_diagnostic_shows_the_line() -> None:
-    from nczarr.render import human, json_lines
+    from nczarr.diagnostics.render import human, json_lines
 
     found = found_in({"meta/bar.group.json": GROUP_EXAMPLE.encode()})
     text = "".join(human(found))

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from nczarr import zarr3_2019
-from nczarr.data.segments import problem
-from nczarr.diagnostics import CompileError
+from nczarr.arrays.key_segments import problem
+from nczarr.diagnostics.report import CompileError
 from nczarr.zarr3_2019 import Hierarchy, MemoryKeys
 
 from .draft_2019 import ARRAY_EXAMPLE, FORMAT, GZIP, URI, Required, array, content, group, opened, said

@@ -15,8 +15,8 @@ import pytest
 
 import nczarr
 from nczarr import registry, zarr3_2019
-from nczarr.diagnostics import CompileError
-from nczarr.formats.zarr3_2019.dtypes import CORE
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.zarr.draft2019.dtypes import CORE
 from nczarr.stores.memory import MemoryStore
 from nczarr.zarr3_2019 import MemoryKeys
 from tests.conftest import run_command

@@ -12,9 +12,9 @@ import pytest
 
 import nczarr
 from nczarr import zarr3_2019
+from nczarr.api.handle import DatasetHandle
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.diagnostics import CompileError
-from nczarr.handle import DatasetHandle
+from nczarr.diagnostics.report import CompileError
 from nczarr.zarr3_2019 import MemoryKeys
 from tests.conftest import run_command
 from tests.making import checked

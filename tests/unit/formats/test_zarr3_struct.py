@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from nczarr.ast import CompoundType
-from nczarr.diagnostics import Diagnostic
-from nczarr.passes.checked import Checked
-from nczarr.reading import read
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic
+from nczarr.select.indexing import read
 from nczarr.stores.memory import MemoryStore
 
 from .test_reading_stores import opened

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr.arrays.counts import Counts
 from nczarr.ast import Dataset, Storage, Variable
-from nczarr.data.counts import Counts
-from nczarr.diagnostics import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.link import cluster, worker
-from nczarr.link.divisible import is_divisible
+from nczarr.link.cluster_limits import is_divisible
 from nczarr.link.run import perform
 from nczarr.link.schedule import Measure, tasks
 from nczarr.link.tasks import Array, arrays
 from nczarr.options import Options
-from nczarr.passes.plan import plan
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.source import Source, Span
 from nczarr.stores.memory import MemoryStore
@@ -139,7 +139,7 @@ def test_what_a_cluster_can_do(path: str, form: str, address: str, code: str | N
 
 
 def test_without_distributed_there_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.link.divisible.find_spec", lambda name: None)
+    monkeypatch.setattr("nczarr.link.cluster_limits.find_spec", lambda name: None)
     row, report = named("nczarr"), Report()
     assert row is not None
     assert not is_divisible("t.zarr", row, "tcp://127.0.0.1:8786", report)

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.counts import Counts
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Variable
-from nczarr.data.counts import Counts
-from nczarr.diagnostics import Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.backend import build
-from nczarr.link.filling import fill
+from nczarr.link.fill import fill
 from nczarr.options import Extent, Options, Section, Subset
-from nczarr.passes.checked import Checked
-from nczarr.passes.plan import plan
 from nczarr.pipeline import read, select
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, cut

@@ -12,23 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nczarr.arrays.counts import Counts
+from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
-from nczarr.data.counts import Counts
-from nczarr.data.source import ArraySource, Layout
-from nczarr.diagnostics import CompileError, Report
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link import regions
-from nczarr.link.filling import fill
+from nczarr.link.fill import fill
 from nczarr.link.tasks import arrays
 from nczarr.options import Options
-from nczarr.passes.checked import Checked
-from nczarr.passes.plan import plan
-from nczarr.passes.planned import Planned
 from nczarr.pipeline import read
+from nczarr.plan.planned import Planned
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MemoryStore, is_metadata
-from nczarr.stores.opening import open_path
+from nczarr.stores.open import open_path
 from nczarr.stores.zip import ZipTarget
 from tests.making import checked
 
@@ -184,7 +184,7 @@ def test_another_byte_order_is_transcoded(tmp_path: Path) -> None:
 
 def test_classic_values_stay_big_endian(tmp_path: Path) -> None:
     layout = Layout(">i4", (4, 6), (4, 6))
-    from nczarr.data.affine import AffineArray, FileBytes
+    from nczarr.arrays.strided import AffineArray, FileBytes
 
     (tmp_path / "f").write_bytes(b"head" + np.arange(24, dtype=">i4").tobytes())
     source = AffineArray(layout, FileBytes(str(tmp_path / "f"), 100), 4, 24)

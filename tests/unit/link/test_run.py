@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr.arrays.counts import Counts
+from nczarr.arrays.memory import Runs
+from nczarr.arrays.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
-from nczarr.data.counts import Counts
-from nczarr.data.memory import Runs
-from nczarr.data.source import Layout
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.link import content, store
-from nczarr.link.filling import fill
+from nczarr.link.fill import fill
 from nczarr.options import Options
-from nczarr.passes.plan import plan
 from nczarr.pipeline import read
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from tests.making import checked

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr.arrays.crc32c import by_table
+from nczarr.arrays.memory import Runs
+from nczarr.arrays.source import Computed, Index, Layout, Selection
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
-from nczarr.data.crc32c import by_table
-from nczarr.data.memory import Runs
-from nczarr.data.source import Computed, Index, Layout, Selection
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.link import content, store
-from nczarr.link.filling import fill
+from nczarr.link.fill import fill
 from nczarr.options import Options
-from nczarr.passes.plan import plan
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
-from nczarr.diagnostics import Report
-from nczarr.passes import bulk
-from nczarr.passes.convert import Converter
-from nczarr.passes.fills import DEFAULT
-from nczarr.passes.literals import ListReader
+from nczarr.check.fill_values import DEFAULT
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values import bulk
+from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.source import Source
 
 NUMBERS = [name for name in ATOMIC if name in DEFAULT]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.source import Source
 

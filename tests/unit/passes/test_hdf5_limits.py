@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr.diagnostics import CompileError
-from nczarr.passes.hdf5_limits import MAX_ATTRIBUTES, MESSAGE_BYTES, message_size
+from nczarr.diagnostics.report import CompileError
+from nczarr.plan.hdf5_limits import MAX_ATTRIBUTES, MESSAGE_BYTES, message_size
 
 Peer = Callable[[str], ModuleType]
 Builder = nczarr.DatasetBuilder

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from nczarr.diagnostics import Report
-from nczarr.passes.literals import ListReader
-from nczarr.passes.numerals import Literal
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.literals import ListReader
+from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.source import Source
 
 

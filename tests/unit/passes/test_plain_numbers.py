@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
-from nczarr.diagnostics import Report
-from nczarr.passes.convert import Converter
-from nczarr.passes.literals import ListReader
-from nczarr.passes.plain_numbers import plain_numbers
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.literals import ListReader
+from nczarr.formats.cdl.values.plain_numbers import plain_numbers
 from nczarr.source import Source
 
 

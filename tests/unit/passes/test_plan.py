@@ -18,11 +18,11 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.diagnostics import Report, Severity
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
-from nczarr.passes.chunks import CHUNK_BYTES, default_chunks
-from nczarr.passes.plan import plan
-from nczarr.passes.planned import Planned
+from nczarr.plan.chunk_lengths import CHUNK_BYTES, default_chunks
+from nczarr.plan.planned import Planned
+from nczarr.plan.planner import plan
 from nczarr.registry import named
 from tests.making import checked
 

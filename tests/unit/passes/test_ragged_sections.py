@@ -8,11 +8,11 @@ import pytest
 
 import nczarr
 from nczarr import pipeline
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.passes.subset_sections import ranges_of
+from nczarr.select.section_syntax import sections
+from nczarr.select.sections import ranges_of
 from nczarr.source import Source
-from nczarr.syntax.section import sections
 from tests.conftest import run_command
 
 CDL = """netcdf t {

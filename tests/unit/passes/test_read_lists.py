@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics import Report
-from nczarr.formats.cdl.frontend import read
-from nczarr.passes import check
-from nczarr.passes.checked import Checked
+from nczarr.check import check
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.read.frontend import read
 from nczarr.source import Source
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr import pipeline
-from nczarr.diagnostics import Report, Severity
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.source import Source
 

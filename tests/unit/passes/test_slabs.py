@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nczarr.passes.slabs import slabs
+from nczarr.formats.cdl.values.slabs import slabs
 
 COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 WORDS = st.sampled_from(["1", ",", " ", "/", "*", "//", "/*", "*/", "\n", "\r", "/* 1, 2 */", "// 3, 4\n", "25"])

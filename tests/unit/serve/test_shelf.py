@@ -12,9 +12,9 @@ import pytest
 
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
-from nczarr.serve import opening
+from nczarr.serve import dataset_cache
+from nczarr.serve.dataset_cache import RefusedError, Shelf
 from nczarr.serve.limits import Limits
-from nczarr.serve.opening import RefusedError, Shelf
 from nczarr.serve.places import Place, Root, is_visible
 from tests.serving import Served, serving
 
@@ -54,7 +54,7 @@ def test_texts_that_are_too_large_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_document_within_a_store_that_changes_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LOOKED", 0.0)
+    monkeypatch.setattr(dataset_cache, "LOOKED", 0.0)
     (tmp_path / "t.cdl").write_text(TEXT, encoding="utf-8")
     (tmp_path / "root").mkdir()
     convert(tmp_path / "t.cdl", tmp_path / "root" / "t.zarr")
@@ -141,4 +141,4 @@ def test_files_of_datasets_that_are_let_go_are_closed(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for number in range(200):
         kept.open(found(root, f"d{number}.cdl"))
-    assert len(os.listdir("/proc/self/fd")) <= before + 20 + opening.SWEPT
+    assert len(os.listdir("/proc/self/fd")) <= before + 20 + dataset_cache.SWEPT

@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options
 from tests.conftest import ROOT
 from tests.serving import Served, serving

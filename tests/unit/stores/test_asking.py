@@ -13,7 +13,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 from fsspec.asyn import AsyncFileSystem
 
-from nczarr.stores import asking, connection
+from nczarr.stores import connection, store_request
 from nczarr.stores.connection import Connection
 
 
@@ -33,7 +33,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Connection:
     made = Connection("silent://host/a")
     made.__dict__["_opened"] = (Silent(skip_instance_cache=True), "/a")
     monkeypatch.setattr(Silent, "asked", 0)
-    monkeypatch.setattr(asking, "_interrupted", False)
+    monkeypatch.setattr(store_request, "_interrupted", False)
     monkeypatch.setattr(connection, "LONGEST_PAUSE", 0.0)
     return made
 
@@ -60,7 +60,7 @@ def test_threads_that_wait_for_an_answer_are_woken_when_the_run_is_interrupted(s
     deadline = time.monotonic() + 10
     while Silent.asked < len(threads) and time.monotonic() < deadline:
         time.sleep(0.01)
-    asking.give_up()
+    store_request.give_up()
     for thread in threads:
         thread.join(10)
     assert ["interrupted" in str(each) for each in failures] == [True] * len(threads)
@@ -70,8 +70,8 @@ def test_threads_that_wait_for_an_answer_are_woken_when_the_run_is_interrupted(s
 def test_requests_after_an_interruption_are_made_once_in_a_hurry(
     silent: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "HURRIED", 0.02)
-    asking.give_up()
+    monkeypatch.setattr(store_request, "HURRIED", 0.02)
+    store_request.give_up()
     with pytest.raises(TimeoutError):
         silent.call("cat_file", "k")
     assert Silent.asked == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.stores.facts import Facts, changes, facts, facts_at, noted
+from nczarr.stores.stat import Facts, changes, facts, facts_at, noted
 
 WHEN = 1_768_478_400_123_456_789
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nczarr.options import Following
-from nczarr.stores.following import ForbiddenTargetError, Policy
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 
 
 def test_a_relative_url_begins_in_the_folder_of_the_document() -> None:

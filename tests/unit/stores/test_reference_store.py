@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from nczarr.diagnostics import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import lookup
 from nczarr.options import Following
 from nczarr.source import Source
 from nczarr.stores.base import Range
-from nczarr.stores.following import Policy
+from nczarr.stores.reference import Reference
+from nczarr.stores.reference_policy import Policy
 from nczarr.stores.references import ReferenceStore
-from nczarr.stores.referring import Reference
 
 
 def made(document: dict[str, Any], home: Path, *, following: Following = Following()) -> ReferenceStore:  # noqa: B008

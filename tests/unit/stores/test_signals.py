@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.stores.place import put_in_place, unstopped
+from nczarr.stores.finish import put_in_place, unstopped
 
 STEPS = ("place.py", "directory.py", "zip.py", "single.py")
 """Modules at whose lines the signal comes."""

@@ -15,7 +15,7 @@ import pytest
 
 import nczarr
 from nczarr.ast import Dataset, Storage, Variable
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.link import store
 from nczarr.options import Options
 from nczarr.registry import named

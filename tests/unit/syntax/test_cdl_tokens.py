@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from nczarr.diagnostics import Report
-from nczarr.formats.cdl.frontend import parse, read
-from nczarr.passes.checked import Unchecked
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.read.frontend import parse, read
+from nczarr.formats.cdl.read.reference_tokens import plain_tokens
+from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.source import Source
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.cdl_tokens import FastTokens
-from nczarr.syntax.plain_tokens import plain_tokens
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples").glob("*.cdl"))
 

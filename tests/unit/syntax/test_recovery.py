@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nczarr import pipeline, registry
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.source import Source
 

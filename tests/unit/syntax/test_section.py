@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nczarr import names
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section
-from nczarr.syntax.section import sections, written
+from nczarr.select.section_syntax import sections, written
 
 EXAMPLES = {
     "temp": Section(("temp",)),

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics import Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.reference.lookup import DocumentReferences, opened
 from nczarr.source import Source
-from nczarr.stores.facts import Facts
-from nczarr.verification.references import Looked, look_at
+from nczarr.stores.stat import Facts
+from nczarr.verify.references import Looked, look_at
 
 SIZES = {"a": 10, "b": 0, "odd": None}
 

@@ -1,0 +1,229 @@
+"""The root of a dataset under construction, and `finish`, which makes the tree and runs the passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.api.builder.group import GroupBuilder
+from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site
+from nczarr.api.builder.position import caller
+from nczarr.api.builder.scope import Scope, groups, survey
+from nczarr.api.builder.values import RefusedError, constant, infer
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.diagnostics.report import CompileError
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.source import Span
+
+if TYPE_CHECKING:
+    from nczarr.api.builder.given import Given
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.arrays.source import Parts
+
+
+class DatasetBuilder(GroupBuilder):
+    """A dataset under construction: declare, then `finish`. See DESIGN §5 for an example."""
+
+    def __init__(self, name: str = "", *, kind: str | None = None) -> None:
+        site = Site()
+        super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
+        self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
+        if kind is not None and self._kind is None:
+            site.error("bad-special-value", f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+
+    def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
+        """The checked dataset with these values by FQN of their variable. Raises CompileError with every mistake."""
+        from nczarr.api.handle import DatasetHandle
+        from nczarr.check import check
+        from nczarr.check.checked import Unchecked
+
+        report = self._site.report
+        assembly = Assembly(self, self._site, caller())
+        tree, parts = assembly.tree(assembly.mapping(data))
+        checked = check(Unchecked(tree, forward=True, parts=parts), report)
+        if checked is None or report.errors:
+            raise CompileError(report.sorted())
+        return DatasetHandle(checked, report.sorted())
+
+
+class Assembly:
+    """One run of `finish`: looks names up, turns values into constants and arrays, and builds the nodes."""
+
+    def __init__(self, root: DatasetBuilder, site: Site, here: Span) -> None:
+        self.root = root
+        self.site = site
+        self.here = here
+        self.scope: Scope = survey(root)
+        self.extents: dict[str, int] = {}
+        self.fills: dict[str, Constant] = {}
+
+    def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
+        """The dataset as it was declared, and the arrays of the variables that have data."""
+        variables = {each.path: (group, each) for group in groups(self.root) for each in group.variables}
+        named = self._named(data, variables)
+        shapes = {path: shape for path in named if (shape := self._given(named[path], *variables[path])) is not None}
+        root = self._group(self.root)
+        dataset = Dataset(
+            name=self.root.name,
+            kind=self.root._kind,
+            types=root.types,
+            dimensions=root.dimensions,
+            variables=root.variables,
+            attributes=root.attributes,
+            groups=root.groups,
+            span=root.span,
+        )
+        parts = {path: made for path in shapes if (made := self._parts(named[path], shapes[path], *variables[path]))}
+        return dataset, parts
+
+    def mapping(self, data: Any) -> dict[Any, Any]:
+        """Return data by name; what is no mapping is reported."""
+        try:
+            return {} if data is None else dict(data)
+        except (TypeError, ValueError):
+            text = f"data are a mapping from names of variables to values, and not `{type(data).__name__}`"
+            self.site.error("type-mismatch", text, self.here)
+            return {}
+
+    def _named(self, data: dict[Any, Any], variables: Mapping[str, object]) -> dict[str, Given]:
+        """The data by the FQN of a declared variable; other names are reported."""
+        from nczarr.api.builder.given import given
+
+        out = {}
+        for written, values in data.items():
+            path = _path(written)
+            if isinstance(path, str) and path in variables:
+                try:
+                    out[path] = given(values)
+                except RefusedError as refused:
+                    self._refuse(refused, f"variable `{path}`", self.here)
+                continue
+            meant = names.closest(str(path), variables)
+            hint = [f"did you mean `{meant}`?"] if meant else []
+            self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
+        return out
+
+    def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
+        """The shape of a variable's data; unlimited dimensions grow to it, others must agree."""
+        from nczarr.api.builder.arrays import shape_of
+
+        kind = self.scope.type(variable.type, group.path)
+        if kind is None:
+            return None
+        try:
+            given = shape_of(data.values, kind, len(variable.dimensions), self.scope.types)
+        except RefusedError as refused:
+            self._refuse(refused, f"variable `{variable.path}`", self.here)
+            return None
+        for axis, (reference, length) in enumerate(zip(variable.dimensions, given, strict=True)):
+            path = self.scope.dimension(reference, group.path) if isinstance(reference, str) else None
+            declared = self.scope.dimensions.get(path) if path is not None else None
+            size = reference if isinstance(reference, int) else declared.size if declared is not None else length
+            if declared is not None and declared.unlimited and path is not None:
+                self.extents[path] = max(self.extents.get(path, declared.size), length)
+            elif length > size or (length < size and not (kind == "char" and axis == len(given) - 1)):
+                text = (
+                    f"the data of `{variable.path}` have {length} values along dimension {reference}, which has {size}"
+                )
+                self.site.error("shape-mismatch", text, self.here)
+                return None
+        return given
+
+    def _parts(
+        self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
+    ) -> Parts | None:
+        from nczarr.api.builder.arrays import parts_of
+        from nczarr.api.builder.masks import with_fill
+        from nczarr.check.fill_values import default_fill
+
+        kind = self.scope.type(variable.type, group.path)
+        shape = tuple(self._length(reference, group.path) for reference in variable.dimensions)
+        if kind is None or None in shape:
+            return None
+        own = self.fills.get(variable.path)
+        fill = own or default_fill(kind, self.scope.types)
+        lengths = tuple(length for length in shape if length is not None)
+        try:
+            if data.mask is None:
+                return parts_of(data.values, kind, given, lengths, fill, self.scope.types)
+            no_fill = own is None and variable.storage.no_fill
+            return with_fill(
+                data, kind, given, lengths, fill, self.scope.types, declared=own is not None, no_fill=no_fill
+            )
+        except RefusedError as refused:
+            self._refuse(refused, f"variable `{variable.path}`", self.here)
+        return None
+
+    def _length(self, reference: str | int, group: str) -> int | None:
+        if isinstance(reference, int):
+            return reference
+        path = self.scope.dimension(reference, group)
+        return None if path is None else self.extents.get(path, self.scope.dimensions[path].size)
+
+    def _refuse(self, refused: RefusedError, what: str, span: Span) -> None:
+        self.site.error(refused.code, f"{what}: {refused}", span, [refused.remedy] if refused.remedy else [])
+
+    def _group(self, group: GroupBuilder) -> Group:
+        return Group(
+            name=group.name or "_",
+            types=tuple(group.types),
+            dimensions=tuple(self._dimension(each, group.path) for each in group.dimensions),
+            variables=tuple(self._variable(each, group.path) for each in group.variables),
+            attributes=self._attributes(group.attributes, group.path, f"group `{group.path}`"),
+            groups=tuple(self._group(each) for each in group.groups),
+            span=group.span,
+        )
+
+    def _dimension(self, declared: Dimension, group: str) -> Dimension:
+        size = self.extents.get(names.join(group, declared.name), declared.size)
+        if not declared.unlimited or size == declared.size:
+            return declared
+        return Dimension(name=declared.name, size=size, unlimited=True, span=declared.span)
+
+    def _variable(self, pending: PendingVariable, group: str) -> Variable:
+        attributes = self._attributes(pending.attributes, group, f"variable `{pending.path}`", pending.type)
+        for attribute in attributes:
+            if attribute.name == "_FillValue":
+                self.fills[pending.path] = attribute.value
+        return Variable(
+            name=pending.name,
+            type=pending.type,
+            dimensions=pending.dimensions,
+            attributes=attributes,
+            storage=pending.storage,
+            span=pending.span,
+        )
+
+    def _attributes(
+        self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
+    ) -> tuple[Attribute, ...]:
+        from nczarr.api.builder.given import unmasked
+
+        out = []
+        for each in pending:
+            written = variable_type if each.name == "_FillValue" and each.type is None else each.type
+            try:
+                given = unmasked(each.value, "it")
+                kind = infer(given) if written is None else self.scope.type(written, group)
+                if kind is None:
+                    if written != variable_type:  # else the variable itself is reported
+                        text = f"type `{written}` of attribute `{each.name}` is not defined, or not legal"
+                        self.site.error("undefined-type", text, each.span)
+                    continue
+                value = constant(given, kind, self.scope.types)
+            except RefusedError as refused:
+                self._refuse(refused, f"attribute `{each.name}` of {owner}", each.span)
+                continue
+            out.append(Attribute(name=each.name, value=value, span=each.span))
+        return tuple(out)
+
+
+def _path(written: object) -> object:
+    """A key of `data` as a FQN: a path with or without escaped blanks, or the name of a variable of the root."""
+    if not isinstance(written, str):
+        return written
+    try:
+        return names.fqn(map(names.normal, names.split(written if written.startswith("/") else "/" + written)))
+    except ValueError:
+        return written

@@ -1,0 +1,194 @@
+"""Groups and variables under construction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.api.builder import storage
+from nczarr.api.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle
+from nczarr.api.builder.position import caller
+from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
+from nczarr.ast.walk import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from nczarr.ast import UserType
+
+DimensionLike = DimensionHandle | str | int
+TypeLike = TypeHandle | str
+
+
+class VariableBuilder:
+    """A variable that has been declared; attributes can be added to it."""
+
+    def __init__(self, site: Site, pending: PendingVariable) -> None:
+        self._site = site
+        self._pending = pending
+
+    @property
+    def path(self) -> str:
+        """The variable's FQN."""
+        return self._pending.path
+
+    def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> VariableBuilder:  # noqa: A002
+        """Add an attribute; without a type, text is char and numbers are int, int64, uint64 or double."""
+        self._pending.attributes.append(pending_attribute(self._site, name, value, type))
+        return self
+
+
+class GroupBuilder:
+    """A group under construction. Types and dimensions may be used before they are declared."""
+
+    def __init__(self, site: Site, path: str, name: str) -> None:
+        self._site = site
+        self.path = path
+        self.name = name
+        self.span = caller()
+        self.types: list[UserType] = []
+        self.dimensions: list[Dimension] = []
+        self.variables: list[PendingVariable] = []
+        self.attributes: list[PendingAttribute] = []
+        self.groups: list[GroupBuilder] = []
+
+    def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DimensionHandle:
+        """Declare a dimension; an unlimited one is as long as the longest data along it, and at least `size`."""
+        name = self._site.name(name, "a dimension")
+        size = self._site.count(size, 0, "bad-dimension-size", f"the size of dimension `{name}`")
+        declared = Dimension(name=name, size=size, unlimited=bool(unlimited), span=caller())
+        if not (size or unlimited):
+            text = f"dimension `{name}` has size 0, which netCDF takes for unlimited"
+            self._site.report.warning("zero-dimension", text, caller())
+        self.dimensions.append(declared)
+        return DimensionHandle(names.join(self.path, name), declared)
+
+    def compound(self, name: str, fields: Mapping[str, TypeLike | tuple[Any, ...]]) -> TypeHandle:
+        """Declare a record type: fields by name, each a type or `(type, length, …)` for an array field."""
+        name = self._site.name(name, "a compound")
+        made = []
+        for field, spec in dict(fields).items():
+            kind, *lengths = spec if isinstance(spec, tuple) else (spec,)
+            shape = [self._site.count(n, 1, "bad-field-size", f"a length of field `{field}`") for n in lengths]
+            field_name = self._site.name(field, "a field")
+            made.append(Field(name=field_name, type=type_name(self._site, kind), shape=tuple(shape), span=caller()))
+        return self._declare(CompoundType(name=name, fields=tuple(made), span=caller()))
+
+    def enum(self, name: str, base: str, constants: Mapping[str, int]) -> TypeHandle:
+        """Declare named integers of an integer type."""
+        name = self._site.name(name, "an enum")
+        if base not in ATOMIC or not ATOMIC[base].is_integer:
+            self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is no integer type")
+            base = "int64"
+        made = []
+        for key, value in dict(constants).items():
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                self._site.error("value-range", f"constant `{key}` of enum `{name}` is {value!r}, which is no integer")
+                continue
+            made.append(EnumConstant(name=self._site.name(key, "a constant"), value=value.__index__(), span=caller()))
+        if constants and not made:  # the fault is told; an enum without constants would be another
+            made.append(EnumConstant(name="_", value=0))
+        return self._declare(EnumType(name=name, base=base, constants=tuple(made), span=caller()))  # type: ignore[arg-type]
+
+    def opaque(self, name: str, size: int) -> TypeHandle:
+        """Declare values of `size` uninterpreted bytes."""
+        name = self._site.name(name, "an opaque type")
+        size = self._site.count(size, 1, "bad-opaque-size", f"the size of opaque type `{name}`")
+        return self._declare(OpaqueType(name=name, size=size, span=caller()))
+
+    def vlen(self, name: str, base: TypeLike) -> TypeHandle:
+        """Declare sequences of any length of values of `base`."""
+        name = self._site.name(name, "a vlen")
+        return self._declare(VlenType(name=name, base=type_name(self._site, base), span=caller()))
+
+    def _declare(self, declared: UserType) -> TypeHandle:
+        self.types.append(declared)
+        return TypeHandle(names.join(self.path, declared.name), declared)
+
+    def group(self, name: str) -> GroupBuilder:
+        """Declare a group inside this one."""
+        name = self._site.name(name, "a group")
+        made = GroupBuilder(self._site, names.join(self.path, name), name)
+        if len(names.split(made.path)) > MAX_DEPTH:
+            self._site.error("too-deep-nesting", f"group `{name}` is nested more than {MAX_DEPTH} deep")
+        else:
+            self.groups.append(made)
+        return made
+
+    def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
+        """Add an attribute of the group."""
+        self.attributes.append(pending_attribute(self._site, name, value, type))
+        return self
+
+    def variable(
+        self,
+        name: str,
+        type: TypeLike,  # noqa: A002
+        dimensions: Sequence[DimensionLike] = (),
+        *,
+        fill_value: Any = None,
+        chunks: Sequence[int] | None = None,
+        codecs: Sequence[Any] | str = (),
+        layout: str | None = None,
+        endian: str | None = None,
+        no_fill: bool = False,
+        quantize: tuple[str, int] | None = None,
+    ) -> VariableBuilder:
+        """Declare a variable; a dimension is a handle, a name, a path, or a number for an anonymous one.
+
+        `codecs` in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an HDF5 filter number with its parameters.
+        """
+        name = self._site.name(name, "a variable")
+        pending = PendingVariable(
+            name=name,
+            path=names.join(self.path, name),
+            type=type_name(self._site, type),
+            dimensions=dimension_names(self._site, name, dimensions),
+            storage=storage.build(self._site, name, chunks, codecs, layout, endian, no_fill, quantize),
+            span=caller(),
+        )
+        if fill_value is not None:
+            pending.attributes.append(PendingAttribute("_FillValue", fill_value, pending.type, caller()))
+        self.variables.append(pending)
+        return VariableBuilder(self._site, pending)
+
+
+def pending_attribute(site: Site, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
+    """An attribute as it was given, with the caller's place."""
+    named = None if kind is None else type_name(site, kind)
+    return PendingAttribute(site.name(name, "an attribute"), value, named, caller())
+
+
+def type_name(site: Site, kind: object) -> str:
+    """The written form of a reference to a type: an atomic name, a bare name, or a FQN."""
+    if isinstance(kind, TypeHandle):
+        return kind.path
+    if isinstance(kind, str) and kind:
+        return _reference(kind)
+    site.error("undefined-type", f"{kind!r} is no type; give a name or what `compound`, `enum`, … returned")
+    return "int"
+
+
+def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:
+    """The written forms of references to dimensions: bare names, FQNs, or sizes of anonymous ones."""
+    if isinstance(given, str | DimensionHandle) or not isinstance(given, Sequence):
+        site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is no list")
+        return ()
+    out: list[str | int] = []
+    for item in given:
+        if isinstance(item, DimensionHandle):
+            out.append(item.path)
+        elif isinstance(item, str) and item:
+            out.append(_reference(item))
+        else:
+            out.append(site.count(item, 0, "bad-dimension-size", f"a dimension of variable `{variable}`"))
+    return tuple(out)
+
+
+def _reference(name: str) -> str:
+    """A name or path in NFC; in a path, blanks may be written with or without their escape."""
+    if not name.startswith("/"):
+        return names.normal(name)
+    try:
+        return names.fqn(names.normal(part) for part in names.split(name))
+    except ValueError:
+        return name  # an undefined name, which the passes report

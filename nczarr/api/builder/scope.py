@@ -1,0 +1,95 @@
+"""What the names in builder calls mean: just enough look-up to turn values into constants before the passes run.
+
+The passes stay the judges: a name that means nothing here is left as it is, and `resolve` reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from nczarr import names
+from nczarr.api.builder.group import GroupBuilder
+from nczarr.ast import ATOMIC, CompoundType, Dimension, UserType, VlenType
+from nczarr.ast.walk import MAX_DEPTH
+
+
+@dataclass(slots=True)
+class Scope:
+    """Declarations by FQN. `types` has only those whose values are finite: no circles, nothing undefined inside."""
+
+    types: dict[str, UserType] = field(default_factory=dict)
+    dimensions: dict[str, Dimension] = field(default_factory=dict)
+
+    def type(self, written: str, group: str) -> str | None:
+        """The atomic name or FQN that a type reference inside a group means, or None."""
+        if written in ATOMIC:
+            return written
+        return _look_up(written, group, self.types)
+
+    def dimension(self, written: str, group: str) -> str | None:
+        """The FQN that a dimension reference inside a group means, or None."""
+        return _look_up(written, group, self.dimensions)
+
+
+def _look_up(written: str, group: str, table: Mapping[str, object]) -> str | None:
+    if written.startswith("/"):
+        return written if written in table else None
+    parts = names.split(group)
+    for depth in range(len(parts), -1, -1):
+        path = names.join(names.fqn(parts[:depth]), written)
+        if path in table:
+            return path
+    return None
+
+
+def groups(root: GroupBuilder) -> Iterator[GroupBuilder]:
+    """Every group, parents first."""
+    pending = [root]
+    while pending:
+        group = pending.pop()
+        yield group
+        pending.extend(reversed(group.groups))
+
+
+def survey(root: GroupBuilder) -> Scope:
+    """The declarations of a tree under construction; of two with one FQN, the first."""
+    scope = Scope()
+    declared: dict[str, tuple[str, UserType]] = {}
+    for group in groups(root):
+        for each in group.types:
+            declared.setdefault(names.join(group.path, each.name), (group.path, each))
+        for dimension in group.dimensions:
+            scope.dimensions.setdefault(names.join(group.path, dimension.name), dimension)
+    # Round after round, take the types whose members are known: circles never get in, and depth is bounded.
+    for _ in range(MAX_DEPTH):
+        found = {
+            path: made for path, (home, each) in declared.items() if (made := _closed(each, home, scope, declared))
+        }
+        if len(found) == len(scope.types):
+            break
+        scope.types = found
+    return scope
+
+
+def _closed(
+    declared: UserType, home: str, scope: Scope, everything: Mapping[str, tuple[str, UserType]]
+) -> UserType | None:
+    """The type with the FQNs of its members, or None while one of them is not known."""
+
+    def known(written: str) -> str | None:
+        path = written if written in ATOMIC else _look_up(written, home, everything)
+        return path if path in ATOMIC or path in scope.types else None
+
+    if isinstance(declared, VlenType):
+        base = known(declared.base)
+        return None if base is None else VlenType(name=declared.name, base=base)
+    if isinstance(declared, CompoundType):
+        members = [(member, known(member.type)) for member in declared.fields]
+        if not members or any(path is None for _, path in members):
+            return None
+        fields = tuple(
+            type(member)(name=member.name, type=path, shape=member.shape) for member, path in members if path
+        )
+        return CompoundType(name=declared.name, fields=fields)
+    return declared

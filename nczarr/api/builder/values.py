@@ -1,0 +1,286 @@
+"""Python and numpy values → constants of the tree: exact, or refused with a code and a reason.
+
+What stands for what: numbers for numbers; `str` or `bytes` for char data, and for one enum constant; `str`, `bytes`
+or None (NIL) for strings; `bytes` for opaque values; a dict or tuple for a record; a list for the elements of a
+vlen. Booleans are refused, because netCDF has none and 1 would be written without a word.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from nczarr.arrays.parts import NUMPY, Types, is_fixed
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
+from nczarr.ast.types import Atomic
+
+_FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in ("char", "string")}
+
+
+class RefusedError(ValueError):
+    """A value that does not suit its type: a diagnostic code and a message, for whoever knows the place."""
+
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
+        self.code = code
+        self.remedy = remedy
+        super().__init__(message)
+
+
+def infer(value: Any) -> str:
+    """The atomic type of a value that names none. Raises RefusedError if there is no such type or more than one.
+
+    Arrays keep their dtype; text is char, a list of texts string; integers are int, else int64, else uint64.
+    """
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and dtype.kind in "iuf":
+        name = _FROM_NUMPY.get(f"{dtype.kind}{dtype.itemsize}")
+        if name is None:
+            raise RefusedError("type-mismatch", f"dtype {dtype} has no type in netCDF")
+        return name
+    if isinstance(value, str | bytes):
+        return "char"
+    items = _items(value)
+    if not items:
+        raise RefusedError("empty-attribute", "the type of an empty list cannot be told; name it with `type=`")
+    if all(isinstance(item, str | bytes | None) for item in items):
+        return "string"
+    if any(isinstance(item, str | bytes | None) for item in items):
+        raise RefusedError("mixed-types", "text and numbers are mixed in one attribute")
+    return _numeric(items)
+
+
+def _numeric(items: list[Any]) -> str:
+    for item in items:
+        _refuse_bool(item)
+    if any(isinstance(item, float) or getattr(getattr(item, "dtype", None), "kind", "") == "f" for item in items):
+        return "double"
+    numbers = [_integer(item, "an attribute") for item in items]
+    for name in ("int", "int64", "uint64"):
+        if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
+            return name
+    raise RefusedError("value-range", f"no integer type holds both {min(numbers)} and {max(numbers)}")
+
+
+def constant(value: Any, type_name: str, types: Types) -> Constant:
+    """The constant of a declared type that `value` stands for: one value, or a list of them. Raises RefusedError."""
+    if type_name == "char":
+        return Constant.text(_text(value))
+    return values(_several(value, type_name, types), type_name, types)
+
+
+def _several(value: Any, type_name: str, types: Types) -> list[Any]:
+    """The list of values of the type that `value` is, if only of one value."""
+    declared = types.get(type_name)
+    if isinstance(declared, VlenType):
+        inner = (str, bytes, list) if declared.base == "char" else (list,)
+        items = _items(value)
+        return items if items and all(isinstance(item, inner) or hasattr(item, "shape") for item in items) else [value]
+    if isinstance(declared, CompoundType) and isinstance(value, tuple | dict):
+        return [value]
+    return _items(value)
+
+
+def _items(value: Any) -> list[Any]:
+    if hasattr(value, "__array__"):
+        from nczarr.api.builder.given import unmasked  # values within others come from other libraries, too
+
+        value = unmasked(value, "a value")
+        found = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
+        return found if isinstance(found, list) else [found]
+    if isinstance(value, list | tuple | range):
+        return list(value)
+    return [value]
+
+
+def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
+    """The constant that holds these values, one each. Raises RefusedError, naming the value that does not suit."""
+    items = list(items)
+    count = len(items)
+    declared = types.get(type_name)
+    match declared:
+        case None if type_name == "string":
+            return Constant.strings(map(_string, items))
+        case None if type_name == "char":
+            data: Any = b"".join(map(_character, items))
+        case None:
+            data = _pack(ATOMIC[type_name], items)
+        case EnumType():
+            named = {each.name: each.value for each in declared.constants}
+            data = _pack(ATOMIC[declared.base], [_enum(item, named, declared.name) for item in items])
+        case OpaqueType():
+            data = b"".join(_opaque(item, declared) for item in items)
+        case VlenType():
+            data = tuple(_elements(item, declared, types) for item in items)
+        case CompoundType():
+            records = [_record(item, declared, types) for item in items]
+            if is_fixed(type_name, types):
+                data = b"".join(field.data for record in records for field in record)  # type: ignore[misc]
+            else:
+                data = tuple(field for record in records for field in record)
+        case _:
+            assert_never(declared)
+    return Constant(type=type_name, count=count, data=data)
+
+
+def _pack(atomic: Atomic, items: list[Any]) -> bytes:
+    make = _real if atomic.is_float else _ranged
+    return struct.pack(f"<{len(items)}{atomic.code}", *(make(item, atomic) for item in items))
+
+
+def _ranged(item: Any, atomic: Atomic) -> int:
+    number = _integer(item, f"type {atomic.name}")
+    if not atomic.low <= number <= atomic.high:
+        raise RefusedError("value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})")
+    return number
+
+
+def _integer(item: Any, what: str) -> int:
+    _refuse_bool(item)
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    try:
+        return operator.index(item)
+    except TypeError:
+        pass
+    if isinstance(item, float):
+        raise RefusedError("value-range", f"{item!r} cannot be stored in {what}")
+    raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
+
+
+def _real(item: Any, atomic: Atomic) -> float:
+    _refuse_bool(item)
+    if isinstance(item, str | bytes) or item is None:
+        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
+    try:
+        number = float(item)
+        if math.isfinite(number):
+            struct.pack(f"<{atomic.code}", number)
+    except OverflowError:
+        raise RefusedError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
+    except (TypeError, ValueError):
+        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
+    return number
+
+
+def _refuse_bool(item: Any) -> None:
+    """Refuse what Python would take for a number without a word: booleans, durations, masked items."""
+    if isinstance(item, bool):
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+    dtype = getattr(item, "dtype", None)
+    if dtype is None:
+        return
+    kind = getattr(dtype, "kind", "")
+    if kind == "b":
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+    if kind in ("M", "m"):
+        raise RefusedError("type-mismatch", f"{dtype} is no type of netCDF")
+    if hasattr(item, "filled"):  # of numpy.ma alone
+        raise RefusedError("type-mismatch", "an item is masked, and no value stands for it")
+
+
+def _text(value: Any) -> bytes:
+    if isinstance(value, list | tuple):
+        return b"".join(map(_text, value))
+    if hasattr(value, "dtype") and value.dtype.kind == "S" and value.dtype.itemsize == 1:
+        return bytes(value.tobytes())
+    if isinstance(value, str | bytes):
+        return _encoded(value)
+    raise RefusedError("type-mismatch", f"{_shown(value)} is no text, and char holds nothing else")
+
+
+def _character(item: Any) -> bytes:
+    data = _text(item) or b"\0"
+    if len(data) != 1:
+        raise RefusedError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
+    return data
+
+
+def _encoded(text: str | bytes) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise RefusedError("invalid-utf8", f"{_shown(text)} holds a lone surrogate; give bytes instead") from None
+
+
+def _string(item: Any) -> bytes | None:
+    if item is None or isinstance(item, str | bytes):
+        return None if item is None else _encoded(item)
+    raise RefusedError("type-mismatch", f"{_shown(item)} is no string")
+
+
+def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
+    if isinstance(item, str):
+        if item not in named:
+            listed = ", ".join(list(named)[:10])
+            raise RefusedError(
+                "undefined-enum-constant", f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
+            )
+        return named[item]
+    return _integer(item, f"enum `{enum}`")
+
+
+def _opaque(item: Any, declared: OpaqueType) -> bytes:
+    if not isinstance(item, bytes):
+        raise RefusedError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
+    if len(item) != declared.size:
+        raise RefusedError(
+            "opaque-length", f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
+        )
+    return item
+
+
+def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
+    if declared.base == "char":
+        return Constant.text(_text(item))
+    if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
+        raise RefusedError("missing-braces", f"{_shown(item)} is no list, and a value of vlen `{declared.name}` is one")
+    return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
+
+
+def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
+    """One constant a field. A dict names each field, a tuple gives them in order; none may be missing."""
+    fields = declared.fields
+    if isinstance(item, dict):
+        unknown = sorted(set(item) - {field.name for field in fields})
+        if unknown:
+            raise RefusedError("undefined-field", f"`{unknown[0]}` is no field of compound `{declared.name}`")
+        given = [item.get(field.name, ...) for field in fields]
+    elif isinstance(item, tuple | list):
+        given = [*item, *[...] * (len(fields) - len(item))]
+    else:
+        raise RefusedError(
+            "missing-braces", f"{_shown(item)} is no record of compound `{declared.name}`: give a dict or tuple"
+        )
+    if len(given) > len(fields):
+        message = f"compound `{declared.name}` has {len(fields)} fields, {len(given)} values are given"
+        raise RefusedError("too-many-values", message)
+    out = []
+    for field, value in zip(fields, given, strict=True):
+        if value is ...:
+            raise RefusedError("expected-value", f"field `{field.name}` of compound `{declared.name}` has no value")
+        size = math.prod(field.shape)
+        items = _flat(value, len(field.shape)) if field.shape else [value]
+        if field.type == "char" and field.shape and isinstance(value, str | bytes):
+            items = [bytes([byte]) for byte in _text(value).ljust(size, b"\0")]
+        if len(items) != size:
+            raise RefusedError("too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given")
+        out.append(values(items, field.type, types))
+    return out
+
+
+def _flat(value: Any, depth: int) -> list[Any]:
+    """The items of a nested list `depth` levels deep, in C order."""
+    items = _items(value)
+    return (
+        items if depth <= 1 or hasattr(value, "dtype") else [leaf for item in items for leaf in _flat(item, depth - 1)]
+    )
+
+
+def _shown(item: Any) -> str:
+    text = repr(item).replace("\n", " ")
+    return f"`{text[:40]}…`" if len(text) > 41 else f"`{text}`"

@@ -1,0 +1,127 @@
+"""`nczarr.refs.combine`: many datasets as one, for callers in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+from nczarr.options import FOLLOWING, WRITING, Following, Writing
+
+if TYPE_CHECKING:
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.plan.conversion import Conversion
+
+    Dataset = str | os.PathLike[str] | DatasetHandle
+
+REFERENCE = "reference"
+"""The format of targets that nobody names."""
+
+
+@overload
+def combine(
+    sources: Iterable[Dataset],
+    target: None = None,
+    *,
+    along: str | Iterable[str] = ...,
+    new_dim: str | None = ...,
+    variables: Iterable[str] = ...,
+    groups: Iterable[str] = ...,
+    following: Following = ...,
+    storage_options: Mapping[str, Any] | None = ...,
+) -> DatasetHandle: ...
+
+
+@overload
+def combine(
+    sources: Iterable[Dataset],
+    target: str | os.PathLike[str],
+    format: str | None = ...,
+    *,
+    along: str | Iterable[str] = ...,
+    new_dim: str | None = ...,
+    variables: Iterable[str] = ...,
+    groups: Iterable[str] = ...,
+    writing: Writing = ...,
+    following: Following = ...,
+    storage_options: Mapping[str, Any] | None = ...,
+    **options: Any,
+) -> Conversion: ...
+
+
+def combine(
+    sources: Iterable[Dataset],
+    target: str | os.PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002
+    *,
+    along: str | Iterable[str] = (),
+    new_dim: str | None = None,
+    variables: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    writing: Writing = WRITING,
+    following: Following = FOLLOWING,
+    storage_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Conversion | DatasetHandle:
+    """Several datasets, paths, URLs or open ones, as one: joined along dimensions that they have, or stacked along a
+    new one (docs/references.md says what has to be equal). `variables` and `groups` choose what of them is combined.
+
+    With a `target` it is written there, in the format that the suffix names, and what was done is returned; `options`
+    are those of `nczarr.convert`. Without one, an open dataset is returned, whose warnings are its `diagnostics`.
+    `writing` and `following`: how references are written, and followed in sources.
+
+    Raises CompileError if sources do not go together or the target cannot hold them, OSError if one is out of reach,
+    FileExistsError if the target is there.
+    """
+    from nczarr import pipeline
+    from nczarr.api.convert import convert
+    from nczarr.api.handle import DatasetHandle, report_losses
+    from nczarr.check.checked import Checked
+    from nczarr.combine import Wanted
+    from nczarr.combine import combine as combined
+    from nczarr.combine.sources import home_of, opened
+    from nczarr.diagnostics.report import CompileError, Report
+    from nczarr.options import Options, Subset
+    from nczarr.secrets import StorageOptions
+    from nczarr.stores.spool import passing
+
+    report = Report()
+    given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    reading = Options(survey=True, storage=StorageOptions(storage_options), following=following)
+
+    def read(source: str | DatasetHandle, own: Report) -> Checked | None:
+        if not isinstance(source, DatasetHandle):
+            return pipeline.read_path(source, own, reading)
+        report_losses(source, own, reading)
+        return None if own.errors else source.checked
+
+    named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
+
+    form = None if target is None else pipeline.target(os.fspath(target), format, report)
+    if report.errors:
+        raise CompileError(report.sorted())
+    words = (along,) if isinstance(along, str) else tuple(along)
+    subset = Subset(tuple(variables), tuple(groups))
+    wanted = Wanted(words, new_dim, writing.embed if form is not None and form.name == REFERENCE else None)
+
+    def made() -> DatasetHandle:
+        checked = combined(opened(named, subset, report), wanted, report)
+        if checked is None or report.errors:
+            raise CompileError(report.sorted())
+        return DatasetHandle(checked, report.sorted(), report.losses)
+
+    if target is None:
+        return made()
+    paths = [source for source in given if isinstance(source, str)]
+    if paths and writing.home is None:
+        writing = writing._replace(home=home_of(paths))
+    with passing():
+        handle = made()
+        done = convert(handle, target, format, writing=writing, storage_options=storage_options, **options)
+    return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
+
+
+def _name(source: str | DatasetHandle, number: int) -> str:
+    """What messages call a source."""
+    return source if isinstance(source, str) else source.dataset.name or f"dataset {number}"

@@ -1,0 +1,290 @@
+"""What `nczarr.open`, `from_cdl` and the builder return: a checked dataset and its lazy arrays; and how to write one.
+
+Nothing is read before it is indexed. A dataset is immutable; faults of input are raised as one `CompileError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from nczarr import names
+from nczarr.ast import Attribute, Dataset, Variable
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, UNREAD, Following, Options
+from nczarr.secrets import StorageOptions
+from nczarr.source import Source
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nczarr.check.checked import Checked
+
+
+class DatasetHandle:
+    """A dataset: the tree, its variables by path, and its texts. A context manager, as open files are."""
+
+    def __init__(
+        self, checked: Checked, diagnostics: Sequence[Diagnostic] = (), losses: Sequence[Diagnostic] = ()
+    ) -> None:
+        self.checked = checked
+        self.diagnostics = tuple(diagnostics)
+        """Warnings of the way here; a dataset with errors never becomes a handle."""
+        self.losses = tuple(losses)
+        """Those of them that say what was left out: it cannot be read, or its name was taken."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The tree: frozen nodes, which compare as values."""
+        return self.checked.dataset
+
+    def __getitem__(self, path: str) -> VariableHandle:
+        """The variable at a path (`/g1/temp`; a bare name is of the root group). Raises KeyError."""
+        wanted = path if path.startswith("/") else "/" + path
+        try:
+            key = names.fqn(map(names.normal, names.split(wanted)))
+        except ValueError:
+            key = wanted
+        variable = self.checked.variables.get(key)
+        if variable is None:
+            meant = names.closest(key, self.checked.variables)
+            raise KeyError(f"no variable {path!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+        return VariableHandle(self.checked, key, variable)
+
+    def __contains__(self, path: object) -> bool:
+        try:
+            return isinstance(path, str) and self[path] is not None
+        except KeyError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths of all variables, in the order of definition."""
+        return iter(self.checked.variables)
+
+    def __len__(self) -> int:
+        return len(self.checked.variables)
+
+    def __enter__(self) -> DatasetHandle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to close: sources are opened where they are read."""
+
+    def __repr__(self) -> str:
+        return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
+
+    def to_cdl(self) -> str:
+        """The dataset as CDL, values included, that reads back equal. Raises CompileError for what CDL cannot say."""
+        return self._text("cdl")
+
+    def to_notation(self) -> str:
+        """The model as the NCZarr notation, that reads back equal."""
+        return self._text("notation")
+
+    def to_ast(self) -> str:
+        """The model as AST JSON, that reads back equal."""
+        return self._text("ast")
+
+    def to_keys(self, format: str = "nczarr", **options: Any) -> Mapping[str, bytes]:  # noqa: A002
+        """Every key of the store that `write` would make, chunks included. Raises CompileError for losses."""
+        from nczarr import pipeline
+
+        report = Report()
+        form = pipeline.target("", format, report)
+        wanted = options_from(**options)
+        report_losses(self, report, wanted)
+        made = None if form is None else pipeline.keys(self.checked, form, report, wanted)
+        if made is None or report.errors:
+            raise CompileError(report.sorted())
+        return made
+
+    def _text(self, form_name: str) -> str:
+        from nczarr import pipeline
+
+        report = Report()
+        form = pipeline.target("", form_name, report)
+        pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
+        if pieces is None:
+            raise CompileError(report.sorted())
+        return b"".join(pieces).decode("utf-8")
+
+
+class VariableHandle:
+    """One variable: what the tree says of it, and its values by index."""
+
+    def __init__(self, checked: Checked, path: str, variable: Variable) -> None:
+        self._checked = checked
+        self.path = path
+        self.variable = variable
+
+    @property
+    def name(self) -> str:
+        """The simple name."""
+        return self.variable.name
+
+    @property
+    def type(self) -> str:
+        """The name of an atomic type, or the FQN of a declared one."""
+        return self.variable.type
+
+    @property
+    def dimensions(self) -> tuple[str | int, ...]:
+        """FQNs of dimensions; a number is an anonymous one."""
+        return self.variable.dimensions
+
+    @property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """Attributes by name, `_FillValue` among them."""
+        return {attribute.name: attribute for attribute in self.variable.attributes}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The current lengths of the dimensions."""
+        return self._checked.shapes[self.path]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that indexing gives: object where values have no fixed size."""
+        from nczarr.select.indexing import dtype_of
+
+        return dtype_of(self.type, self._checked.types)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Values by integers, slices (negative steps too) and `...`, as numpy does it. Raises IndexError or TypeError.
+
+        char is `S1`, an enum its integers, opaque `V`, a record a structured array; strings are `str` or
+        None (NIL) and the values of a vlen arrays, both in arrays of objects.
+        """
+        from nczarr.select.indexing import read
+
+        return read(self._checked, self.path, key)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        import numpy as np
+
+        return np.asarray(self[...], dtype=dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a scalar variable has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<variable {self.path} {self.type} {self.shape}>"
+
+
+def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
+    """Compile a CDL text. Raises CompileError with everything that is wrong with it."""
+    return _compiled("cdl", text, name, kind)
+
+
+def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
+    """Compile a text in the NCZarr notation. Raises CompileError with everything that is wrong with it."""
+    return _compiled("notation", text, name, kind)
+
+
+def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
+    from nczarr import pipeline, registry
+
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    report = Report()
+    return _handle(
+        pipeline.read(Source(name, data), report, options_from(kind=kind), registry.named(format_name)), report
+    )
+
+
+def open_dataset(
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    following: Following = FOLLOWING,
+) -> DatasetHandle:
+    """Open a file or store at a path or URL, in any format that can be read, detected by content. Raises OSError or
+    CompileError. `storage_options` are for URLs, as the library of their protocol takes them; `following`: how the
+    references of a document are followed (`nczarr.refs.Following`).
+
+    What of a store cannot be read is left out, and said in the handle's `diagnostics`.
+    """
+    from nczarr import pipeline
+
+    report = Report()
+    options = options_from(kind=kind, allow_loss=UNREAD)
+    options = options._replace(storage=StorageOptions(storage_options), following=following)
+    return _handle(pipeline.read_path(os.fspath(path), report, options), report)
+
+
+def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
+    if checked is None or report.errors:
+        raise CompileError(report.sorted())
+    return DatasetHandle(checked, report.sorted(), report.losses)
+
+
+def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:
+    """Report what was left out when a dataset was opened: errors, or warnings where the run allows them.
+
+    So writing an open dataset says the same as converting the file that it comes from.
+    """
+    for loss in handle.losses:
+        allowed = options.accepts(loss.code)
+        helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
+        report.lose(loss._replace(helps=helps), allowed=allowed)
+
+
+def options_from(
+    *,
+    kind: str | None = None,
+    chunks: Mapping[str, Sequence[int] | int] | None = None,
+    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
+    codecs: Mapping[str, str] | str | None = None,
+    order: Literal["C", "F"] | None = None,
+    separator: Literal[".", "/"] | None = None,
+    tables: bool = False,
+    consolidated: bool = False,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
+    max_size: int = DEFAULT_MAX_SIZE,
+) -> Options:
+    """Options as Python callers give them. Raises ValueError for a kind, shards or a loss that there is not."""
+    if kind is not None and str(kind) not in KIND_SPELLINGS:
+        raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+    asked: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards or {}
+    unknown = [each for each in asked.values() if isinstance(each, str) and each not in ("auto", "none")]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no shape of shards; use auto, none or lengths")
+    return Options(
+        kind=None if kind is None else KIND_SPELLINGS[str(kind)],
+        chunks={name: _lengths(each) for name, each in (chunks or {}).items()},
+        shards={name: each if isinstance(each, str) else _lengths(each) for name, each in asked.items()},
+        codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
+        order=order,
+        separator=separator,
+        tables=tables,
+        consolidated=consolidated,
+        overwrite=overwrite,
+        allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),
+        max_size=max_size,
+        special=True,  # a text target loses nothing of the storage
+    )
+
+
+def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _losses(words: Iterable[str]) -> frozenset[str]:
+    """The losses that a caller accepts. Raises ValueError for a word that names none."""
+    given = frozenset(words)
+    if given:
+        from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
+
+        for word in sorted(given - ALLOWED):
+            raise ValueError(not_allowed(word))
+    return given

@@ -1,0 +1,115 @@
+"""Blocks of an array: shapes of bounded size, the regions that they cover, and where these begin in C order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from nczarr.arrays.source import Index, Selection
+
+POOLED = 1 << 12
+"""Indices that may be held at once for going through a grid."""
+
+
+def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Lengths of blocks that are linear ranges of an array in C order, of at most `room` elements.
+
+    Inner dimensions are whole, one is cut, those before it are gone through one by one.
+    """
+    lengths = [1] * len(shape)
+    for axis in range(len(shape) - 1, -1, -1):
+        lengths[axis] = max(1, min(shape[axis], room))
+        if lengths[axis] < shape[axis]:
+            break
+        room //= max(1, shape[axis])
+    return tuple(lengths)
+
+
+def grid_of(shape: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
+    """How many blocks, or chunks, there are along each dimension."""
+    return tuple(-(-length // each) for length, each in zip(shape, block, strict=True))
+
+
+def number_of(index: Index, counts: tuple[int, ...]) -> int:
+    """The place in C order of a block in a grid of so many."""
+    number = 0
+    for place, count in zip(index, counts, strict=True):
+        number = number * count + place
+    return number
+
+
+def index_of(number: int, counts: tuple[int, ...]) -> Index:
+    """The inverse of `number_of`."""
+    index = []
+    for count in reversed(counts):
+        number, place = divmod(number, count)
+        index.append(place)
+    return tuple(reversed(index))
+
+
+def chunk_key(prefix: str, index: Index, separator: str, lead: str) -> str:
+    """The key of a chunk: `0.1`, or `c/0/1`; that of a scalar is the lead, or `0`."""
+    numbers = map(str, index)
+    return prefix + (separator.join((lead, *numbers) if lead else numbers) or "0")
+
+
+def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+    """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
+    return every_index([range(count) for count in grid_of(shape, block)])
+
+
+def every_index(ranges: Sequence[range]) -> Iterator[Index]:
+    """All combinations of indices in C order; long ranges are never held as numbers."""
+    if sum(each.stop - each.start for each in ranges) <= POOLED:
+        return itertools.product(*ranges)
+    if len(ranges) == 1:
+        return zip(ranges[0])
+    return ((first, *rest) for first in ranges[0] for rest in every_index(ranges[1:]))
+
+
+def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """The part of an array that a block covers; at the edge it is shorter than the block."""
+    return tuple(
+        slice(number * length, min((number + 1) * length, extent))
+        for number, length, extent in zip(index, block, shape, strict=True)
+    )
+
+
+def within(whole: Selection, part: Selection) -> Selection:
+    """A part of a region as a region of the array."""
+    return tuple(
+        slice(outer.start + inner.start, outer.start + inner.stop) for outer, inner in zip(whole, part, strict=True)
+    )
+
+
+def inside(part: Selection, region: Selection) -> Selection:
+    """A part of the array as a part of a region that has it; the inverse of `within`."""
+    return tuple(
+        slice(inner.start - outer.start, inner.stop - outer.start) for inner, outer in zip(part, region, strict=True)
+    )
+
+
+def lengths_of(region: Selection) -> tuple[int, ...]:
+    """How long a region is along each dimension."""
+    return tuple(part.stop - part.start for part in region)
+
+
+def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
+    """A region cut along a grid of the whole array, whose cells have these lengths, in C order."""
+    return itertools.product(
+        *(
+            [
+                slice(max(part.start, at), min(part.stop, at + length))
+                for at in range(part.start // length * length, part.stop, length)
+            ]
+            for part, length in zip(region, cells, strict=True)
+        )
+    )
+
+
+def first_of(region: Selection, shape: tuple[int, ...]) -> int:
+    """The linear index of a region's first element."""
+    first = 0
+    for part, extent in zip(region, shape, strict=True):
+        first = first * extent + int(part.start)
+    return first

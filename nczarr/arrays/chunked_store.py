@@ -1,0 +1,347 @@
+"""Arrays that lie in a store chunk by chunk: an array source over keys, for every version of Zarr.
+
+How chunks are decoded and put together is said in `grid.py`; here their bytes are found. Raises CompileError with
+`unreadable-chunk` for chunks that cannot be decoded.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_references import WHOLE
+from nczarr.arrays.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.encode import Encoding, in_one
+from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
+from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
+from nczarr.arrays.memory import chunks_of_run
+from nczarr.arrays.shards import in_shard
+from nczarr.arrays.source import (
+    ArraySource,
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Place,
+    Selection,
+    Stored,
+    Whole,
+    itemsize,
+)
+from nczarr.stores import ranges
+from nczarr.stores.base import Range, Store
+from nczarr.stores.ranges import neighbours
+from nczarr.stores.reference import Reference
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredArray(Whole):
+    """One array of a store. `prefix` is what its keys begin with; `nil` says which strings are NIL.
+
+    `undefined`: the documents of the store do not say what stands where no chunk is.
+    """
+
+    layout: Layout
+    store: Store
+    prefix: str
+    encoding: Encoding
+    nil: tuple[tuple[int, int], ...] = ()
+    undefined: bool = False
+    _own: list[Any] = field(default_factory=list, repr=False)
+    """What this process knows of the array: its keys."""
+    _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
+    """Encoded chunks that were brought here from far away."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The description, and a digest of the keys that there are: another process has to see the same.
+
+        Raises OSError.
+        """
+        described = self.layout, self.store, self.prefix, self.encoding, self.nil, self.undefined
+        return _elsewhere, (described, self.keys.digest())
+
+    def cleared(self) -> Self:
+        """The same chunks, and zeros where none is."""
+        return replace(self, layout=self.layout._replace(fill=None))
+
+    @property
+    def distant(self) -> bool:
+        """As the store."""
+        return self.store.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """What is far away, a shard; chunks that are ranges of other files may lie side by side anywhere."""
+        if self.store.refers and self.layout.shards is None:
+            return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
+        return self.layout.shards if self.store.distant else None
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """The same array with the encoded chunks at hand that meet these regions and lie in shards far away: those that
+        lie near one another are brought here by one request. Raises OSError.
+        """
+        if self.together is None:
+            return self
+        if self.store.refers and self.layout.shards is None:
+            keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
+            return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
+        shards: dict[Index, list[tuple[int, int, Index]]] = {}
+        for index in sorted(covering_regions(regions, self.layout.chunks)):
+            found = in_shard(self, index)
+            if found is not None:
+                shards.setdefault(self.home(index), []).append((*found[1:], index))
+        at_hand: dict[Index, bytes] = {}
+        for home, places in shards.items():
+            for begin, end, group in neighbours(places):
+                data = memoryview(self._part(self.key(home), begin, end - begin))
+                for offset, length, index in group:
+                    at_hand[index] = bytes(data[offset - begin : offset - begin + length])
+        return replace(self, _at_hand=at_hand)
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """Where all stored chunks lie that lie in a target that anyone can reach: a file, or the object of a URL; None
+        if that is none of them. Looked up once. Raises OSError.
+        """
+        listing = self.keys
+        if not listing.placed:
+            listing.manifest, listing.placed = self._columns(), True
+        return listing.manifest
+
+    def _columns(self) -> Columns | None:
+        import numpy as np
+
+        layout, sources = self.layout, dict[str, int]()
+        counts = grid_of(layout.shape, layout.chunks)
+        rows: list[tuple[int, int, int, int]] = []
+        wanted = self.keys.length
+        for index in self._chunks_stored():
+            found = self._reference(index)
+            if found is not None and found.url is not None:
+                length = WHOLE if found.length is None else found.length
+                if found.length is None and wanted is not None:
+                    told = self.store.told(self.key(index))
+                    length = WHOLE if told in (None, wanted) else told
+                source = sources.setdefault(found.url, len(sources))
+                rows.append((number_of(index, counts), source, found.offset, length))
+        if not rows:
+            return None
+        table = np.array(rows, np.int64).T.copy()
+        return Columns(tuple(sources), table[0], table[1], table[2], table[3], np.zeros(len(rows), np.int32))
+
+    def _chunks_stored(self) -> Iterator[Index]:
+        """Chunks in keys that there are, in C order."""
+        layout = self.layout
+        if layout.shards is None:
+            return iter(self.keys.stored())
+        return iter(sorted(covering(self.keys.stored(), layout.shards, layout.chunks, layout.shape)))
+
+    def _reference(self, index: Index) -> Reference | None:
+        """Where anyone finds a chunk."""
+        whole = self.store.refer(self.key(self.home(index)))
+        if whole is None or self.layout.shards is None:
+            return whole
+        found = in_shard(self, index)
+        return None if found is None else Reference(whole.url, whole.offset + found[1], found[2])
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
+    @property
+    def stored(self) -> Stored | None:
+        """How chunks are encoded; None if the order of axes or a step of the chain is none that we write."""
+        encoding, codecs = self.encoding, self.layout.codecs
+        if len(encoding.permutation or ()) > 1 or len(codecs) != len(encoding.steps):
+            return None
+        size = itemsize(encoding.dtype)
+        if any(step.get("id") == "shuffle" and step.get("elementsize", 0) not in (0, size) for step in encoding.steps):
+            return None
+        return Stored(encoding.dtype, self.layout.chunks, codecs)
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
+        place = self._place(chunk)
+        if place is not None:
+            self._fits(chunk, place.length)
+            if self._plain_texts:
+                self._check_texts(chunk, ranges.read(Range(*place[:3])))
+        return place
+
+    def _place(self, chunk: Index) -> Place | None:
+        if self.layout.shards is None:
+            self.keys.check_seen()
+            whole = self.store.locate(self.key(chunk))
+            return None if whole is None else Place(*whole)
+        found = in_shard(self, chunk)
+        if found is None:
+            return None
+        shard, offset, length = found
+        return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
+
+    def key(self, index: Index) -> str:
+        """The key of a chunk or shard."""
+        return self.keys.key(index)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Decoded values of a region; NIL strings are None."""
+        layout = self.layout
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+        source = self
+        if self.together is not None and not self._at_hand and not in_one(bounds, layout.chunks):
+            source = self.fetched([tuple(slice(*bound) for bound in bounds)])
+        listed = self.keys.stored if self.store.listed and layout.shards is None else None
+        out = assembled(layout, selection, source._chunk, layout.shape, listed)
+        if self.nil and layout.dtype == "|O":
+            self._put_nil(out, [start for start, _ in bounds])
+        return out
+
+    def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
+        """Make None of those empty texts that are NIL."""
+        import numpy as np
+
+        firsts = np.array([first for first, _ in self.nil], np.int64)
+        ends = np.array([first + count for first, count in self.nil], np.int64)
+        linear = np.zeros((), np.int64)
+        for start, length, extent in zip(starts, out.shape, self.layout.shape, strict=True):
+            linear = linear[..., None] * extent + np.arange(start, start + length, dtype=np.int64)
+        run = np.searchsorted(firsts, linear, side="right") - 1
+        nil = (run >= 0) & (linear < ends[run])
+        out[nil & (out == b"")] = None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError, CompileError."""
+        data = self._raw(chunk)
+        if data is not None and self._plain_texts:
+            self._check_texts(chunk, data)
+        return data
+
+    def _raw(self, chunk: Index) -> bytes | None:
+        """The encoded bytes of a chunk, of a length that its shape allows; None: not stored."""
+        data = self._at_hand.get(chunk)
+        if data is None and self.layout.shards is None:
+            self.keys.check_seen()
+            data = self.store.get(self.key(chunk))
+            if data is None:
+                self.keys.check_absent(chunk)
+        elif data is None:
+            found = in_shard(self, chunk)
+            if found is None:
+                return None
+            shard, offset, length = found
+            self._fits(chunk, length)
+            if isinstance(shard, Range):
+                return ranges.read(Range(shard.path, shard.offset + offset, length))
+            if shard is not None:
+                return shard[offset : offset + length]
+            data = self._part(self.key(self.home(chunk)), offset, length)
+        if data is not None:
+            self._fits(chunk, len(data))
+        return data
+
+    @property
+    def _plain_texts(self) -> bool:
+        """Whether chunks are texts that no step packs, so that their lengths show without decoding."""
+        return self.encoding.dtype == "|O" and is_plain(self.encoding.steps)
+
+    def _fits(self, chunk: Index, length: int) -> None:
+        """Raise CompileError if the shape of a chunk does not allow an encoded chunk of this length."""
+        encoding, chunks = self.encoding, self.layout.chunks
+        wanted = self.keys.length
+        if wanted is None and not length:  # no codec makes nothing of something
+            wanted = decoded_length(encoding.dtype, chunks)
+        if wanted is not None and length != wanted:
+            self._unreadable(chunk, misfit(length, wanted))
+
+    def _check_texts(self, chunk: Index, data: bytes) -> None:
+        """Raise CompileError unless the texts of a chunk fill it."""
+        try:
+            texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout.chunks))
+        except DECODING_ERRORS as error:
+            self._unreadable(chunk, str(error) or type(error).__name__)
+
+    def _part(self, key: str, offset: int, length: int) -> bytes:
+        """Some bytes of a shard in a distant store, which was there a moment ago. Raises OSError."""
+        data = self.store.part(key, offset, length)
+        if data is None:
+            raise OSError(errno.EIO, "the shard is not there any more", f"{self.store.path}/{key}")
+        return data
+
+    @property
+    def keys(self) -> Listing:
+        """The keys of the array in this process; made once, because it tells the array from all others, too."""
+        if not self._own:
+            self._own.append(self._listed(None))
+        listing: Listing = self._own[0]
+        return listing
+
+    def _listed(self, expected: str | None) -> Listing:
+        unit = self.layout.shards or self.layout.chunks
+        counts = grid_of(self.layout.shape, unit)
+        encoding = self.encoding
+        made = Listing(self.store, self.prefix, encoding.separator, encoding.lead, counts, expected)
+        made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
+        return made
+
+    def _chunk(self, index: Index) -> NDArray[Any] | None:
+        """A whole decoded chunk in the layout's dtype; None if it is not stored."""
+        known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if known is not None:
+            return known
+        data = self._raw(index)
+        if data is None:
+            return None
+        encoding = self.encoding
+        try:
+            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
+        except DECODING_ERRORS as error:
+            self._unreadable(index, str(error) or type(error).__name__)
+        kept.put_chunk(self.keys, index, values)
+        return values
+
+    def home(self, index: Index) -> Index:
+        """The index of the key that a chunk lies in."""
+        layout = self.layout
+        if layout.shards is None:
+            return index
+        lengths = zip(index, layout.chunks, layout.shards, strict=True)
+        return tuple(number * chunk // shard for number, chunk, shard in lengths)
+
+    def _unreadable(self, chunk: Index, reason: str) -> NoReturn:
+        inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"
+        unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
+
+    def unreadable(self, key: str, reason: str) -> NoReturn:
+        """Raise CompileError with `unreadable-chunk` for a key."""
+        unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a grid of this chunk shape that a stored key meets, in C order."""
+        shape = self.layout.shape
+        unit = self.layout.shards or self.layout.chunks
+        if not self.store.listed:
+            return every_block(shape, chunks)
+        stored = self.keys.stored()
+        if chunks == unit and not self.nil:
+            return iter(stored)
+        found: set[Index] = set()
+        grid = [-(-length // own) for length, own in zip(shape, chunks, strict=True)]
+        for first, count in self.nil:  # where all texts of a chunk are empty there is none, and some may be NIL
+            found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
+        found |= covering(stored, unit, chunks, shape)
+        return iter(sorted(found))
+
+
+def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:
+    """An array from its description in another process, and the digest of the keys that there were."""
+    array = StoredArray(*described)
+    array._own.append(array._listed(keys))
+    return array

@@ -1,0 +1,206 @@
+"""Columns: the values of one list as runs, and how runs become the arrays of a variable.
+
+A run is a stretch of values at one place of the leading dimensions. Where it lies in the array is known only when
+all lists are read and every unlimited dimension has its length; then `arrays` makes one array source a part
+(arrays/parts.py), sparse where the list was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.memory import ArrayInMemory, Runs
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.source import Layout, Parts, numpy_dtype
+from nczarr.ast import CompoundType, Constant, TypeName, VlenType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Columns:
+    """The runs of one list: `prefixes[i]` is the place of run i in the leading dimensions, `lengths[i]` its length.
+
+    `extents` has, for each dimension, the length that the list needs; `values` the runs' values in order, as
+    constants or (numbers read in bulk) as one numpy array each.
+    """
+
+    __slots__ = ("extents", "lengths", "prefixes", "values")
+
+    def __init__(self, extents: list[int]) -> None:
+        self.extents = extents
+        self.prefixes: list[tuple[int, ...]] = []
+        self.lengths: list[int] = []
+        self.values: list[Constant | NDArray[Any]] = []
+
+    def add(self, prefix: tuple[int, ...], length: int, values: Constant | NDArray[Any]) -> None:
+        """Append a run."""
+        self.prefixes.append(prefix)
+        self.lengths.append(length)
+        self.values.append(values)
+
+    def starts(self, shape: tuple[int, ...]) -> list[int]:
+        """Linear index of each run's first element in an array of this shape."""
+        found: list[int] = []
+        for prefix in self.prefixes:
+            start = 0
+            for axis, length in enumerate(shape):
+                start = start * length + (prefix[axis] if axis < len(prefix) else 0)
+            found.append(start)
+        return found
+
+
+FILLED_LIMIT = 1 << 22
+"""Elements that a fill value of varying size may be written out for; more are refused (`no-fill-value`)."""
+
+
+def is_plain_fill(fill: Constant | None, types: Types) -> bool:
+    """Whether one element a part says all of a fill value: no vlen in it has content, no array unequal elements."""
+    if fill is None or is_fixed(fill.type, types) or fill.type == "string":
+        return True
+    items = [item for item in fill.data if isinstance(item, Constant)]
+    if isinstance(types.get(fill.type), VlenType):
+        return all(item.count == 0 for item in items)
+    return all(
+        is_plain_fill(item, types) if not is_fixed(item.type, types) and item.type != "string" else _is_even(item)
+        for item in items
+    )
+
+
+def _is_even(constant: Constant) -> bool:
+    """Whether all values of a constant of fixed size, or of strings, are equal."""
+    width = len(constant.data) // max(constant.count, 1)
+    return constant.data == constant.data[:width] * constant.count
+
+
+def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
+    """The columns with every element that was not given written out as the fill value, in one run."""
+    total = 1
+    for length in shape:
+        total *= length
+    width = len(fill.data)
+    items: list[Any] = list(fill.data) * total
+    for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
+        if isinstance(values, Constant):
+            items[start * width : (start + length) * width] = values.data
+    whole = Columns(columns.extents)
+    whole.add((), total, Constant(type=fill.type, count=total, data=tuple(items)))
+    return whole
+
+
+def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None) -> Parts:
+    """The array sources of a variable from its columns."""
+    starts = columns.starts(shape)
+    first = columns.values[0] if columns.values else None
+    if first is not None and not isinstance(first, Constant):
+        layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
+        return {"": _runs(layout, starts, columns.lengths, first)}
+    constants = [value for value in columns.values if isinstance(value, Constant)]
+    parts: Parts = {}
+    _place(parts, "", _join(type_name, constants, types), starts, columns.lengths, shape, types, fill)
+    return parts
+
+
+def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
+    """The array sources of a variable all of whose values (or the first of them) are one constant."""
+    parts: Parts = {}
+    _place(parts, "", constant, [0], [constant.count], shape, types, fill)
+    return parts
+
+
+def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
+    total = 1
+    for length in layout.shape:
+        total *= length
+    if starts == [0] and list(lengths) == [total]:
+        return ArrayInMemory(layout, values.reshape(layout.shape))
+    offsets = [0]
+    for length in lengths:
+        offsets.append(offsets[-1] + length)
+    return Runs(layout, starts, offsets, values)
+
+
+def _bytes(fill: Constant | None) -> bytes | None:
+    """A fill value in the bytes of its array: packed, or the text of a string."""
+    if fill is None:
+        return None
+    if isinstance(fill.data, bytes):
+        return fill.data
+    first = fill.data[0] if fill.data else None
+    return first if isinstance(first, bytes) else b""
+
+
+def _join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Constant:
+    count = sum(value.count for value in values)
+    if len(values) == 1:
+        return values[0]
+    if is_fixed(type_name, types):
+        return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
+    items = tuple(item for value in values for item in value.data)
+    return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
+
+
+def _place(
+    parts: Parts,
+    path: str,
+    constant: Constant,
+    starts: list[int],
+    lengths: Sequence[int],
+    shape: tuple[int, ...],
+    types: Types,
+    fill: Constant | None,
+) -> None:
+    """Lay one constant out as the arrays of its type, run by run."""
+    import numpy as np
+
+    declared = types.get(constant.type)
+    inside = path + "/" if path else ""
+    if is_fixed(constant.type, types):
+        layout = Layout(descr(constant.type, types), shape, shape, fill=_bytes(fill))
+        values = np.frombuffer(constant.data, numpy_dtype(layout.dtype))  # type: ignore[arg-type]
+        parts[path] = _runs(layout, starts, lengths, values)
+    elif constant.type == "string":
+        strings = np.empty(constant.count, dtype=object)
+        strings[:] = constant.data
+        parts[path] = _runs(Layout("|O", shape, shape, fill=_bytes(fill) or b""), starts, lengths, strings)
+    elif isinstance(declared, VlenType):
+        elements = [item for item in constant.data if isinstance(item, Constant)]
+        counts = np.array([element.count for element in elements], dtype="<i8")
+        parts[inside + "counts"] = _runs(Layout("<i8", shape, shape, fill=bytes(8)), starts, lengths, counts)
+        content = _join(declared.base, elements, types)
+        _place(parts, inside + "content", content, [0], [content.count], (content.count,), types, None)
+    elif isinstance(declared, CompoundType):
+        items = [item for item in constant.data if isinstance(item, Constant)]
+        width = len(declared.fields)
+        for index, field in enumerate(declared.fields):
+            count = 1
+            for length in field.shape:
+                count *= length
+            member = _join(field.type, items[index::width], types)
+            member_starts = [start * count for start in starts]
+            member_lengths = [length * count for length in lengths]
+            inner = _field_fill(fill, index)
+            member_shape = (*shape, *field.shape)
+            _place(
+                parts, inside + escape(field.name), member, member_starts, member_lengths, member_shape, types, inner
+            )
+
+
+def _field_fill(fill: Constant | None, index: int) -> Constant | None:
+    """The fill of one field, if it is the same for all elements of an array field."""
+    if fill is None or not isinstance(fill.data, tuple) or index >= len(fill.data):
+        return None
+    item = fill.data[index]
+    if not isinstance(item, Constant) or item.count == 0:
+        return None
+    if isinstance(item.data, bytes):
+        width = len(item.data) // item.count
+        return (
+            Constant(type=item.type, count=1, data=item.data[:width])
+            if item.data == item.data[:width] * item.count
+            else None
+        )
+    if item.type == "string":
+        return Constant.strings(item.data[:1])  # type: ignore[arg-type]
+    return item

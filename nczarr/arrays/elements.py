@@ -1,0 +1,155 @@
+"""Elements that stores have and the model has not: booleans, halves of a float, complex numbers; and what they are in
+the tree, so that nothing of them is lost.
+
+| stored | in the tree | |
+|---|---|---|
+| `|b1` | an enum `bool` of byte with FALSE = 0, TRUE = 1 | the same byte |
+| `<f2` | float | every half is a float |
+| `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
+
+The enum and the compounds are those that h5py makes of numpy's types in HDF5 files, so that it reads them back as such.
+What a store called an element is kept as `Storage.element`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
+from nczarr.ast.storage import Element
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
+"""The elements in numpy's words, little-endian."""
+
+_ELEMENTS: dict[str, Element] = {written[1:]: name for name, written in STORED.items()}
+_PARTS = {"c8": "f4", "c16": "f8"}
+
+
+def element_of(stored: Descr) -> Element | None:
+    """What a store calls elements of this dtype, if the model has no such type."""
+    return _ELEMENTS.get(stored[1:]) if isinstance(stored, str) else None
+
+
+def modelled(stored: Descr) -> Descr:
+    """The dtype that elements have in the tree, in the same byte order; of all others their own."""
+    if not isinstance(stored, str):
+        return tuple((name, modelled(field), shape) for name, field, shape in stored)
+    match _ELEMENTS.get(stored[1:]):
+        case "bool":
+            return "|i1"
+        case "float16":
+            return stored[0] + "f4"
+        case None:
+            return stored
+        case _:
+            real, imaginary = halves(stored)
+            return (("r", real, ()), ("i", imaginary, ()))
+
+
+def suits(element: Element, type_name: str, types: Types) -> bool:
+    """Whether values of a type can be stored as such elements."""
+    declared = types.get(type_name)
+    if element == "bool":
+        return isinstance(declared, EnumType) and _members(declared) == {"FALSE": 0, "TRUE": 1}
+    if element == "float16":
+        return type_name == "float"
+    return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(STORED[element])
+
+
+def declared(element: Element, name: str) -> UserType:
+    """The type, called `name`, of values that a store has as such elements; not for halves, which are floats."""
+    if element == "bool":
+        constants = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))
+        return EnumType(name=name, base="byte", constants=constants)
+    part = "float" if element == "complex64" else "double"
+    return CompoundType(name=name, fields=(Field(name="r", type=part), Field(name="i", type=part)))
+
+
+def stored_bytes(data: bytes, dtype: Descr) -> bytes:
+    """One element of the tree, little-endian, in the bytes of a stored dtype. Raises OverflowError if it is none there.
+
+    Records are little-endian everywhere.
+    """
+    if not isinstance(dtype, str) or dtype[1] in "SVO":
+        return data
+    if dtype[1:] == "f2":
+        import numpy as np
+
+        data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
+    return swapped(data, dtype) if dtype[0] == ">" else data
+
+
+def model_bytes(data: bytes, dtype: Descr) -> bytes:
+    """The inverse of `stored_bytes`; a record may be of any byte order."""
+    if not isinstance(dtype, str):
+        return _record_model_bytes(data, dtype)
+    if dtype[1] in "SVO":
+        return data
+    little = swapped(data, dtype) if dtype[0] == ">" else data
+    if dtype[1:] != "f2":
+        return little
+    import numpy as np
+
+    return np.frombuffer(little, "<f2").astype("<f4").tobytes()
+
+
+def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, ...]], ...]) -> bytes:
+    """One record, field by field."""
+    made, start = [], 0
+    for _, field, shape in dtype:
+        size = itemsize(field)
+        for _ in range(math.prod(shape)):
+            made.append(model_bytes(data[start : start + size], field))
+            start += size
+    return b"".join(made)
+
+
+def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+    """Values of the tree as elements of a stored dtype, where that needs other bytes: floats as halves.
+
+    Raises OverflowError if one of them is no half.
+    """
+    if not isinstance(dtype, str) or dtype[1:] != "f2" or values.dtype.itemsize == 2:
+        return values
+    import numpy as np
+
+    with np.errstate(over="ignore", under="ignore"):
+        halves = values.astype("<f2")
+    back = halves.astype(values.dtype)
+    same = (back == values) | (np.isnan(back) & np.isnan(values))
+    if not same.all():
+        raise OverflowError(f"{values[~same].flat[0]} has no exact value of 16 bits")
+    return halves
+
+
+def is_element(data: bytes, dtype: Descr) -> bool:
+    """Whether one element of the tree can be stored so."""
+    try:
+        stored_bytes(data, dtype)
+    except OverflowError:
+        return False
+    return True
+
+
+def halves(dtype: str) -> tuple[str, str]:
+    """The dtypes of the two parts of a complex number."""
+    part = dtype[0] + _PARTS[dtype[1:]]
+    return part, part
+
+
+def swapped(data: bytes, dtype: str) -> bytes:
+    """The bytes of one element in the other byte order; of a complex number each of its parts."""
+    if dtype[1] != "c":
+        return data[::-1]
+    half = len(data) // 2
+    return data[:half][::-1] + data[half:][::-1]
+
+
+def _members(declared: EnumType) -> dict[str, int]:
+    return {each.name: each.value for each in declared.constants} if declared.base == "byte" else {}

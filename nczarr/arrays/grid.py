@@ -1,0 +1,208 @@
+"""Chunks of a grid: decoded as their chain says, kept for a while, put together to regions.
+
+What sources have in common whose encoded chunks are bytes somewhere: in keys of a store, or in ranges of a file. A
+chunk is decoded when something in it is asked for, and kept for a while, because targets have other grids. A missing
+chunk is fill; one that decodes to another length than its shape has is unreadable (`lengths.py`). What a chunk takes in
+memory is bounded by `LARGEST_CHUNK`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nczarr.arrays.blocks import every_index, region_of
+from nczarr.arrays.decode import Config, decoded, texts_of
+from nczarr.arrays.lengths import misfit
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.source import Descr, Index, Layout, Selection, numpy_dtype
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_CHUNK = 4 << 30
+"""Bytes that one decoded chunk may have."""
+
+KEPT = 32 << 20
+"""Bytes of decoded chunks and of shards that a process keeps."""
+
+
+MANY = 1 << 12
+"""Chunks of a region above which a listing is looked at rather than each of them."""
+
+
+class Kept:
+    """What was decoded last, up to `KEPT` bytes in all, of all arrays of the process."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
+        self._sizes: dict[tuple[object, str, Index], int] = {}
+        self._size = 0
+
+    def get(self, key: tuple[object, str, Index]) -> Any:
+        """The item, None if it is not kept."""
+        return self._items.get(key)
+
+    def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
+        """Keep an item, and let go of the oldest."""
+        if size > KEPT // 4 or key in self._items:
+            return
+        self._items[key] = item
+        self._sizes[key] = size
+        self._size += size
+        while self._size > KEPT:
+            try:
+                oldest, _ = self._items.popitem(last=False)
+            except KeyError:  # another thread was faster
+                return
+            self._size -= self._sizes.pop(oldest, 0)
+
+    def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
+        """Keep a decoded chunk of the array that `identity` tells from all others."""
+        size = values.nbytes + (64 * values.size if values.dtype.hasobject else 0)
+        self.put((identity, "chunk", index), values, size)
+
+
+kept = Kept()
+
+
+def assembled(
+    layout: Layout,
+    selection: Selection,
+    chunk: Callable[[Index], NDArray[Any] | None],
+    within: tuple[int, ...],
+    stored: Callable[[], Iterable[Index]] | None = None,
+) -> NDArray[Any]:
+    """A region in the dtype of the layout, put together from whole chunks; fill where `chunk` gives None. Perhaps a
+    chunk itself, which is not to be written to.
+
+    Chunks beyond `within`, the lengths of the box from the origin that anything was ever written to, are not asked for,
+    and what they hold beyond it is not looked at: fill lies there. `stored` lists the chunks that exist: of a region
+    of more than `MANY` chunks only those are asked for.
+    """
+    bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+    starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
+    one_chunk = all(
+        first * each == start and start + each == stop <= end
+        for first, each, (start, stop), end in zip(starts, layout.chunks, bounds, within, strict=True)
+    )
+    if one_chunk:
+        whole = chunk(tuple(starts))
+        return whole if whole is not None else fill_array(layout, layout.chunks)
+    out = fill_array(layout, tuple(max(0, stop - start) for start, stop in bounds))
+    if not out.size:
+        return out
+    ends = [min(stop, end) for (_, stop), end in zip(bounds, within, strict=True)]
+    ranges = [
+        range(start // each, -(-stop // each))
+        for (start, _), stop, each in zip(bounds, ends, layout.chunks, strict=True)
+    ]
+    indices: Iterable[Index] = every_index(ranges)
+    if stored is not None and math.prod(each.stop - each.start for each in ranges) > MANY:
+        indices = (index for index in stored() if all(map(range.__contains__, ranges, index)))
+    for index in indices:
+        values = chunk(index)
+        if values is None:
+            continue
+        inside, outside = [], []
+        for number, each, (start, _), stop in zip(index, layout.chunks, bounds, ends, strict=True):
+            low, high = max(number * each, start), min((number + 1) * each, stop)
+            inside.append(slice(low - number * each, high - number * each))
+            outside.append(slice(low - start, high - start))
+        out[tuple(outside)] = values[tuple(inside)]
+    return out
+
+
+def chunk_of(
+    data: bytes,
+    dtype: Descr,
+    steps: Sequence[Config],
+    layout: Layout,
+    permutation: tuple[int, ...] | None = None,
+) -> NDArray[Any]:
+    """A whole chunk in the layout's dtype, from its encoded bytes, of elements `dtype` behind `steps`.
+
+    `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`, ValueError
+    for a chunk of another length.
+    """
+    import numpy as np
+
+    chunks = layout.chunks
+    stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
+    count = math.prod(chunks)
+    if dtype == "|O":
+        if count * 16 > LARGEST_CHUNK:
+            raise ValueError(f"a chunk of {count} texts is more than is read at once")
+        plain = decoded(data, steps, 1, None)
+        flat = np.empty(count, dtype=object)
+        flat[:] = texts_of(plain, count)
+    else:
+        element = numpy_dtype(dtype)
+        size = count * element.itemsize
+        if size > LARGEST_CHUNK:
+            raise ValueError(f"a chunk of {size} bytes is more than is read at once")
+        plain = decoded(data, steps, element.itemsize, size)
+        if len(plain) != size:
+            raise ValueError(misfit(len(plain), size))
+        flat = converted(np.frombuffer(plain, element, count), layout.dtype)
+    values = flat.reshape(stored_shape)
+    return values if permutation is None else values.transpose(np.argsort(permutation))
+
+
+def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+    """Elements as they are stored → elements of a layout: little-endian, fields in their own types."""
+    import numpy as np
+
+    if dtype == "|O":  # texts of fixed length
+        out = np.empty(values.shape, dtype=object)
+        out[...] = values.tolist()
+        return out
+    wanted = numpy_dtype(dtype)
+    if values.dtype == wanted:
+        return values
+    if values.dtype.kind in "iuf":
+        return values.astype(wanted)
+    little = values.astype(_widened(values.dtype).newbyteorder("<"))
+    return little.view(wanted)
+
+
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype with float32 for the float16 fields of records, which the model has no type for."""
+    import numpy as np
+
+    if dtype.names is None or dtype.fields is None:
+        if dtype.subdtype is not None:
+            return np.dtype((_widened(dtype.subdtype[0]), dtype.subdtype[1]))
+        return np.dtype("f4").newbyteorder(dtype.byteorder) if dtype.kind == "f" and dtype.itemsize == 2 else dtype
+    return np.dtype([(name, _widened(dtype.fields[name][0])) for name in dtype.names])
+
+
+def covering(
+    indices: Iterable[Index], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
+) -> set[Index]:
+    """The chunks of another grid that meet the chunks `indices` of a grid of chunk shape `unit`."""
+    return covering_regions((region_of(index, unit, shape) for index in indices), chunks)
+
+
+def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
+    """The chunks of a grid that meet some regions."""
+    found: set[Index] = set()
+    for region in regions:
+        ranges = [range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True)]
+        found.update(every_index(ranges))
+    return found
+
+
+def unreadable(
+    name: str, text: str, key: str | None = None, *, offset: int = 0, helps: tuple[str, ...] = ()
+) -> NoReturn:
+    """Raise CompileError with `unreadable-chunk`: of a key in a store, or of what begins at a byte of a file."""
+    binary = key is None
+    span = Span(Source(name, b"", binary=binary, key=key), offset, offset)
+    place = Label(span, key=key, offset=offset if binary else None)
+    raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text, place, helps=helps)]) from None

@@ -1,0 +1,167 @@
+"""All parts of a variable joined along an axis, ragged ones too.
+
+Content lies in the C order of its cells. Along the first dimension that of one source follows that of another; along
+any other it alternates: for each index of the dimensions before the axis, what every source has there. `Bounds` knows
+how much that is, from sums of counts; `Woven` is the content.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.concatenate import joined
+from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.ast.types import CompoundType, VlenType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BLOCK = 1 << 16
+"""Cells whose counts are looked at in one go."""
+
+Join = Callable[[Sequence[ArraySource], int], ArraySource]
+"""How arrays are joined along an axis."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """How much content each source has up to each index of the dimensions before an axis.
+
+    `counts`: lengths of sequences, of every source. `axis`: how many dimensions are gone through one by one. `within`:
+    where the cells of `counts` are themselves content, how many of them there are up to each index.
+    """
+
+    counts: tuple[ArraySource, ...]
+    axis: int
+    within: Bounds | None = None
+    _known: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bounds, (self.counts, self.axis, self.within)
+
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """One row a source: the content of index i lies from element i to i + 1 of the row. Reads counts once."""
+        import numpy as np
+
+        if not self._known:
+            self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
+        return self._known[0]
+
+    def _edges(self, number: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        source = self.counts[number]
+        shape = source.layout.shape
+        if self.within is None:
+            outer, inner = math.prod(shape[: self.axis]), math.prod(shape[self.axis :])
+            cells = np.arange(outer + 1, dtype=np.int64) * inner
+        else:
+            cells = self.within.edges[number] * math.prod(shape[1:])
+        found, total = np.zeros(len(cells), np.int64), 0
+        block = linear_block(shape, BLOCK)
+        for index in every_block(shape, block):
+            region = region_of(index, block, shape)
+            low = first_of(region, shape)
+            sums = np.cumsum(np.concatenate(([0], source.read(region).reshape(-1).astype(np.int64))))
+            some = (cells > low) & (cells < low + len(sums))
+            found[some] = total + sums[cells[some] - low]
+            total += int(sums[-1])
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Woven(Computed):
+    """Content of several sources, which take turns as `bounds` says."""
+
+    sources: tuple[ArraySource, ...]
+    bounds: Bounds
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """Whether a source is."""
+        return any(source.distant for source in self.sources)
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: content is what was given."""
+        return every_block(self.layout.shape, chunks)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region: what is needed of a source lies in one piece there."""
+        import numpy as np
+
+        first, last = selection[0].start, selection[0].stop
+        out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
+        edges, count = self.bounds.edges, len(self.sources)
+        begins = np.concatenate(([0], np.cumsum(np.diff(edges, axis=1).T.reshape(-1))))
+        low = max(0, int(np.searchsorted(begins, first, side="right")) - 1)
+        high = int(np.searchsorted(begins, last, side="left"))
+        for number, source in enumerate(self.sources):
+            turns = np.arange(low + (number - low) % count, high, count)
+            if not len(turns):
+                continue
+            outside = np.clip(begins[turns], first, last), np.clip(begins[turns + 1], first, last)
+            offset = edges[number, turns // count] - begins[turns]
+            begin, end = int(outside[0][0] + offset[0]), int(outside[1][-1] + offset[-1])
+            if begin == end:
+                continue
+            values = source.read((slice(begin, end), *selection[1:]))
+            at = 0
+            for start, stop in zip((outside[0] - first).tolist(), (outside[1] - first).tolist(), strict=True):
+                out[start:stop] = values[at : at + stop - start]
+                at += stop - start
+        return out
+
+
+def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join, path: str = "") -> Parts:
+    """The parts of a variable in several datasets, joined along an axis; `one` joins arrays.
+
+    Raises KeyError if parts are not those of the type.
+    """
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        counts = tuple(parts[inside + "counts"] for parts in every)
+        found = {inside + "counts": one(counts, axis)}
+        bounds = Bounds(counts, axis) if axis else None
+        return found | _content(declared.base, every, bounds, types, inside + "content")
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        found = {}
+        for member in declared.fields:
+            found |= join(member.type, every, axis, types, one, inside + escape(member.name))
+        return found
+    return {path: one([parts[path] for parts in every], axis)}
+
+
+def _content(type_name: str, every: Sequence[Parts], bounds: Bounds | None, types: Types, path: str) -> Parts:
+    """The parts of ragged content."""
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        counts = tuple(parts[inside + "counts"] for parts in every)
+        deeper = None if bounds is None else Bounds(counts, 0, bounds)
+        found = {inside + "counts": _one(counts, bounds)}
+        return found | _content(declared.base, every, deeper, types, inside + "content")
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        found = {}
+        for member in declared.fields:
+            found |= _content(member.type, every, bounds, types, inside + escape(member.name))
+        return found
+    return {path: _one(tuple(parts[path] for parts in every), bounds)}
+
+
+def _one(sources: tuple[ArraySource, ...], bounds: Bounds | None) -> ArraySource:
+    """One array of content; without bounds each source's follows that of the one before."""
+    if bounds is None:
+        return joined(sources, 0)
+    first = sources[0].layout
+    shape = (sum(source.layout.shape[0] for source in sources), *first.shape[1:])
+    chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(first.chunks, shape, strict=True))
+    return Woven(sources, bounds, Layout(first.dtype, shape, chunks, (), first.fill))

@@ -1,0 +1,142 @@
+"""Array sources in memory: dense arrays, runs of values in a sea of fill, and fill alone.
+
+All are picklable and cost memory for what was given, never for what was declared.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.blocks import every_block, every_index
+from nczarr.arrays.source import Computed, Index, Layout, Selection, numpy_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A new array of this shape that holds the layout's fill value everywhere (zeros, or empty strings, if none)."""
+    import numpy as np
+
+    dtype = numpy_dtype(layout.dtype)
+    if dtype.hasobject:
+        out = np.empty(shape, dtype=object)
+        out.fill(layout.fill or b"")
+        return out
+    if not layout.fill or not layout.fill.strip(b"\0"):
+        return np.zeros(shape, dtype)
+    out = np.empty(shape, dtype)
+    out[...] = np.frombuffer(layout.fill, dtype)[0]
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayInMemory(Computed):
+    """A whole array. `values` has the layout's shape and dtype."""
+
+    layout: Layout
+    values: NDArray[Any]
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A view of the region."""
+        region: NDArray[Any] = self.values[selection] if selection else self.values
+        return region
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid."""
+        return every_block(self.layout.shape, chunks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs(Computed):
+    """Values given at some places of an array, the rest of which is fill.
+
+    Run i covers the linear indices (C order) `starts[i] ...` and holds `values[offsets[i]:offsets[i + 1]]`;
+    runs are in ascending order and do not overlap.
+    """
+
+    layout: Layout
+    starts: list[int]
+    offsets: list[int]
+    values: NDArray[Any]
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Decoded values of a region."""
+        shape = self.layout.shape
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+        out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
+        if not out.size:
+            return out
+        if not shape:
+            if self.starts:
+                out[()] = self.values[0]
+            return out
+        # Whole trailing dimensions make rows contiguous: copy the longest rows that there are.
+        row_axes = len(shape) - 1
+        while row_axes > 0 and bounds[row_axes] == (0, shape[row_axes]):
+            row_axes -= 1
+        row_size = math.prod(shape[row_axes + 1 :])
+        flat = out.reshape(-1)
+        length = (bounds[row_axes][1] - bounds[row_axes][0]) * row_size
+        for number, leading in enumerate(itertools.product(*(range(a, b) for a, b in bounds[:row_axes]))):
+            start = 0
+            for index, extent in zip(leading, shape, strict=False):
+                start = start * extent + index
+            start = (start * shape[row_axes] + bounds[row_axes][0]) * row_size
+            self._copy(start, flat[number * length : (number + 1) * length])
+        return out
+
+    def _copy(self, start: int, out: NDArray[Any]) -> None:
+        """Overlay the runs that meet the linear range of `out`, which begins at `start`."""
+        stop = start + len(out)
+        run = max(0, bisect_right(self.starts, start) - 1)
+        while run < len(self.starts) and self.starts[run] < stop:
+            first, low, high = self.starts[run], self.offsets[run], self.offsets[run + 1]
+            a, b = max(start, first), min(stop, first + high - low)
+            if a < b:
+                out[a - start : b - start] = self.values[low + a - first : low + b - first]
+            run += 1
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks that a run meets, in C order; work in proportion to the values given."""
+        shape = self.layout.shape
+        if not shape:
+            return iter([()] if self.starts else [])
+        grid = [-(-n // c) for n, c in zip(shape, chunks, strict=True)]
+        found: set[Index] = set()
+        for run, first in enumerate(self.starts):
+            length = self.offsets[run + 1] - self.offsets[run]
+            found.update(chunks_of_run(first, length, shape, chunks, grid))
+        return iter(sorted(found))
+
+
+def chunks_of_run(
+    first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: list[int]
+) -> Iterator[Index]:
+    """Chunks that the linear range [first, first + length) of an array meets, perhaps more than once."""
+    if length <= 0:
+        return
+    stride = math.prod(shape[1:])
+    low, high = first // stride, (first + length - 1) // stride
+    if len(shape) == 1:
+        yield from ((index,) for index in range(low // chunks[0], high // chunks[0] + 1))
+        return
+    inner = (shape[1:], chunks[1:], grid[1:])
+    if low == high:
+        yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, length, *inner))
+        return
+    yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, stride - first % stride, *inner))
+    yield from ((high // chunks[0], *rest) for rest in chunks_of_run(0, (first + length - 1) % stride + 1, *inner))
+    if low + 1 <= high - 1:
+        for index in range((low + 1) // chunks[0], (high - 1) // chunks[0] + 1):
+            yield from ((index, *rest) for rest in every_index([range(count) for count in grid[1:]]))
+
+
+def fill_source(layout: Layout) -> Runs:
+    """An array that holds nothing but fill."""
+    return Runs(layout, [], [0], fill_array(layout, (0,)))

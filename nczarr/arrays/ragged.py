@@ -1,0 +1,246 @@
+"""Which cells of an array are kept, and the ragged content that belongs to them.
+
+A vlen lies as `counts` and, in one dimension, the `content` of all its cells in C order (arrays/parts.py). If some
+cells are kept, so are the elements of their sequences; and if elements of content are counts of deeper sequences, so are
+those of theirs. `Kept` says of each cell, by its place in C order, whether it is kept; `Ragged` makes of that what is
+kept of the content; `Gathered` is the content that is left. Only sums of counts are remembered, one a block.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BLOCK = 1 << 16
+"""Cells whose counts are looked at in one go."""
+
+SPAN = 1 << 20
+"""Elements of content that are read at once for those of them that are kept."""
+
+
+class Mask(Protocol):
+    """Some cells of an array, told by their places in C order."""
+
+    def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of the cells from `start` to `stop` are kept."""
+
+
+class Kept(Mask, Protocol):
+    """Some elements of content."""
+
+    @property
+    def count(self) -> int:
+        """How many elements are kept."""
+
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Where the kept elements number `first` to `last` (not included) lie: (start, stop), ascending."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The cells of a box with steps."""
+
+    shape: tuple[int, ...]
+    ranges: tuple[range, ...]
+
+    def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of the cells from `start` to `stop` are kept."""
+        import numpy as np
+
+        rest = np.arange(start, stop, dtype=np.int64)
+        found = np.ones(stop - start, np.bool_)
+        for length, indices in zip(reversed(self.shape), reversed(self.ranges), strict=True):
+            number = rest % length
+            rest //= length
+            if indices != range(length):
+                found &= (number >= indices.start) & (number < indices.stop)
+                found &= (number - indices.start) % indices.step == 0
+        return found
+
+
+class _Block(NamedTuple):
+    """A stretch of cells: its region, where its content begins in the source, and in what is kept of it."""
+
+    region: Selection
+    cell: int
+    start: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """The elements of content whose cells are kept: `counts` has the lengths of all sequences, `cells` says which."""
+
+    counts: ArraySource
+    cells: Mask
+    _known: list[list[_Block]] = field(default_factory=list, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ragged, (self.counts, self.cells)
+
+    @property
+    def blocks(self) -> list[_Block]:
+        """All blocks with content, and one behind them; the counts are read once, when something first needs this."""
+        if not self._known:
+            self._known.append(list(self._sums()))
+        return self._known[0]
+
+    def _sums(self) -> Iterator[_Block]:
+        start = kept = 0
+        layout = self.counts.layout
+        block = linear_block(layout.shape, BLOCK)
+        empty = not (layout.fill or b"").strip(b"\0")
+        for index in self.counts.occupied(block) if empty else every_block(layout.shape, block):
+            region = region_of(index, block, layout.shape)
+            cell = first_of(region, layout.shape)
+            counts = self._lengths(region)
+            yield _Block(region, cell, start, kept)
+            start += int(counts.sum())
+            kept += int(counts[self.cells.mask(cell, cell + len(counts))].sum())
+        yield _Block((), 0, start, kept)
+
+    def _lengths(self, region: Selection) -> NDArray[np.int64]:
+        import numpy as np
+
+        return self.counts.read(region).reshape(-1).astype(np.int64, copy=False)
+
+    @property
+    def count(self) -> int:
+        """How many elements are kept."""
+        return self.blocks[-1].kept
+
+    def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of the elements from `start` to `stop` are kept."""
+        import numpy as np
+
+        found = np.zeros(stop - start, np.bool_)
+        blocks = self.blocks
+        for number in range(self._block_of(start), len(blocks) - 1):
+            block, end = blocks[number], blocks[number + 1].start
+            if block.start >= stop:
+                break
+            low, high = max(start, block.start), min(stop, end)
+            if low < high:
+                counts = self._lengths(block.region)
+                kept = np.repeat(self.cells.mask(block.cell, block.cell + len(counts)), counts)
+                found[low - start : high - start] = kept[low - block.start : high - block.start]
+        return found
+
+    def _block_of(self, element: int) -> int:
+        """The last block that begins at this element of the source, or before it."""
+        low, high = 0, len(self.blocks) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.blocks[middle].start <= element else (low, middle - 1)
+        while low and self.blocks[low - 1].start == self.blocks[low].start:
+            low -= 1
+        return low
+
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Where the kept elements number `first` to `last` (not included) lie: (start, stop), ascending."""
+        import numpy as np
+
+        for block, following in itertools.pairwise(self.blocks):
+            if following.kept <= first or block.kept >= last or following.kept == block.kept:
+                continue
+            counts = self._lengths(block.region)
+            ends = np.cumsum(counts)
+            kept = self.cells.mask(block.cell, block.cell + len(counts)) & (counts > 0)
+            starts, lengths = (ends - counts)[kept] + block.start, counts[kept]
+            places = np.cumsum(lengths) - lengths + block.kept  # number of the first element of each sequence
+            low = np.clip(first - places, 0, lengths)
+            high = np.clip(last - places, 0, lengths)
+            yield from _merged(starts + low, starts + high)
+
+
+def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ascending ranges without the empty ones, those that touch made one."""
+    import numpy as np
+
+    some = stops > starts
+    starts, stops = starts[some], stops[some]
+    if not len(starts):
+        return
+    gaps = np.flatnonzero(starts[1:] != stops[:-1]) + 1
+    firsts, lasts = np.concatenate(([0], gaps)), np.concatenate((gaps, [len(starts)])) - 1
+    yield from zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inner:
+    """Cells of which `inner` belong to each of `whole`'s: those of an array field in a record."""
+
+    whole: Mask
+    inner: int
+
+    def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of the cells from `start` to `stop` are kept."""
+        import numpy as np
+
+        first, last = start // self.inner, -(-stop // self.inner)
+        found = np.repeat(self.whole.mask(first, last), self.inner)
+        return found[start - first * self.inner : stop - first * self.inner]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered(Computed):
+    """What is left of an array of content: its elements along the first dimension that are kept."""
+
+    source: ArraySource
+    kept: Kept
+
+    @property
+    def layout(self) -> Layout:
+        """In pieces as long as the source's. Reads counts once."""
+        whole = self.source.layout
+        shape = (self.kept.count, *whole.shape[1:])
+        chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(whole.chunks, shape, strict=True))
+        return Layout(whole.dtype, shape, chunks, (), whole.fill)
+
+    @property
+    def distant(self) -> bool:
+        """As the source."""
+        return self.source.distant
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: content is what was given."""
+        return every_block(self.layout.shape, chunks)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region: runs that lie near each other are read in one go."""
+        import numpy as np
+
+        first, last = selection[0].start, selection[0].stop
+        shape = (last - first, *(part.stop - part.start for part in selection[1:]))
+        out = np.empty(shape, numpy_dtype(self.source.layout.dtype))
+        at = 0
+        room = max(1, SPAN // max(1, math.prod(shape[1:])))
+        for group in _groups(self.kept.runs(first, last), room):
+            low, high = group[0][0], group[-1][1]
+            values = self.source.read((slice(low, high), *selection[1:]))
+            for start, stop in group:
+                out[at : at + stop - start] = values[start - low : stop - low]
+                at += stop - start
+        return out
+
+
+def _groups(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
+    """Runs together as long as they lie within `room` elements."""
+    group: list[tuple[int, int]] = []
+    for start, stop in runs:
+        if group and stop - group[0][0] > room:
+            yield group
+            group = []
+        group.append((start, stop))
+    if group:
+        yield group

@@ -1,0 +1,119 @@
+"""Shards of an array in a store: their indices, and where in them chunks lie.
+
+A shard that lies in a file stays there. Of a shard that is far away only parts are fetched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from nczarr.arrays.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.grid import kept
+from nczarr.arrays.source import Index
+from nczarr.stores import ranges
+from nczarr.stores.base import Range
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nczarr.arrays.chunked_store import StoredArray
+
+ABSENT = 2**64 - 1
+"""Offset and length of a chunk that its shard does not hold."""
+
+
+def in_shard(array: StoredArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
+    """The shard of a chunk, and where in it the chunk lies; None if it is not stored."""
+    shards = array.layout.shards or array.layout.chunks
+    counts = [shard // each for shard, each in zip(shards, array.layout.chunks, strict=True)]
+    home = array.home(chunk)
+    whole = _shard(array, home, math.prod(counts))
+    if whole is None:
+        return None
+    shard, table = whole
+    place = 0
+    for number, count in zip(chunk, counts, strict=True):
+        place = place * count + number % count
+    offset, length = int(table[2 * place]), int(table[2 * place + 1])
+    if offset == length == ABSENT:
+        return None
+    if shard is not None and offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
+        array.unreadable(array.key(home), "the index points behind the end of the shard")
+    return shard, offset, length
+
+
+def _shard(array: StoredArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
+    """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
+    for the shard: it is far away, and only parts of it are fetched.
+    """
+    known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
+    if known is not None:
+        return known
+    array.keys.check_seen()
+    key = array.key(index)
+    if array.store.distant:
+        with array.keys.lock:  # others that want the same index wait for it
+            again: tuple[None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
+            return again or _distant_shard(array, index, key, count)
+    place = array.store.locate(key)
+    shard: bytes | Range | None = place if place is not None else array.store.get(key)
+    if shard is None:
+        array.keys.check_absent(index)
+        return None
+    length = shard.length if isinstance(shard, Range) else len(shard)
+    size = _index_size(array, count)
+    if length < size:
+        array.unreadable(key, "the shard is shorter than its index")
+    begin = 0 if array.encoding.index_first else length - size
+    if isinstance(shard, Range):
+        table = ranges.read(Range(shard.path, shard.offset + begin, size))
+    else:
+        table = shard[begin : begin + size]
+    found = shard, _table(array, table, key, count)
+    kept.put((array.keys, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+    return found
+
+
+def _distant_shard(array: StoredArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
+    """The index of a shard that is far away."""
+    size = _index_size(array, count)
+    table = array.store.part(key, 0 if array.encoding.index_first else -size, size)
+    if table is None:
+        array.keys.check_absent(index)
+        return None
+    found = None, _table(array, table, key, count)
+    kept.put((array.keys, "shard", index), found, 16 * count)
+    return found
+
+
+def _index_size(array: StoredArray, count: int) -> int:
+    """Bytes of the index of a shard."""
+    return 16 * count + (4 if len(array.encoding.index_steps) > 1 else 0)
+
+
+def _table(array: StoredArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
+    """The numbers of a shard's index."""
+    import numpy as np
+
+    steps = array.encoding.index_steps
+    try:
+        plain = decoded(data, steps[1:], 8, 16 * count)
+    except DECODING_ERRORS as error:
+        array.unreadable(key, f"the index of the shard: {error}")
+    table = np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
+    if _overlap(table[0::2], table[1::2]):
+        array.unreadable(key, "the index of the shard points at the same bytes more than once")
+    return table
+
+
+def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:
+    """Whether chunks share bytes. A few bytes could stand for any number of chunks so; no writer does that."""
+    import numpy as np
+
+    there = (offset != ABSENT) & (length > 0)
+    begin, size = offset[there].astype(np.uint64), length[there].astype(np.uint64)
+    order = np.argsort(begin, kind="stable")
+    begin, size = begin[order], size[order]
+    return bool((begin[1:] - begin[:-1] < size[:-1]).any())

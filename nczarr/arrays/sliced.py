@@ -1,0 +1,278 @@
+"""Array sources that are a part of another source: some indices along each dimension, from one to another by steps.
+
+`Sliced` cuts a box with steps out of one array. `cut` does that for all parts of a variable, ragged ones too, whose
+content follows its counts (arrays/ragged.py). Nothing is read before it is asked for; what is read at once is bounded
+by `SPAN`, however far apart the indices lie.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.blocks import grid_of
+from nczarr.arrays.chunk_references import columns_of, some
+from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
+from nczarr.arrays.source import (
+    ArraySource,
+    Index,
+    Layout,
+    Manifest,
+    Parts,
+    Place,
+    Selection,
+    Stored,
+    Whole,
+    numpy_dtype,
+)
+from nczarr.ast.types import CompoundType, VlenType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SPAN = 1 << 22
+"""Elements that are read at once for those between them."""
+
+Ranges = tuple[range, ...]
+"""The indices that are kept along each dimension; ascending."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sliced(Whole):
+    """A part of `source`: element i along a dimension is its element `ranges[dimension][i]`."""
+
+    source: ArraySource
+    ranges: Ranges
+
+    @property
+    def layout(self) -> Layout:
+        """The source's layout; its codecs and chunks only if the part is made of whole chunks of it."""
+        whole = self.source.layout
+        shape = tuple(map(len, self.ranges))
+        if self._aligned:
+            return Layout(whole.dtype, shape, whole.chunks, whole.codecs, whole.fill, order=whole.order)
+        lengths = zip(whole.chunks, self.ranges, strict=True)
+        chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
+        return Layout(whole.dtype, shape, chunks, (), whole.fill, order=whole.order)
+
+    @property
+    def undefined(self) -> bool:
+        """As the source."""
+        return self.source.undefined
+
+    def cleared(self) -> Sliced:
+        """Of the source without its fill."""
+        return Sliced(self.source.cleared(), self.ranges)
+
+    @property
+    def viewed(self) -> bool:
+        """As the source."""
+        return self.source.viewed
+
+    @property
+    def distant(self) -> bool:
+        """As the source."""
+        return self.source.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """What is left of the source's."""
+        lengths = self.source.together
+        if lengths is None:
+            return None
+        return tuple(max(1, length // indices.step) for indices, length in _pairs(self.ranges, lengths))
+
+    def fetched(self, regions: Sequence[Selection]) -> Sliced:
+        """The same part of the source with what the regions are made of at hand."""
+        boxes = [box for region in regions for box in self._boxes_of(region)]
+        return Sliced(self.source.fetched(boxes), self.ranges)
+
+    def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
+        """What `read` reads of the source for a region."""
+        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        for box in _boxes(wanted):
+            yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The source's chunks that are chunks of the part, if that is made of whole ones. Raises OSError."""
+        manifest = self.source.manifest if self._aligned else None
+        if manifest is None:
+            return None
+        import numpy as np
+
+        columns, whole = columns_of(manifest), self.source.layout
+        places = np.unravel_index(columns.chunk, grid_of(whole.shape, whole.chunks)) if whole.shape else ()
+        rows = np.ones(len(columns.chunk), bool)
+        for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True):
+            rows &= (place >= indices.start // each) & (place < -(-indices.stop // each))
+        kept = some(columns, rows)
+        moved = tuple(
+            place[rows] - indices.start // each
+            for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True)
+        )
+        shape = tuple(map(len, self.ranges))
+        if not shape:
+            return kept
+        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, whole.chunks)), np.int64))
+
+    @property
+    def _aligned(self) -> bool:
+        """Whether every chunk of the part is a whole chunk of the source, and no longer than the part."""
+        whole = self.source.layout
+        return whole.shards is None and all(
+            len(indices) >= chunk > 0
+            and indices.step == 1
+            and indices.start % chunk == 0
+            and (indices.stop % chunk == 0 or indices.stop == length)
+            for indices, chunk, length in zip(self.ranges, whole.chunks, whole.shape, strict=True)
+        )
+
+    @property
+    def stored(self) -> Stored | None:
+        """How the source's chunks are encoded, if the part is made of whole chunks."""
+        return self.source.stored if self._aligned else None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The source's bytes of a chunk, if the part is made of whole chunks."""
+        return self.source.encoded(self._of_source(chunk)) if self._aligned else None
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where the source has the bytes of a chunk, if the part is made of whole chunks."""
+        return self.source.place(self._of_source(chunk)) if self._aligned else None
+
+    def _of_source(self, chunk: Index) -> Index:
+        """The index of a chunk in the source's grid."""
+        lengths = zip(chunk, self.ranges, self.source.layout.chunks, strict=True)
+        return tuple(number + indices.start // length for number, indices, length in lengths)
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Decoded values of a region: a box of the source where that is small, else piece by piece."""
+        import numpy as np
+
+        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        boxes = list(_boxes(wanted))
+        if len(boxes) == 1:
+            return self._box(wanted)
+        out = np.empty([len(indices) for indices in wanted], numpy_dtype(self.source.layout.dtype))
+        for box in boxes:
+            out[box] = self._box([indices[part] for indices, part in zip(wanted, box, strict=True)])
+        return out
+
+    def _box(self, wanted: list[range]) -> NDArray[Any]:
+        """The values at some indices, out of the smallest box that has them all."""
+        values = self.source.read(_box_of(wanted))
+        if all(indices.step == 1 for indices in wanted):
+            return values
+        steps: tuple[Any, ...] = tuple(slice(None, None, indices.step) for indices in wanted)
+        stepped: NDArray[Any] = values[steps]
+        return stepped
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks that an occupied part of the source meets, in C order.
+
+        The source is asked in blocks as long as what a chunk spans there, so that a few values in a vast array are few.
+        """
+        counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
+        if not all(counts):
+            return iter(())
+        whole = zip(chunks, self.ranges, self.source.layout.shape, strict=True)
+        unit = tuple(min(chunk * indices.step, length) for chunk, indices, length in whole)
+        met = [range(indices[0] // length, indices[-1] // length + 1) for indices, length in _pairs(self.ranges, unit)]
+
+        def hits() -> Iterator[Index]:
+            for index in self.source.occupied(unit):
+                if all(number in span for number, span in zip(index, met, strict=True)):
+                    yield index
+
+        if sum(1 for _ in hits()) == math.prod(map(len, met)):  # all of them: there is no need to keep a list
+            return itertools.product(*counts)
+        found: set[Index] = set()
+        for index in hits():
+            found.update(itertools.product(*self._met(index, unit, chunks)))
+        return iter(sorted(found))
+
+    def _met(self, index: Index, unit: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[range]:
+        """The chunks of the part that a chunk of the source meets, dimension by dimension."""
+        for number, length, indices, chunk in zip(index, unit, self.ranges, chunks, strict=True):
+            first = max(0, -(-(number * length - indices.start) // indices.step))
+            last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
+            yield range(first // chunk, last // chunk + 1) if first <= last else range(0)
+
+
+def _box_of(wanted: list[range]) -> Selection:
+    """The smallest box that has all of some indices."""
+    return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
+
+
+def _pairs(ranges: Ranges, lengths: tuple[int, ...]) -> Iterator[tuple[range, int]]:
+    return zip(ranges, lengths, strict=True)
+
+
+def _boxes(wanted: list[range]) -> Iterator[Selection]:
+    """Parts of a region whose smallest boxes in the source have at most `SPAN` elements; one, if no step is made."""
+    pending = [tuple(slice(0, len(indices)) for indices in wanted)]
+    while pending:
+        part = pending.pop()
+        lengths = [indices[piece] for indices, piece in zip(wanted, part, strict=True)]
+        spans = [indices[-1] - indices[0] + 1 if indices else 0 for indices in lengths]
+        waste = [span - len(indices) for span, indices in zip(spans, lengths, strict=True)]
+        if math.prod(spans) <= SPAN or not any(waste):
+            yield part
+            continue
+        axis = max(range(len(waste)), key=lambda each: (lengths[each].step if waste[each] else 0, waste[each]))
+        middle = (part[axis].start + part[axis].stop) // 2
+        halves = (slice(part[axis].start, middle), slice(middle, part[axis].stop))
+        pending += [(*part[:axis], half, *part[axis + 1 :]) for half in reversed(halves)]
+
+
+def sliced(source: ArraySource, ranges: Ranges) -> ArraySource:
+    """A part of a source; the source itself if that is all of it."""
+    whole = tuple(map(range, source.layout.shape))
+    return source if ranges == whole else Sliced(source, ranges)
+
+
+def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types, path: str = "") -> Parts:
+    """The parts of a variable of which some indices are kept along each dimension.
+
+    Raises KeyError if `parts` are not those of the type.
+    """
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        counts = parts[inside + "counts"]
+        kept = Cells(counts.layout.shape, ranges)
+        found = {inside + "counts": sliced(counts, ranges)}
+        return found | _content(declared.base, Ragged(counts, kept), parts, types, inside + "content")
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        found = {}
+        for field in declared.fields:
+            found |= cut(field.type, (*ranges, *map(range, field.shape)), parts, types, inside + escape(field.name))
+        return found
+    return {path: sliced(parts[path], ranges)}
+
+
+def _content(type_name: str, kept: Kept, parts: Parts, types: Types, path: str, inner: int = 1) -> Parts:
+    """The parts of ragged content of which some elements are kept; each is `inner` cells of the part."""
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        counts = parts[inside + "counts"]
+        deeper = Ragged(counts, Inner(kept, inner))
+        found: Parts = {inside + "counts": Gathered(counts, kept)}
+        return found | _content(declared.base, deeper, parts, types, inside + "content")
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        found = {}
+        for field in declared.fields:
+            cells = inner * math.prod(field.shape)
+            found |= _content(field.type, kept, parts, types, inside + escape(field.name), cells)
+        return found
+    return {path: Gathered(parts[path], kept)}

@@ -1,0 +1,227 @@
+"""Uncompressed chunks cut into shorter ones, so that arrays of any lengths fall into one grid when they are joined.
+
+A chunk without codecs may be cut along a dimension before which it has no other of more than one index: then a piece is
+a range of its bytes. Contiguous arrays are one chunk; an array may be shorter than its chunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.chunk_references import some
+from nczarr.arrays.concatenate import is_hollow, misfit
+from nczarr.arrays.source import (
+    Affine,
+    ArraySource,
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Place,
+    Selection,
+    Stored,
+    Whole,
+    itemsize,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGE = 32 << 20
+"""Bytes of a chunk of plain elements above which it is cut."""
+
+MOST = 16 << 20
+"""Bytes of such a piece, at most, if it has more than one index."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces(Whole):
+    """An array whose chunks are `length` long along `axis`: pieces of those of `source`, which have no codecs."""
+
+    source: ArraySource
+    axis: int
+    length: int
+
+    @property
+    def layout(self) -> Layout:
+        """The source's, in pieces."""
+        return self.source.layout._replace(chunks=self._cut(self.source.layout.chunks), codecs=(), shards=None)
+
+    def _cut(self, chunks: tuple[int, ...]) -> tuple[int, ...]:
+        return (*chunks[: self.axis], self.length, *chunks[self.axis + 1 :])
+
+    @property
+    def _whole(self) -> Stored:
+        stored = self.source.stored
+        assert stored is not None
+        return stored
+
+    @property
+    def _size(self) -> int:
+        """Bytes of a piece."""
+        return math.prod(self._cut(self._whole.chunks)) * itemsize(self._whole.dtype)
+
+    @property
+    def undefined(self) -> bool:
+        """As the source."""
+        return self.source.undefined
+
+    def cleared(self) -> Pieces:
+        """Of the source without its fill."""
+        return replace(self, source=self.source.cleared())
+
+    @property
+    def viewed(self) -> bool:
+        """As the source."""
+        return self.source.viewed
+
+    @property
+    def distant(self) -> bool:
+        """As the source."""
+        return self.source.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """As the source's."""
+        return self.source.together
+
+    def fetched(self, regions: Sequence[Selection]) -> Pieces:
+        """The same with what the regions are made of at hand."""
+        return replace(self, source=self.source.fetched(regions))
+
+    @property
+    def stored(self) -> Stored:
+        """Plain elements, in pieces."""
+        return self._whole._replace(chunks=self._cut(self._whole.chunks))
+
+    def _home(self, chunk: Index) -> tuple[Index, int]:
+        """The chunk of the source that a piece lies in, and the byte of it that it begins with."""
+        at = chunk[self.axis] * self.length
+        number, inside = divmod(at, self._whole.chunks[self.axis])
+        return (*chunk[: self.axis], number, *chunk[self.axis + 1 :]), inside // self.length * self._size
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The bytes of a piece; None where the source has none."""
+        home, begin = self._home(chunk)
+        data = self.source.encoded(home)
+        return None if data is None or begin + self._size > len(data) else data[begin : begin + self._size]
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a piece lies; None where the source does not say where its chunk does."""
+        home, begin = self._home(chunk)
+        place = self.source.place(home)
+        if place is None or begin + self._size > place.length:
+            return None
+        return place._replace(offset=place.offset + begin, length=self._size)
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The pieces of all chunks; None where the source has no table. Raises OSError."""
+        import numpy as np
+
+        table = self.source.manifest
+        shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
+        if table is None or math.prod(chunks[: self.axis]) != 1:
+            return None
+        counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
+        wanted = -(-shape[self.axis] // self.length)
+        per = min(chunks[self.axis] // self.length, wanted)
+        if isinstance(table, Affine):
+            if table.count == 1 and per * size <= table.length:
+                return Affine(table.source, table.base, size, size, per)
+            number = np.arange(table.count, dtype=np.int64)
+            same = np.zeros(table.count, np.int64)
+            offsets = table.base + number * table.stride
+            mask = np.zeros(table.count, np.int32)
+            table = Columns((table.source,), number, same, offsets, same + table.length, mask)
+        else:  # a chunk of a wrong length is left to the source, which says so
+            right = (table.length < 0) | (table.length == math.prod(chunks) * itemsize(self._whole.dtype))
+            table = table if right.all() else some(table, right)
+        rest = math.prod(counts[self.axis + 1 :])
+        outer, inner = np.divmod(table.chunk, rest)
+        above, along = np.divmod(outer, counts[self.axis])
+        step = np.arange(per, dtype=np.int64)
+        places = along[:, None] * per + step
+        chunk = (above[:, None] * wanted + places) * rest + inner[:, None]
+        sizes = np.where(table.length < 0, size * per, table.length)  # a whole file is one chunk
+        kept = ((places < wanted) & ((step + 1) * size <= sizes[:, None])).reshape(-1)
+        order = np.argsort(chunk.reshape(-1)[kept], kind="stable")
+        rows = np.repeat(np.arange(len(table.chunk)), per)[kept][order]
+        offset = (table.offset[:, None] + step * size).reshape(-1)[kept][order]
+        length = np.full(len(rows), size, np.int64)
+        found = chunk.reshape(-1)[kept][order]
+        return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """None: chunks lie as they are."""
+        return None
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The source's values of a region."""
+        return self.source.read(selection)
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """The source's."""
+        return self.source.occupied(chunks)
+
+
+def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
+    """The greatest length of pieces along an axis that make one grid of the chunks of sources which follow one another.
+
+    None if there is none: a chunk is encoded, or pieces of it are no ranges. The last array may end within a piece,
+    if its chunk does not.
+    """
+    length = 0
+    for number, source in enumerate(sources):
+        stored, extent = source.stored, source.layout.shape[axis]
+        if stored is None and not is_hollow(source):
+            return None
+        if stored is not None:
+            if stored.codecs or not itemsize(stored.dtype) or math.prod(stored.chunks[:axis]) != 1:
+                return None
+            if extent > stored.chunks[axis]:
+                length = math.gcd(length, stored.chunks[axis])
+        if number < len(sources) - 1:
+            length = math.gcd(length, extent)
+    extent, last = sources[-1].layout.shape[axis], sources[-1].stored
+    if length and last is not None and extent <= last.chunks[axis] < -(-extent // length) * length:
+        length = math.gcd(length, extent)
+    return length or None
+
+
+def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[ArraySource]:
+    """The sources in pieces of a length along an axis, those that are not yet."""
+    return [
+        source if source.stored is None or source.stored.chunks[axis] == length else Pieces(source, axis, length)
+        for source in sources
+    ]
+
+
+def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
+    """Sources whose chunks make one grid, if pieces of them of at least so many bytes do; else the sources.
+
+    Chunks of plain elements that are larger than `LARGE` are cut into pieces of up to `MOST` bytes where they can be.
+    """
+    some = [source for source in sources if source.layout.shape[axis]]
+    aligned = len(some) < 2 or misfit(some, axis) is None
+    if not some or (aligned and _piece_size(some) <= LARGE):
+        return list(sources)
+    length = common_length(some, axis)
+    if length is None:
+        return list(sources)
+    row = _piece_size(in_pieces(some, axis, 1))
+    if length * row > LARGE:
+        length = next(each for each in range(max(1, MOST // row), 0, -1) if not length % each)
+    cut = in_pieces(some, axis, length)
+    if misfit(cut, axis) is not None or (not aligned and length * row < least):
+        return list(sources)
+    return cut
+
+
+def _piece_size(sources: Sequence[ArraySource]) -> int:
+    """Bytes of a chunk; 0 where there are none, or encoded ones."""
+    stored = next((source.stored for source in sources if source.stored is not None), None)
+    return 0 if stored is None or stored.codecs else math.prod(stored.chunks) * itemsize(stored.dtype)

@@ -1,0 +1,98 @@
+"""Values of array sources as the blobs of an archive: streamed in C order, never more than a piece in memory."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.arrays.bands import Bands
+from nczarr.arrays.blocks import every_block, lengths_of, linear_block, region_of, within
+from nczarr.arrays.source import ArraySource, Selection, itemsize, little
+from nczarr.ast.plain import is_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECE = 1 << 22
+"""Bytes of a piece, about."""
+
+TEXTS = 1 << 16
+"""Texts that are looked at in one go."""
+
+
+class Blob(NamedTuple):
+    """One blob that is going to be written: its number, its bytes in pieces, how many they are, and whether they are
+    to be compressed.
+    """
+
+    number: int
+    pieces: Callable[[], Iterator[bytes]]
+    size: int
+    packed: bool
+
+    def written(self) -> Iterator[bytes]:
+        """The bytes as they are stored. Raises what reading the values does."""
+        if not self.packed:
+            yield from self.pieces()
+            return
+        packer = zlib.compressobj()
+        for piece in self.pieces():
+            yield packer.compress(piece)
+        yield packer.flush()
+
+
+class Texts(NamedTuple):
+    """What the texts of an array are like: the length of each, which are NIL (none: None), whether all are UTF-8."""
+
+    counts: NDArray[Any]
+    nil: NDArray[Any] | None
+    utf8: bool
+
+
+def slabs(source: ArraySource, room: int, region: Selection | None = None) -> Iterator[NDArray[Any]]:
+    """The values, or those of a region, one stretch after the other in C order, each of one dimension, of at most
+    `room` elements; each chunk is decoded once (bands.py). Raises OSError.
+    """
+    whole = tuple(slice(0, length) for length in source.layout.shape) if region is None else region
+    shape = lengths_of(whole)
+    if 0 in shape:
+        return
+    block = linear_block(shape, max(1, room))
+    with closing(Bands(source, room, whole)) as bands:
+        for index in every_block(shape, block):
+            yield bands.read(within(whole, region_of(index, block, shape))).reshape(-1)
+
+
+def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[bytes]:
+    """Elements of fixed size, little-endian; `members`: that member of each, or of that member."""
+    room = PIECE // max(1, itemsize(source.layout.dtype))
+    for values in slabs(source, room):
+        for name in members:
+            values = values[name]
+        yield little(values).tobytes()
+
+
+def texts(source: ArraySource) -> Texts:
+    """A look at all texts."""
+    import numpy as np
+
+    count = math.prod(source.layout.shape)
+    counts, nil, utf8, at = np.zeros(count, np.int64), np.zeros(count, np.bool_), True, 0
+    for values in slabs(source, TEXTS):
+        for number, text in enumerate(values.tolist(), at):
+            if text is None:
+                nil[number] = True
+                continue
+            counts[number] = len(text)
+            utf8 = utf8 and (text.isascii() or is_utf8(text))
+        at += len(values)
+    return Texts(counts, nil if nil.any() else None, utf8)
+
+
+def characters(source: ArraySource) -> Iterator[bytes]:
+    """The bytes of all texts, one behind the other."""
+    for values in slabs(source, TEXTS):
+        yield b"".join(text for text in values.tolist() if text)

@@ -1,0 +1,322 @@
+"""Arrays that lie uncompressed at regular places of one file: netCDF-3 variables, contiguous data of others.
+
+A source is a description: where its first element begins, how far apart its rows are. Regions are views of the file's
+memory map, so that nothing is copied before a consumer converts it; a pickled source has the file's path and size, and
+maps it again where it is read. Bytes that came from no file are held, and pickled, whole.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap as mmap_module
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from mmap import mmap
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nczarr.source import Buffer, Source
+
+RESIDENT = 1 << 26
+"""Bytes of a map that are looked at before its pages are given back to the system."""
+
+MAPPED = 128
+"""Files that stay mapped: each takes one of the few that a process may have open."""
+
+_DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
+
+
+class FileBytes:
+    """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path.
+
+    `modified`: when the file was changed last, in nanoseconds; None: nobody looks at that. `name`: what people know
+    the file by, where that is not its path.
+    """
+
+    __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
+
+    def __init__(
+        self,
+        path: str | None,
+        size: int,
+        data: Buffer | None = None,
+        modified: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.path = path
+        self.size = size
+        self.modified = modified
+        self.name = name or path or ""
+        self._data = data
+        self._seen = 0
+        if isinstance(data, mmap):
+            self._hold()
+
+    @classmethod
+    def of(cls, source: Source) -> FileBytes:
+        """The bytes of a source: in memory, or the map of its file."""
+        path = os.path.abspath(source.path) if isinstance(source.data, mmap) else None
+        return cls(path, len(source.data), source.data, name=source.name)
+
+    @property
+    def data(self) -> Buffer:
+        """The bytes. Raises OSError if the file cannot be read any more, or has another size by now."""
+        data = self._data
+        if data is None:
+            from nczarr.stores.single import open_source
+
+            assert self.path is not None
+            self.check()
+            data = open_source(self.path).data
+            if len(data) != self.size:
+                raise OSError(
+                    None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.name
+                )
+            self._data = data
+            self._hold()
+        return data
+
+    def _hold(self) -> None:
+        """Keep the map until so many others were made. Views of it stay good; it is made again when it is needed."""
+        _mapped.append(ref(self))
+        if len(_mapped) > MAPPED:
+            oldest = _mapped.popleft()()
+            if oldest is not None and oldest.path is not None:
+                oldest._data = None
+
+    def check(self) -> None:
+        """Raises OSError if the file is out of reach, or was changed since; does nothing where nobody looks at that."""
+        if self.modified is None or self.path is None:
+            return
+        status = os.stat(self.path)
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise OSError(None, "the file has changed since it was opened", self.name)
+
+    def seen(self, size: int) -> None:
+        """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
+
+        They would count as the process's memory. Views stay good: what is looked at again is mapped again.
+        """
+        self._seen += size
+        data = self._data
+        if self._seen > RESIDENT and isinstance(data, mmap) and _DROP is not None:
+            self._seen = 0
+            data.madvise(_DROP)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = None if self.path is not None else self._data
+        return FileBytes, (self.path, self.size, data, self.modified, self.name)
+
+
+_mapped: deque[ref[FileBytes]] = deque()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineArray(Near):
+    """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
+
+    Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:
+    the rest are bytes of zero, or elements `missing`, in the bytes of the layout's dtype. `sparse`: that is the
+    variable's fill value, so chunks of which the file holds nothing are not occupied.
+    """
+
+    layout: Layout
+    file: FileBytes
+    base: int
+    stride: int
+    missing: bytes = b""
+    sparse: bool = False
+
+    @property
+    def viewed(self) -> bool:
+        """True: regions are views of the file."""
+        return True
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The chunks that the file holds, each of them one range; None where it has no path."""
+        if self.file.path is None:
+            return None
+        length, counts = self._chunk_bytes(), self._counts()
+        count, row = math.prod(counts), math.prod(counts[1:])
+        if self.whole and (row == 1 or self.stride * self._rows == length * row):
+            step = self.stride * self._rows if row == 1 and count > 1 else length
+            return Affine(self.file.path, self.base, step, length, count)
+        return self._columns(length, counts)
+
+    def _columns(self, length: int, counts: tuple[int, ...]) -> Columns:
+        """The chunks that lie in the file, one by one."""
+        import numpy as np
+
+        rows, row = (counts[0], math.prod(counts[1:])) if counts else (1, 1)
+        first = self.base + np.arange(rows, dtype=np.int64) * (self.stride * self._rows)
+        offset = (first[:, None] + np.arange(row, dtype=np.int64) * length).reshape(-1)
+        chunk = np.nonzero(offset + length <= self.file.size)[0].astype(np.int64)
+        zeros = np.zeros(len(chunk), np.int64)
+        return Columns((str(self.file.path),), chunk, zeros, offset[chunk], zeros + length, zeros.astype(np.int32))
+
+    @property
+    def _rows(self) -> int:
+        """Rows of a chunk."""
+        return self.layout.chunks[0] if self.layout.chunks else 1
+
+    def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
+        """The same array in other chunks, if each of them is one range of the file, and all are full."""
+        shape, itemsize = self.layout.shape, self._itemsize
+        if len(chunks) != len(shape) or any(
+            each < 1 or length % each for each, length in zip(chunks, shape, strict=True)
+        ):
+            return None
+        inner = next((axis for axis in range(len(shape) - 1, -1, -1) if chunks[axis] != shape[axis]), 0)
+        if any(each != 1 for each in chunks[:inner]):
+            return None
+        if chunks and chunks[0] > 1 and self.stride != math.prod(shape[1:]) * itemsize:
+            return None
+        return replace(self, layout=self.layout._replace(chunks=chunks))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the file holds every element."""
+        return 0 in self.layout.shape or self._end <= self.file.size
+
+    @property
+    def lacking(self) -> int:
+        """Bytes of elements that the file does not hold."""
+        if self.whole:
+            return 0
+        rows = self.layout.shape[0] if self.layout.shape else 1
+        row = math.prod(self.layout.shape[1:]) * self._itemsize
+        left = self.file.size - self.base
+        full = (left - row) // self.stride + 1 if left >= row else 0
+        return (rows - full) * row - min(row, max(0, left - full * self.stride))
+
+    @property
+    def _itemsize(self) -> int:
+        dtype = self.layout.dtype
+        return int(dtype[2:]) if isinstance(dtype, str) else numpy_dtype(dtype).itemsize
+
+    @property
+    def _end(self) -> int:
+        """Where the last element ends."""
+        return _end(self.base, self.layout.shape, self._steps(), self._itemsize)
+
+    def _steps(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each dimension."""
+        steps = list(_c_steps(self.layout.shape, self._itemsize))
+        if steps:
+            steps[0] = self.stride
+        return tuple(steps)
+
+    def _chunk_bytes(self) -> int:
+        return math.prod(self.layout.chunks) * self._itemsize
+
+    def _counts(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return grid_of(self.layout.shape, self.layout.chunks)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
+        import numpy as np
+
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        shape = tuple(max(0, stop - start) for start, stop in bounds)
+        dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        base = self.base + sum(start * step for (start, _), step in zip(bounds, steps, strict=True))
+        end = _end(base, shape, steps, dtype.itemsize)
+        self.file.seen(min(end, self.file.size) - min(base, self.file.size))
+        if end <= self.file.size:
+            return np.ndarray(shape, dtype, self.file.data, base, _strides(shape, steps, dtype.itemsize))
+        out = np.empty(shape, dtype)
+        out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
+        self._copy(out, base, steps)
+        return out
+
+    def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
+        """Overlay what the file holds of a region that begins at byte `base`: whole rows, then a part of the next."""
+        import numpy as np
+
+        size, target = self.file.size, out
+        for axis, step in enumerate(steps):
+            shape = target.shape
+            row = _end(0, shape[1:], steps[axis + 1 :], out.itemsize)
+            rows = min(shape[0], (size - base - row) // step + 1) if size - base >= row else 0
+            if rows:
+                strides = _strides((rows, *shape[1:]), steps[axis:], out.itemsize)
+                target[:rows] = np.ndarray((rows, *shape[1:]), out.dtype, self.file.data, base, strides)
+            if rows == shape[0]:
+                return
+            base += rows * step
+            target = target[rows : rows + 1].reshape(shape[1:])
+        if not self.missing and base < size:  # an element that the end cuts
+            target.reshape(1).view(np.uint8)[: size - base] = np.frombuffer(self.file.data[base:size], np.uint8)
+
+    @property
+    def stored(self) -> Stored:
+        """Elements as they are."""
+        return Stored(self.layout.dtype, self.layout.chunks, ())
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The bytes of a chunk as they lie in the file; None where it does not hold the whole chunk."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies; None where the file does not hold the whole chunk, or has no path."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        if self.file.path is None or start + length > self.file.size:
+            return None
+        self.file.check()
+        return Place(self.file.path, start, length)
+
+    def _begin(self, chunk: Index) -> int:
+        if not chunk:
+            return self.base
+        number = number_of(chunk[1:], self._counts()[1:])
+        return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""
+        lengths = self._present() if self.sparse else self.layout.shape
+        return every_block(lengths, chunks)
+
+    def _present(self) -> tuple[int, ...]:
+        """Lengths of the smallest box from the origin that has all elements of which the file holds any."""
+        left, lengths = self.file.size - self.base, list(self.layout.shape)
+        if left <= 0:
+            return (0,) * len(lengths)
+        for axis, step in enumerate(self._steps()):
+            rows = min(lengths[axis], -(-left // step))
+            lengths[axis] = rows
+            if rows > 1:
+                break
+        return tuple(lengths)
+
+
+def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides of an array in C order."""
+    steps = [itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return tuple(steps)
+
+
+def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
+    """Where the last element of a region ends that begins at `base`."""
+    if 0 in shape:
+        return base
+    return base + sum((length - 1) * step for length, step in zip(shape, steps, strict=True)) + itemsize
+
+
+def _strides(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The steps as numpy takes them: no step is made along a length of one, and a declared one may exceed 64 bits."""
+    return tuple(step if length > 1 else itemsize for length, step in zip(shape, steps, strict=True))

@@ -1,0 +1,68 @@
+"""Whether a constant has data of its type: for trees that come from documents, where nothing made sure of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+
+from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.ast import ATOMIC, CompoundType, Constant, UserType, VlenType
+from nczarr.ast.walk import MAX_DEPTH
+
+
+def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
+    """The types that rest on known ones alone, contain themselves nowhere and nest at most MAX_DEPTH deep."""
+    sound: dict[str, UserType] = {}
+    for _ in range(MAX_DEPTH):
+        ready = {
+            path: declared
+            for path, declared in types.items()
+            if path not in sound and all(name in ATOMIC or name in sound for name in _parts(declared))
+        }
+        if not ready:
+            break
+        sound.update(ready)
+    return sound
+
+
+def problem(constant: Constant, types: Types) -> str | None:
+    """What is wrong with the data of a constant, or None. Its type is atomic or one of `types`, which are sound.
+
+    `Constant` itself proves the data of atomic types; here those of user types, all the way down.
+    """
+    name, data = constant.type, constant.data
+    declared = types.get(name)
+    if declared is None:
+        return None if name in ATOMIC else f"type `{name}` is not declared"
+    if is_fixed(name, types):
+        wanted = constant.count * size(name, types)
+        if isinstance(data, bytes) and len(data) == wanted:
+            return None
+        return f"{constant.count} values of `{name}` take {wanted} bytes"
+    nested = [] if isinstance(data, bytes) else [item for item in data if isinstance(item, Constant)]
+    if isinstance(data, bytes) or len(nested) != len(data):
+        return f"values of `{name}` are constants, one an element or field"
+    expected: list[tuple[str, int | None]]
+    if isinstance(declared, VlenType):
+        expected = [(declared.base, None)]
+    else:
+        assert isinstance(declared, CompoundType)  # enums and opaques are fixed
+        expected = [(field.type, math.prod(field.shape)) for field in declared.fields]
+    if len(nested) != constant.count * len(expected):
+        return f"{constant.count} values of `{name}` take {constant.count * len(expected)} constants, not {len(nested)}"
+    for item, (type_name, count) in zip(nested, itertools.cycle(expected), strict=False):
+        if item.type != type_name:
+            return f"a part of `{name}` has type `{type_name}`, not `{item.type}`"
+        if count is not None and item.count != count:
+            return f"a field of `{name}` has {count} values, not {item.count}"
+        inside = problem(item, types)
+        if inside is not None:
+            return inside
+    return None
+
+
+def _parts(declared: UserType) -> list[str]:
+    if isinstance(declared, VlenType):
+        return [declared.base]
+    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []

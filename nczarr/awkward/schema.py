@@ -1,0 +1,97 @@
+"""Parts of variables (`data.parts`) as expressions of Awkward 0.x persistence: one recursive rule for every holder.
+
+What holds the arrays says how one of them is spelled (`Arrays.flat`); how they make up lists and records is said here,
+once. Source: awkward0-persistence §10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.source import Descr
+from nczarr.ast import CompoundType, VlenType
+from nczarr.awkward import expressions
+from nczarr.awkward.expressions import Expression, Numbers
+
+
+class UnsayableError(Exception):
+    """An array that no expression leads to."""
+
+
+class Arrays(Protocol):
+    """The arrays of one variable."""
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """`count` items of an array in C order, each of them `rows` of a type that is one array: of fixed size, or
+        texts. Raises UnsayableError.
+        """
+
+
+def records(
+    type_name: str,
+    types: Types,
+    numbers: Numbers,
+    count: int,
+    buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
+    inside: tuple[str, ...] = (),
+) -> Expression:
+    """Records of fixed size as a table: a column a member; members that are arrays of records stay structured elements.
+
+    `buffer` makes a column, of the names that lead to it, its elements, and how many of them are one value.
+    """
+    declared = types[type_name]
+    assert isinstance(declared, CompoundType)
+    number = numbers.next()
+    columns: list[tuple[str, Expression]] = []
+    for field in declared.fields:
+        members = (*inside, field.name)
+        if isinstance(types.get(field.type), CompoundType) and not field.shape:
+            columns.append((field.name, records(field.type, types, numbers, count, buffer, members)))
+        else:
+            columns.append((field.name, buffer(members, descr(field.type, types), field.shape)))
+    return expressions.table(columns, number)
+
+
+class Schema:
+    """Makes the expression of a variable; ids are given depth first."""
+
+    def __init__(self, arrays: Arrays, types: Types) -> None:
+        self._arrays = arrays
+        self._types = types
+        self._numbers = Numbers()
+
+    def column(self, type_name: str, count: int, path: str = "", rows: tuple[int, ...] = ()) -> Expression:
+        """`count` items of `rows` values each, as the parts at a path hold them. Raises UnsayableError."""
+        declared = self._types.get(type_name)
+        inside = path + "/" if path else ""
+        if isinstance(declared, VlenType):
+            number = self._numbers.next()
+            counts = self._arrays.flat(inside + "counts", "int64", count, rows, self._numbers)
+            content = inside + "content"
+            length = self._length(declared.base, content)
+            return expressions.from_counts(counts, self.column(declared.base, length, content), number)
+        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
+            if rows:
+                raise UnsayableError("an array of records that lie in parts")
+            number = self._numbers.next()
+            columns = [
+                (field.name, self.column(field.type, count, inside + escape(field.name), field.shape))
+                for field in declared.fields
+            ]
+            return expressions.table(columns, number)
+        return self._arrays.flat(path, type_name, count, rows, self._numbers)
+
+    def _length(self, type_name: str, path: str) -> int:
+        """The length of content: that of its first array."""
+        declared = self._types.get(type_name)
+        if isinstance(declared, VlenType):
+            return self._arrays.length(path + "/counts")
+        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
+            first = declared.fields[0]
+            return self._length(first.type, f"{path}/{escape(first.name)}")
+        return self._arrays.length(path)

@@ -1,0 +1,161 @@
+"""The document that a ragged variable has beside its arrays, by which readers of Awkward arrays find its values.
+
+It is one of Awkward 0.x persistence whose blobs are the chunks themselves (awkward0-persistence §10, placement 2): it
+copies nothing, and nothing of ours reads it back. Cells are flattened in C order; `metadata` has their shape.
+
+    v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
+
+Where records are wanted as tables (`Options.tables`), their columns are blobs of their own, `v/.awkward0/1` and so on:
+they lie nowhere one behind the other.
+
+A variable has none if its chunks alone are not what `frombuffer` takes: behind other codecs than zlib, in shards, cut
+across rows, missing where they hold nothing but fill, or texts, which lie behind their lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nczarr.arrays.blocks import every_block, grid_of, region_of
+from nczarr.arrays.parts import descr
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, itemsize
+from nczarr.arrays.streaming import Blob, elements
+from nczarr.ast import CompoundType
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.awkward import expressions
+from nczarr.awkward.expressions import Expression, Numbers
+from nczarr.awkward.schema import Schema, UnsayableError, records
+from nczarr.plan.planned import Planned
+
+FOLDER = ".awkward0/"
+KEY = FOLDER + "schema.json"
+"""The key of the document, below that of the variable."""
+
+MOST_CHUNKS = 1 << 14
+"""Chunks that one document names, at most."""
+
+KeyOf = Callable[[str, Index], str]
+"""The key of a chunk, from the path of its part within the variable and its place in the grid."""
+
+
+def entries(planned: Planned, path: str, home: str, key: KeyOf) -> Iterator[tuple[str, bytes]]:
+    """The document of a variable that lies in parts, behind the blobs that only it has; nothing if no document can say
+    where all values are. `home`: what the keys of the variable's data begin with.
+    """
+    checked = planned.checked
+    shape = checked.shapes[path]
+    chunks = _Chunks(planned, path, key)
+    try:
+        made = Schema(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
+    except UnsayableError:
+        return
+    for blob in chunks.blobs:
+        yield f"{home}{FOLDER}{blob.number}", b"".join(blob.written())
+    metadata = {"variable": path, "shape": list(shape)}
+    prefix = home + FOLDER if chunks.blobs else ""
+    document = expressions.document(made, prefix=prefix, doc="a variable of nczarr", metadata=metadata)
+    yield home + KEY, expressions.encoded(document)
+
+
+class _Chunks:
+    """The arrays of a variable, as blobs that are their chunks."""
+
+    def __init__(self, planned: Planned, path: str, key: KeyOf) -> None:
+        self._targets = planned.targets[path]
+        self._types = planned.checked.types
+        self._sources = planned.parts.get(path, {})
+        self._key = key
+        self._chunks = 0
+        self._room = planned.options.memory // 4 if planned.options.tables else 0
+        self.blobs: list[Blob] = []
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+        return self._targets[part].layout.shape[0]
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """The elements of one array: a buffer, or several one behind the other."""
+        source = self._sources.get(part)
+        if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):
+            size = count * itemsize(descr(type_name, self._types))
+            if size <= self._room:
+                self._room -= size
+                return self._table(source, type_name, count, numbers)
+        target = self._targets[part]
+        layout, width = target.layout, math.prod(rows)
+        filters = [codec.id for codec in layout.codecs]
+        ordered = layout.order == "C" or len(layout.shape) < 2
+        simple = ordered and not layout.shards and layout.dtype != "|O"
+        if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
+            raise UnsayableError("chunks that are not what they hold")
+        described = described_rows(layout.dtype, rows)
+        pieces = list(self._pieces(layout))
+        if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
+            raise UnsayableError("chunks that cut a value")
+        number = numbers.next()
+        if not pieces:
+            return self._empty(described, number)
+        if len(pieces) == 1:
+            return self._buffer(part, pieces[0][0], described, count, filters, number)
+        made = [
+            self._buffer(part, index, described, length // width, filters, numbers.next()) for index, length in pieces
+        ]
+        return expressions.chunks(made, [length // width for _, length in pieces], number)
+
+    def _table(self, source: ArraySource, type_name: str, count: int, numbers: Numbers) -> Expression:
+        """Records as a table whose columns are blobs of their own."""
+
+        def buffer(members: tuple[str, ...], element: Descr, rows: tuple[int, ...]) -> Expression:
+            number = numbers.next()
+            size = count * math.prod(rows) * itemsize(element)
+            self.blobs.append(Blob(number, lambda: elements(source, members), size, packed=False))
+            raw = expressions.read(str(number))
+            return expressions.buffer(raw, described_rows(element, rows), expressions.constant(count), number)
+
+        return records(type_name, self._types, numbers, count, buffer)
+
+    def _buffer(
+        self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
+    ) -> Expression:
+        raw = expressions.read(self._key(path, index), absolute=True)
+        return expressions.buffer(
+            expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
+        )
+
+    def _empty(self, described: Any, number: int) -> Expression:
+        """No elements: there is no chunk, so none are taken of one that there is."""
+        for path, target in self._targets.items():
+            if math.prod(target.layout.shape):
+                first: Index = (0,) * len(target.layout.shape)
+                filters = [codec.id for codec in target.layout.codecs]
+                return self._buffer(path, first, described, 0, filters, number)
+        raise UnsayableError("no chunk at all")
+
+    def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
+        """The chunks with the number of elements that each begins with, which follow one another in C order."""
+        if 0 in layout.shape:
+            return
+        self._chunks += math.prod(grid_of(layout.shape, layout.chunks))
+        if self._chunks > MOST_CHUNKS:
+            raise UnsayableError("too many chunks")
+        lengths = list(zip(layout.shape, layout.chunks, strict=True))
+        cut = next((axis for axis, (_, chunk) in enumerate(lengths) if chunk > 1), len(lengths))
+        if any(chunk != length for length, chunk in lengths[cut + 1 :]):
+            raise UnsayableError("chunks across rows")
+        for index in every_block(layout.shape, layout.chunks):
+            region = region_of(index, layout.chunks, layout.shape)
+            yield index, math.prod(part.stop - part.start for part in region)
+
+
+def described(descr: Descr) -> Any:
+    """An element's type as the JSON of a dtype (contract §4)."""
+    if isinstance(descr, str):
+        return descr
+    return [[name, described_rows(field, shape)] for name, field, shape in descr]
+
+
+def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
+    """The same, of so many elements each."""
+    return [described(descr), list(rows)] if rows else described(descr)

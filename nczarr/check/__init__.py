@@ -1,0 +1,115 @@
+"""Semantic passes: functions from tree to tree, one file each, in the order of `PASSES`.
+
+`check` runs them all and makes the `Checked` that plans are made from. A failed pass reports and goes on with the
+best tree it has, so that one run finds as many faults as possible; bad input never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from nczarr.ast import ATOMIC, CompoundType, UserType, VlenType
+from nczarr.ast.walk import building
+from nczarr.check.check_names import check_names
+from nczarr.check.check_types import acyclic, check_types
+from nczarr.check.checked import Checked, Observer, Unchecked, tables_of
+from nczarr.check.infer_shapes import infer_shapes, place_values, shapes_of
+from nczarr.check.resolve import resolve
+from nczarr.check.type_sizes import check_type_sizes
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.read_lists import read_lists, variable_fill
+
+if TYPE_CHECKING:
+    from nczarr.ast import Constant, Kind
+
+Pass = Callable[[Unchecked, Report], Unchecked]
+
+PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer_shapes)
+"""The whole schedule."""
+
+
+def check(
+    work: Unchecked,
+    report: Report,
+    observer: Observer | None = None,
+    kind: Kind | None = None,
+    *,
+    accepted: bool = False,
+    namesakes: bool = False,
+) -> Checked | None:
+    """Run all passes. None if anything was an error (everything found is in the report).
+
+    `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported, and left out if
+    the run has `accepted` that loss. `namesakes`: equal names are a loss that the run accepts.
+    """
+    work.namesakes_accepted = namesakes
+    with building():
+        return _check(work, report, observer, kind, accepted)
+
+
+def _check(
+    work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None, accepted: bool
+) -> Checked | None:
+    before = report.errors
+    work.kind = wanted = kind or work.dataset.kind
+    for step in PASSES:
+        if step is read_lists and report.errors > before and _hopeless(work):
+            break
+        work = step(work, report)
+        if observer is not None:
+            observer(step.__name__, work.dataset)
+    if wanted is not None:
+        from nczarr.check.kinds import check_kind  # few datasets are of another kind
+
+        check_kind(work, wanted, report, accepted=accepted)
+    known = tables_of(work)
+    shapes = shapes_of(work, report)
+    if report.errors:
+        return None
+    fills: dict[str, Constant | None] = {path: variable_fill(item, known) for path, item in known.variables.items()}
+    parts = place_values(work, shapes, fills, known.types, report)
+    if report.errors:
+        return None
+    dataset = work.dataset
+    if kind is not None and dataset.kind != kind:
+        dataset = dataset.model_copy(update={"kind": kind})
+    checked = Checked(
+        dataset=dataset,
+        groups=known.groups,
+        types=known.types,
+        dimensions=known.dimensions,
+        variables=known.variables,
+        shapes=shapes,
+        fills=fills,
+        parts=parts,
+        foreign=work.foreign,
+    )
+    if wanted is not None and accepted:
+        from nczarr.check.restrict_to_kind import reduced
+
+        checked = reduced(checked, wanted)
+    if wanted in ("nc3", "nc6", "nc5"):
+        from nczarr.check.classic_sizes import check_sizes
+
+        check_sizes(checked, wanted, report)
+    return checked if not report.errors else None
+
+
+def _hopeless(work: Unchecked) -> bool:
+    """Whether types contain themselves or what is not defined, or are too large: values cannot be read by them."""
+    types = tables_of(work).types
+    if not acyclic(types, Report()) or not check_type_sizes(types, Report()):
+        return True
+    return any(not _defined(declared, types) for declared in types.values())
+
+
+def _defined(declared: UserType, types: Mapping[str, UserType]) -> bool:
+    """Whether everything that a type is made of is defined."""
+    match declared:
+        case VlenType():
+            return declared.base in ATOMIC or declared.base in types
+        case CompoundType():
+            return all(field.type in ATOMIC or field.type in types for field in declared.fields)
+        case _:
+            return True

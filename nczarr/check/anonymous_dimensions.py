@@ -1,0 +1,74 @@
+"""Anonymous dimensions, which CDL and netCDF files have not: each length gets one named dimension a group.
+
+The names are those that netCDF-C gives to the anonymous axes of a Zarr store, `_Anonymous_Dim_<length>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from nczarr import names
+from nczarr.ast import Dimension, Group
+from nczarr.check.checked import Checked
+from nczarr.check.tables import tables
+
+AnyGroup = TypeVar("AnyGroup", bound=Group)
+
+
+class Anonymous:
+    """The invented dimensions of a dataset."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._of: dict[tuple[str, int], Dimension] = {}
+        # A name that no dimension has can hide none, in whatever group it is declared.
+        taken = {names.last(fqn) for fqn in checked.dimensions}
+        for fqn, variable in checked.variables.items():
+            group = names.parent(fqn)
+            for size in variable.dimensions:
+                if isinstance(size, int) and (group, size) not in self._of:
+                    name = f"_Anonymous_Dim_{size}"
+                    while name in taken:
+                        name += "_"
+                    self._of[group, size] = Dimension(name=name, size=size)
+
+    @property
+    def declared(self) -> Mapping[str, Dimension]:
+        """All of them by FQN."""
+        return {names.join(group, dimension.name): dimension for (group, _), dimension in self._of.items()}
+
+    def of_group(self, path: str) -> tuple[Dimension, ...]:
+        """Those that a group declares, in the order of first use."""
+        return tuple(dimension for (group, _), dimension in self._of.items() if group == path)
+
+    def fqn(self, path: str, size: int) -> str:
+        """The one that stands for an anonymous dimension of this length in a group."""
+        return names.join(path, self._of[path, size].name)
+
+
+def name_dimensions(checked: Checked) -> Checked:
+    """The same dataset without anonymous dimensions: invented ones stand behind each group's own."""
+    if all(isinstance(ref, str) for variable in checked.variables.values() for ref in variable.dimensions):
+        return checked
+    invented = Anonymous(checked)
+    dataset = _named("/", checked.dataset, invented)
+    found = tables(dataset)
+    return checked._replace(
+        dataset=dataset, groups=found.groups, dimensions=found.dimensions, variables=found.variables
+    )
+
+
+def _named(path: str, group: AnyGroup, invented: Anonymous) -> AnyGroup:
+    variables = tuple(
+        variable.model_copy(
+            update={
+                "dimensions": tuple(
+                    invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions
+                )
+            }
+        )
+        for variable in group.variables
+    )
+    groups = tuple(_named(names.join(path, child.name), child, invented) for child in group.groups)
+    dimensions = (*group.dimensions, *invented.of_group(path))
+    return group.model_copy(update={"dimensions": dimensions, "variables": variables, "groups": groups})

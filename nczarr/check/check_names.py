@@ -1,0 +1,102 @@
+"""Names: legal, and unique where netCDF-4 wants them unique.
+
+Expects: any tree. Ensures, if nothing is reported: every name is in NFC and one that the netCDF library takes; within a
+group no two types, variables or groups share a name, no two dimensions do, and no dimension has the name of a type or
+group; attributes of one owner, fields of a compound and constants of an enum are unique. Names are compared in NFC.
+Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nczarr import names
+from nczarr.ast import Attribute, CompoundType, EnumType, Group
+from nczarr.ast.walk import MAX_DEPTH
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
+from nczarr.source import Span
+
+_PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])?")
+
+
+def check_names(work: Unchecked, report: Report) -> Unchecked:
+    """Check all names of a tree. Equal names, and names that are not in NFC, are settled (check/duplicate_names.py)."""
+    kept = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (check/kinds.py)
+    checking = _Checking(report, kept)
+    checking.group(work.dataset, 1)
+    if work.namesakes or checking.unsettled:
+        from nczarr.check.duplicate_names import report_namesakes, settled  # few datasets have such names
+
+        report_namesakes(work.namesakes, report, accepted=work.namesakes_accepted)
+        if checking.unsettled and not checking.endless:
+            return settled(work, report, accepted=work.namesakes_accepted)
+    return work
+
+
+class _Checking:
+    """One run. `unsettled`: some names are equal or not in NFC; `endless`: groups nest too deep."""
+
+    def __init__(self, report: Report, kept: frozenset[str]) -> None:
+        self.report = report
+        self.kept = kept
+        self.unsettled = False
+        self.endless = False
+
+    def group(self, group: Group, depth: int) -> None:
+        """Check a group and all below it."""
+        if depth > MAX_DEPTH + 1:
+            self.report.error("too-deep-nesting", f"groups nest deeper than {MAX_DEPTH}", group.span)
+            self.endless = True
+            return
+        shared: set[str] = set()
+        for kind, items in (("type", group.types), ("variable", group.variables), ("group", group.groups)):
+            for item in items:
+                self._legal(item.name, kind, item.span)
+                shared.add(item.name)
+        dimensions = {each.name for each in group.dimensions}
+        for each in group.dimensions:
+            self._legal(each.name, "dimension", each.span)
+        own = {item.name for item in (*group.types, *group.groups)}
+        count = len(group.types) + len(group.variables) + len(group.groups)
+        if len(shared) < count or len(dimensions) < len(group.dimensions) or not own.isdisjoint(dimensions):
+            self.unsettled = True
+        self._attributes(group.attributes)
+        for variable in group.variables:
+            self._attributes(variable.attributes)
+        for declared in group.types:
+            if isinstance(declared, CompoundType):
+                self._unique(((field.name, field.span) for field in declared.fields), "field")
+            elif isinstance(declared, EnumType):
+                self._unique(((item.name, item.span) for item in declared.constants), "enum constant", legal=False)
+        for child in group.groups:
+            self.group(child, depth + 1)
+
+    def _legal(self, name: str, kind: str, place: Span) -> None:
+        if _PLAIN.fullmatch(name):
+            return
+        problem = names.problem(name)
+        if problem is not None:
+            self.report.error(problem[0], f"{kind}: {problem[1]}", place)
+        if names.normal(name) != name:
+            self.unsettled = True
+
+    def _attributes(self, attributes: tuple[Attribute, ...]) -> None:
+        if len(attributes) > len({attribute.name for attribute in attributes}):
+            self.unsettled = True
+        for attribute in attributes:
+            self._legal(attribute.name, "attribute", attribute.span)
+            if attribute.name in self.kept:
+                message = f"netCDF-4 files keep the name of attribute `{attribute.name}` for themselves"
+                self.report.warning("reserved-attribute", message, attribute.span, helps=["rename it"])
+
+    def _unique(self, items: Iterable[tuple[str, Span]], kind: str, *, legal: bool = True) -> None:
+        seen: set[str] = set()
+        for name, place in items:
+            if legal:
+                self._legal(name, kind, place)
+            if name in seen or names.normal(name) != name:
+                self.unsettled = True
+            seen.add(name)

@@ -1,0 +1,96 @@
+"""Whether the variables of a dataset fit a classic netCDF file of some kind, byte for byte.
+
+Expects: a checked dataset that is of the classic model otherwise (see `kinds.py`). Reports: format-conflict, at each
+variable that is too large or would begin too far from the start of the file, and at dimensions of a length that
+no header can say. Source of the rules: the netCDF file format specifications, and what the library makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import Kind
+from nczarr.check.anonymous_dimensions import name_dimensions
+from nczarr.check.checked import Checked
+from nczarr.check.classic_layout import CLASSIC_KINDS, ClassicLayout, lay_out
+from nczarr.diagnostics.report import Report
+from nczarr.kinds import KIND_NAMES
+from nczarr.source import Span
+
+_LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}
+"""Bytes of a variable, or of one record of it, that something follows: the largest multiple of four of the kind."""
+
+_FARTHEST: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**63 - 1, "nc5": 2**63 - 1}
+"""Where a variable may begin."""
+
+_LONGEST = 2**63 - 4
+"""The longest dimension of CDF-5; those of the others are checked with their names (`kinds.py`)."""
+
+_RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 1}
+"""How many records a header can count (NON_NEG of the specification)."""
+
+
+class Problem(NamedTuple):
+    """One thing that does not fit."""
+
+    message: str
+    span: Span
+
+
+def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
+    """Report what is too large for a file of this kind; nothing is, for one that is no classic file."""
+    if kind not in CLASSIC_KINDS:
+        return
+    named = name_dimensions(checked)
+    found = list(problems(named, kind))
+    if not found:
+        return
+    wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other))]
+    helps = [f"use --kind {' or '.join((*wider, 'nc4'))}"]
+    for problem in found:
+        text = f"{problem.message}; the output format is {KIND_NAMES[kind]}"
+        report.error("format-conflict", text, problem.span, helps=helps)
+
+
+def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
+    """What does not fit, in the order of definition."""
+    layout = lay_out(checked, kind)
+    for dimension in checked.dimensions.values():
+        longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
+        if not dimension.unlimited and not dimension.size:
+            text = f"dimension `{dimension.name}` has length 0 without being unlimited, which no classic file can say"
+            yield Problem(text, dimension.span)
+        elif dimension.size > longest:
+            text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
+            yield Problem(text, dimension.span)
+    free = _free(layout)
+    too_large = [path for path, place in layout.places.items() if place.size > _LARGEST[kind] and path != free]
+    for path in too_large:
+        place = layout.places[path]
+        what = f"{'one record of ' if place.record else ''}`{names.last(path)}`"
+        text = f"{what} takes {place.size} bytes, and something follows it; the limit is then {_LARGEST[kind]}"
+        yield Problem(text, checked.variables[path].span)
+    if not too_large:
+        yield from _too_far(checked, layout, kind)
+
+
+def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[Problem]:
+    """What lies beyond the offsets of the kind: the first variable of those, or the end of the file."""
+    far = [path for path, place in layout.places.items() if place.begin > _FARTHEST[kind]]
+    if far:
+        path = min(far, key=lambda path: layout.places[path].begin)
+        begin, others = layout.places[path].begin, f", and {len(far) - 1} after it" if len(far) > 1 else ""
+        text = f"`{names.last(path)}` would begin at byte {begin} of the file{others}; the limit is {_FARTHEST[kind]}"
+        yield Problem(text, checked.variables[path].span)
+    elif layout.end > _FARTHEST["nc5"]:
+        yield Problem(f"the file would have {layout.end} bytes; the limit is {_FARTHEST['nc5']}", checked.dataset.span)
+
+
+def _free(layout: ClassicLayout) -> str | None:
+    """The variable that may have any size, because nothing in a header depends on it: the last record variable,
+    and where there is none the last fixed one.
+    """
+    growing = [path for path, place in layout.places.items() if place.record]
+    return next(reversed(growing or list(layout.places)), None)

@@ -1,0 +1,253 @@
+"""Names that are equal in NFC: one rule for every front end.
+
+A front end whose source refers to things by number, or that keeps arrays by name, makes the names of a group unique
+with `apart` and lists what got another name as `Namesake`. Trees that still hold equal names are settled here, by
+`settled`. Either way each name is reported once: an error, or a warning where the run allows `duplicate-name`; then
+the first keeps its name, and the others are read under other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, UserType, Variable, VlenType
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Unchecked
+
+CODE = "duplicate-name"
+"""The code of names that are equal."""
+
+
+class Namesake(NamedTuple):
+    """A thing whose name another one of its scope has already."""
+
+    kind: str
+    """What it is: `variable`, `dimension`, and so on."""
+    name: str
+    """Its name as the source spells it."""
+    first_kind: str
+    """What the other thing is."""
+    first: str
+    """The name of the other thing as the source spells it."""
+    scope: str
+    """FQN of the group, variable or type that has both."""
+    shown: str | None
+    """The name it is read under; None: it is left out."""
+    place: Label = Label()
+    """Where it stands."""
+    first_place: Label = Label()
+    """Where the other stands."""
+
+
+def clash(kind: str, other: str) -> bool:
+    """Return whether two kinds of thing in one group cannot share a name."""
+    if "dimension" in (kind, other):
+        return kind == other or "variable" not in (kind, other)
+    return True
+
+
+def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
+    """Return a unique name in NFC for each (kind, name) of one scope, and which earlier item has its name, if any.
+
+    The first of several equal names keeps it. Things of other kinds that are spelled as the second, and may share its
+    name, get the same new name: a coordinate variable stays with its dimension.
+    """
+    wanted = [names.normal(name) for _, name in items]
+    seen: dict[str, list[int]] = {}
+    found: list[tuple[str, int | None]] = []
+    given = set(wanted)
+    for number, ((kind, _), name) in enumerate(zip(items, wanted, strict=True)):
+        first = next((each for each in seen.get(name, ()) if clash(kind, items[each][0])), None)
+        shown, count = name, 2
+        while first is not None and (
+            shown in given or any(clash(kind, items[each][0]) for each in seen.get(shown, ()))
+        ):
+            shown, count = f"{name}_{count}", count + 1
+        seen.setdefault(shown, []).append(number)
+        found.append((shown, first))
+    return found
+
+
+def namesakes(
+    items: Sequence[tuple[str, str]], shown: Sequence[tuple[str, int | None]], scope: str, places: Sequence[Label] = ()
+) -> list[Namesake]:
+    """Return what `apart` gave other names; `places`: where each item stands."""
+    found = []
+    for number, (name, first) in enumerate(shown):
+        if first is not None:
+            at = (places[number], places[first]) if places else (Label(), Label())
+            found.append(Namesake(*items[number], *items[first], scope, name, *at))
+    return found
+
+
+def spelled(name: str) -> str:
+    """Return the name with its characters beyond ASCII as code points, which tells equal-looking names apart."""
+    return ascii(name)[1:-1] if not name.isascii() else name
+
+
+def report_namesakes(found: Iterable[Namesake], report: Report, *, accepted: bool) -> None:
+    """Report things with equal names: errors, or warnings if the run has `accepted` them."""
+    for each in found:
+        where = ""
+        source = each.first_place.span.source
+        if source is not None and each.first_place.has_lines:
+            words = source.place(each.first_place.span.start)
+            where = f" at {words}" if each.kind == each.first_kind else f" ({words})"
+        scope = "" if each.scope in ("", "/") else f" in `{each.scope}`"
+        if each.kind == each.first_kind:
+            text = f"{each.kind} `{each.name}` is already defined{scope}{where}"
+        else:
+            text = f"{each.kind} `{each.name}` has the name of a {each.first_kind} of the same group{scope}{where}"
+            text += ", which netCDF-4 cannot store"
+        notes = []
+        if each.name != each.first:
+            notes.append(f"names are compared in NFC: `{spelled(each.first)}` and `{spelled(each.name)}` are one name")
+        fate = "it is left out" if each.shown is None else f"it is read as `{each.shown}`"
+        helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
+        text = f"{text}; {fate}" if accepted else text
+        others = () if each.first_place == Label() else (each.first_place._replace(text="first declared here"),)
+        found_one = Diagnostic(CODE, Severity.ERROR, text, each.place, others, tuple(notes), helps)
+        report.lose(found_one, allowed=accepted)
+
+
+def numbered(above: str, name: str, number: int) -> str:
+    """Return what a front end calls the second group of a name until it gets another: by its place in its parent."""
+    return names.join(above, f"{name} {number}")
+
+
+# ---- trees that hold equal names -----------------------------------------------------------------------------------
+def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
+    """Return the tree with unique names in NFC. Equal names are reported; without leave the tree stays as it is."""
+    settler = _Settler()
+    settler.collect(work.dataset, ("/",), "/")
+    report_namesakes(settler.found, report, accepted=accepted)
+    if settler.found and not accepted:
+        return work
+    work.dataset = settler.group(work.dataset, root=True)
+    variables, owners = settler.variables, {**settler.groups, **settler.variables}
+    work.parts = {variables.get(path, path): parts for path, parts in work.parts.items()}
+    work.lists = {variables.get(path, path): values for path, values in work.lists.items()}
+    work.attribute_lists = {
+        (owners.get(owner, owner), name): values for (owner, name), values in work.attribute_lists.items()
+    }
+    return work
+
+
+class _Settler:
+    """New names by FQN as written; of two things with one spelling the first is the one that references mean."""
+
+    def __init__(self) -> None:
+        self.found: list[Namesake] = []
+        self.types: dict[str, str] = {}
+        self.dimensions: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
+        self.groups: dict[str, str] = {}
+        self._names: dict[int, str] = {}
+
+    def collect(self, group: Group, written: tuple[str, ...], path: str) -> None:
+        """Choose the names of everything below a group. `written`: what its front end may call the group."""
+        nodes: list[tuple[str, Any]] = [
+            *(("type", item) for item in group.types),
+            *(("dimension", item) for item in group.dimensions),
+            *(("variable", item) for item in group.variables),
+            *(("group", item) for item in group.groups),
+        ]
+        if len({id(item.span.source) for _, item in nodes}) == 1:
+            nodes.sort(key=lambda each: each[1].span.start)  # one text: the first is the first there
+        self._settle(nodes, path)
+        tables = {"type": self.types, "dimension": self.dimensions, "variable": self.variables}
+        for above in written:
+            self.groups.setdefault(above, path)
+            for kind, item in nodes:
+                if kind in tables:
+                    tables[kind].setdefault(names.join(above, item.name), names.join(path, self._names[id(item)]))
+        self._settle([("attribute", item) for item in group.attributes], path)
+        for variable in group.variables:
+            owner = names.join(path, self._names[id(variable)])
+            self._settle([("attribute", item) for item in variable.attributes], owner)
+        for declared in group.types:
+            owner = names.join(path, self._names[id(declared)])
+            if isinstance(declared, CompoundType):
+                self._settle([("field", item) for item in declared.fields], owner)
+            elif isinstance(declared, EnumType):
+                self._settle([("enum constant", item) for item in declared.constants], owner)
+        for number, child in enumerate(group.groups):
+            inside = tuple(names.join(above, child.name) for above in written)
+            if any(each.name == child.name for each in group.groups[:number]):
+                inside = (numbered(written[0], child.name, number), *inside)
+            self.collect(child, inside, names.join(path, self._names[id(child)]))
+
+    def _settle(self, nodes: Sequence[tuple[str, Any]], scope: str) -> None:
+        items = [(kind, node.name) for kind, node in nodes]
+        shown = apart(items)
+        for (_, node), (name, _) in zip(nodes, shown, strict=True):
+            self._names[id(node)] = name
+        if any(first is not None for _, first in shown):
+            places = [Label(node.span, key=_key(node)) for _, node in nodes]
+            self.found += namesakes(items, shown, scope, places)
+
+    def group(self, group: Any, *, root: bool = False) -> Any:
+        """Return a group with its new names."""
+        update: dict[str, Any] = {
+            "types": tuple(self._type(each) for each in group.types),
+            "dimensions": tuple(self._named(each) for each in group.dimensions),
+            "variables": tuple(self._variable(each) for each in group.variables),
+            "attributes": self._attributes(group.attributes),
+            "groups": tuple(map(self.group, group.groups)),
+        }
+        if not root:
+            update["name"] = self._names[id(group)]
+        return group.model_copy(update=update)
+
+    def _named(self, node: Any, **update: Any) -> Any:
+        return node.model_copy(update={"name": self._names[id(node)], **update})
+
+    def _type(self, declared: UserType) -> UserType:
+        made: UserType
+        match declared:
+            case CompoundType():
+                fields = tuple(self._named(each, type=self._type_name(each.type)) for each in declared.fields)
+                made = self._named(declared, fields=fields)
+            case EnumType():
+                made = self._named(declared, constants=tuple(map(self._named, declared.constants)))
+            case VlenType():
+                made = self._named(declared, base=self._type_name(declared.base))
+            case _:
+                made = self._named(declared)
+        return made
+
+    def _variable(self, variable: Variable) -> Variable:
+        dimensions = tuple(
+            each if isinstance(each, int) else _reference(each, self.dimensions) for each in variable.dimensions
+        )
+        attributes = self._attributes(variable.attributes)
+        made: Variable = self._named(
+            variable, type=self._type_name(variable.type), dimensions=dimensions, attributes=attributes
+        )
+        return made
+
+    def _attributes(self, given: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+        found = []
+        for each in given:
+            value = each.value
+            if value.type not in ATOMIC:
+                value = value.model_copy(update={"type": self._type_name(value.type)})
+            found.append(self._named(each, value=value))
+        return tuple(found)
+
+    def _type_name(self, name: str) -> str:
+        return name if name in ATOMIC else _reference(name, self.types)
+
+
+def _reference(written: str, known: dict[str, str]) -> str:
+    """Return the new FQN of what is meant: the one of that spelling, else of that name."""
+    return known.get(written) or names.normal(written)
+
+
+def _key(node: Any) -> str | None:
+    source = node.span.source
+    return None if source is None else source.key

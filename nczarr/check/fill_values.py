@@ -1,0 +1,80 @@
+"""Fill values: what stands where nothing was written (cdl-language §7.3, the netCDF library's defaults)."""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+from typing import assert_never
+
+from nczarr.arrays.parts import Types, is_fixed
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, VlenType
+
+DEFAULT: dict[str, int | float] = {
+    "byte": -127,
+    "ubyte": 255,
+    "short": -32767,
+    "ushort": 65535,
+    "int": -2147483647,
+    "uint": 4294967295,
+    "int64": -9223372036854775806,
+    "uint64": 18446744073709551614,
+    "float": 9.969209968386869e36,
+    "double": 9.969209968386869e36,
+}
+"""Default fill values of the numeric types (NC_FILL_*); char is NUL, string is empty."""
+
+
+def _packed(type_name: TypeName) -> bytes:
+    """The default fill value of a numeric type. Raises KeyError for any other."""
+    return struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
+
+
+@functools.cache
+def _number(type_name: TypeName) -> Constant:
+    """One default fill value of a numeric type: all variables of the type share it."""
+    return Constant(type=type_name, count=1, data=_packed(type_name))
+
+
+def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
+    """`count` default fill values of a type; None if it has none (an enum without a constant of value 0).
+
+    Opaque: zeros; enum: the constant with value 0; compound: field by field; vlen: empty sequences.
+    """
+    declared = types.get(type_name)
+    data: bytes | tuple[Constant, ...]
+    match declared:
+        case None if type_name == "string":
+            return Constant.strings([b""] * count)
+        case None if type_name == "char":
+            return Constant.text(b"\0" * count)
+        case None if count == 1:
+            return _number(type_name)
+        case None:
+            return Constant(type=type_name, count=count, data=_packed(type_name) * count)
+        case OpaqueType():
+            return Constant(type=type_name, count=count, data=bytes(declared.size * count))
+        case EnumType():
+            if not any(constant.value == 0 for constant in declared.constants):
+                return None
+            return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
+        case VlenType():
+            empty = _empty(declared.base, types)
+            return Constant(type=type_name, count=count, data=(empty,) * count)
+        case CompoundType():
+            fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
+            known = [field for field in fields if field is not None]
+            if len(known) < len(fields):
+                return None
+            if is_fixed(type_name, types):
+                data = b"".join(field.data for field in known if isinstance(field.data, bytes)) * count
+            else:
+                data = tuple(known) * count
+            return Constant(type=type_name, count=count, data=data)
+        case _:
+            assert_never(declared)
+
+
+def _empty(type_name: TypeName, types: Types) -> Constant:
+    """No values of a type."""
+    return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())

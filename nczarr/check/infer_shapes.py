@@ -1,0 +1,219 @@
+"""Shapes: the length of every unlimited dimension, the shape of every variable, and values in their places.
+
+Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as the longest data along it (or as
+the front end said, if that is longer); `shapes` has the current shape of every variable; every column has become
+arrays. Reports: bad-dimension-size, rank-limit, and bad-chunk-size, bad-storage where storage does not suit the shape.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nczarr import names
+from nczarr.arrays.columns import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
+from nczarr.arrays.elements import suits
+from nczarr.arrays.parts import Types
+from nczarr.arrays.source import Parts
+from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Quantize, UserType, Variable, VlenType
+from nczarr.ast.storage import FILTER_LIMIT, most_digits
+from nczarr.ast.walk import G, rebuilt
+from nczarr.check.checked import Unchecked, tables_of
+from nczarr.diagnostics.report import Label, Report
+from nczarr.source import Span
+
+MAX_RANK = 1024
+"""The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
+
+LONGEST = 2**63 - 1
+"""The length of a dimension, at most."""
+
+MAX_ARRAY_RANK = 64
+"""numpy's limit on the rank of an array."""
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
+    """Give unlimited dimensions their lengths."""
+    known = tables_of(work)
+    lengths: dict[str, int] = {}
+    for path, columns in work.columns.items():
+        for reference, extent in zip(known.variables[path].dimensions, columns.extents, strict=True):
+            if isinstance(reference, str) and known.dimensions[reference].unlimited:
+                lengths[reference] = max(lengths.get(reference, 0), extent)
+    if lengths:
+        work.dataset = _sized(work.dataset, "/", lengths)
+    return work
+
+
+def _sized(group: G, path: str, lengths: dict[str, int]) -> G:
+    dimensions = []
+    for dimension in group.dimensions:
+        length = lengths.get(names.join(path, dimension.name), 0)
+        if length > dimension.size and dimension.unlimited:
+            dimension = Dimension(name=dimension.name, size=length, unlimited=True, span=dimension.span)
+        dimensions.append(dimension)
+    return rebuilt(
+        group,
+        dimensions=tuple(dimensions),
+        groups=tuple(_sized(child, names.join(path, child.name), lengths) for child in group.groups),
+    )
+
+
+def shapes_of(work: Unchecked, report: Report) -> Shapes:
+    """The shape of every variable by FQN, its storage checked against it."""
+    known = tables_of(work)
+    found: Shapes = {}
+    for dimension in known.dimensions.values():
+        _check_length(dimension.size, f"dimension `{dimension.name}`", dimension.span, report)
+    for path, variable in known.variables.items():
+        for item in variable.dimensions:
+            if isinstance(item, int):
+                _check_length(item, f"a dimension of `{variable.name}`", variable.span, report)
+        if len(variable.dimensions) > MAX_RANK:
+            message = f"`{variable.name}` has {len(variable.dimensions)} dimensions; the limit is {MAX_RANK}"
+            report.error("rank-limit", message, variable.span)
+            continue
+        dimensions = [
+            known.dimensions.get(item) if isinstance(item, str) else Dimension(name="_", size=item)
+            for item in variable.dimensions
+        ]
+        present = [dimension for dimension in dimensions if dimension is not None]
+        if len(present) < len(dimensions):
+            continue
+        found[path] = tuple(dimension.size for dimension in present)
+        _storage(variable, present, report)
+        _element(variable, known.types, report)
+    return found
+
+
+def _check_length(length: int, what: str, span: Span, report: Report) -> None:
+    """Report a length that no array has."""
+    if length > LONGEST:
+        report.error("bad-dimension-size", f"{what} has the length {length}; the largest is {LONGEST}", span)
+
+
+def _storage(variable: Variable, dimensions: list[Dimension], report: Report) -> None:
+    """Check chunks, layout and codecs of a variable against its dimensions."""
+    storage = variable.storage
+    place = storage.span if storage.span.source is not None else variable.span
+    if storage.chunks is not None and len(storage.chunks) != len(dimensions):
+        message = f"`{variable.name}` has rank {len(dimensions)}, {len(storage.chunks)} chunk sizes are given"
+        report.error("bad-chunk-size", message, place)
+    elif storage.chunks is not None:
+        for length, dimension in zip(storage.chunks, dimensions, strict=True):
+            if not dimension.unlimited and length > max(dimension.size, 1):
+                message = f"chunk size {length} is larger than the dimension `{dimension.name}` ({dimension.size})"
+                others = [Label(dimension.span, "declared here")] if dimension.span.source is not None else []
+                report.error("bad-chunk-size", message, place, others=others)
+    if not dimensions and storage.codecs:
+        message = f"the scalar variable `{variable.name}` cannot be compressed or filtered"
+        report.error("filter-on-scalar", message, variable.span)
+    if storage.endian is not None and variable.type in ("char", "string"):
+        message = f"`{variable.name}` of type {variable.type} has no byte order"
+        report.error("bad-storage", message, variable.span)
+    if storage.quantize is not None:
+        _quantize(variable, storage.quantize, report)
+    if any(number >= FILTER_LIMIT for codec in storage.codecs for number in (codec.id, *codec.parameters)):
+        message = f"a filter of `{variable.name}` has a number that 32 bits do not hold"
+        report.error("bad-storage", message, variable.span)
+    if storage.layout in ("contiguous", "compact"):
+        growing = next((dimension for dimension in dimensions if dimension.unlimited), None)
+        if growing is not None:
+            message = f"`{variable.name}` cannot be {storage.layout}: its dimension `{growing.name}` is unlimited"
+            report.error("bad-storage", message, variable.span, helps=["store it chunked"])
+        elif storage.codecs:
+            message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
+            report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
+
+
+def _element(variable: Variable, types: Types, report: Report) -> None:
+    """Check that a store can call a variable's values what it is said to call them."""
+    element = variable.storage.element
+    if element is None or suits(element, variable.type, types):
+        return
+    wanted = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
+    what = wanted.get(element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i")
+    message = f"values of type {variable.type} are no {element}: that takes {what}"
+    report.error("bad-storage", message, variable.span)
+
+
+def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
+    """Check that a variable can be rounded as it asks for."""
+    limit = most_digits(variable.type, wanted.algorithm)
+    if wanted.digits <= limit:
+        return
+    message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
+    if limit:
+        what = "bits" if wanted.algorithm == "bitround" else "digits"
+        message = (
+            f"`{variable.name}` of type {variable.type} keeps 1 .. {limit} significant {what}, not {wanted.digits}"
+        )
+    report.error("bad-storage", message, variable.span)
+
+
+def place_values(
+    work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType], report: Report
+) -> dict[str, Parts]:
+    """The arrays of every variable that has data: those of the front end, and the columns in their places.
+
+    Reports no-fill-value where a list is short and nothing can fill it, and where a `_FillValue` with ragged content
+    would have to be written out too often; rank-limit where no array can hold the values.
+    """
+    found = dict(work.parts)
+    known = tables_of(work).variables
+    for path in found:
+        if path in shapes and path in known:
+            _fits(path, known[path], shapes[path], types, report)
+    for path, columns in work.columns.items():
+        variable = known.get(path)
+        if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
+            continue
+        if not _fits(path, variable, shapes[path], types, report):
+            continue
+        fill = fills.get(path)
+        if fill is None and not _is_whole(columns, variable, shapes[path], work):
+            message = f"the list of `{variable.name}` is short, and its enum has no constant of value 0 to fill with"
+            place = work.lists.get(path, variable.span)
+            end = Span(place.source, place.end, place.end + 1)
+            report.error("no-fill-value", message, end, helps=["give all values, or the variable a `_FillValue`"])
+            continue
+        if fill is not None and not is_plain_fill(fill, types):
+            if math.prod(shapes[path]) > FILLED_LIMIT:
+                message = f"the ragged `_FillValue` of `{variable.name}` would fill over {FILLED_LIMIT} elements"
+                report.error("no-fill-value", message, variable.span, helps=["give all values, or an empty fill value"])
+                continue
+            columns = filled(columns, fill, shapes[path])
+        found[path] = arrays(columns, variable.type, shapes[path], types, fill)
+    return found
+
+
+def _fits(path: str, variable: Variable, shape: tuple[int, ...], types: dict[str, UserType], report: Report) -> bool:
+    """Whether arrays can hold the values of a variable; reports rank-limit."""
+    rank = _array_rank(len(shape), variable.type, types)
+    if rank > MAX_ARRAY_RANK:
+        inside = ", those of its fields included" if rank > len(shape) else ""
+        message = f"`{path}` has values in {rank} dimensions{inside}; the limit is {MAX_ARRAY_RANK}"
+        report.error("rank-limit", message, variable.span)
+    return rank <= MAX_ARRAY_RANK
+
+
+def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
+    """The most dimensions of an array that is made of values of a type in so many dimensions."""
+    match types.get(name):
+        case CompoundType(fields=fields):
+            return max((_array_rank(rank + len(field.shape), field.type, types) for field in fields), default=rank)
+        case VlenType(base=base):
+            return max(rank, _array_rank(1, base, types))
+        case _:
+            return rank
+
+
+def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
+    """Whether a list gives every value up to its own end; records that only other variables have do not count."""
+    known = tables_of(work).dimensions
+    wanted = 1
+    for reference, length, extent in zip(variable.dimensions, shape, columns.extents, strict=True):
+        grows = isinstance(reference, str) and known[reference].unlimited
+        wanted *= extent if grows else length
+    return sum(columns.lengths) >= wanted

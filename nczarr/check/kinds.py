@@ -1,0 +1,178 @@
+"""Whether a dataset fits a kind of netCDF file, construct by construct.
+
+Expects: resolved names. Reports: format-conflict, once for each construct that the kind cannot hold, at its place.
+ncgen narrows types and drops attributes in silence here (cdl-language §7.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
+from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
+from nczarr.check.checked import Checked, Unchecked, tables_of
+from nczarr.check.classic_sizes import check_sizes
+from nczarr.check.tables import Tables
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
+from nczarr.source import Span
+
+LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
+"""The largest dimension of a kind: the library counts bytes, and rounds up to four (NC_EDIMSIZE)."""
+SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
+"""Kinds from the smallest model to the largest, where nobody said anything."""
+_ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
+
+
+OTHER_TYPE = "use --kind nc4, or another type"
+FIXED = "the dimension keeps its length"
+
+Use = Callable[[str, int, Span], Span]
+"""Where an owner uses its name of a number, or the span given: see `Unchecked.use`."""
+
+
+def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
+    """Report everything in a dataset that a file of this kind cannot hold; as warnings, if the run accepts the loss."""
+    _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run()
+
+
+def check_target(checked: Checked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
+    """The same for a target whose kind was not known before: places are those of whole declarations."""
+    _KindChecker(checked, _declaration, kind, report, accepted=accepted).run()
+
+
+def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
+    """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
+    that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
+
+    `stored`: the run asks for chunks or codecs, which classic files have not: a dataset of such a kind becomes one of
+    the classic model in HDF5 then, as with nccopy.
+    """
+    if asked is not None:
+        return asked if asked in kinds else None
+    own = checked.dataset.kind
+    if own is not None and own in kinds and (not stored or NETCDF_KINDS[own].storage):
+        return own
+    if own in kinds and "nc7" in kinds and holds("nc7", checked, hints=False):
+        return "nc7"
+    allowed = [kind for kind in SIZES if kind in kinds]
+    fitting = [kind for kind in allowed if holds(kind, checked, stored=stored)]
+    fitting += [kind for kind in allowed if holds(kind, checked, hints=False)]  # storage is an annotation
+    return fitting[0] if fitting else allowed[-1]
+
+
+def holds(kind: Kind, checked: Checked, *, stored: bool = False, hints: bool = True) -> bool:
+    """Whether a file of this kind holds the whole dataset: its storage hints too, if `hints`, and those of the run, if
+    `stored`.
+    """
+    if kind == "nc4":
+        return True
+    if stored and not NETCDF_KINDS[kind].storage:
+        return False
+    trial = Report()
+    check_target(checked, kind, trial)
+    if not trial.errors:
+        check_sizes(checked, kind, trial)
+    plain = all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
+    return not trial.errors and (plain or not hints)
+
+
+def _declaration(owner: str, index: int, otherwise: Span) -> Span:
+    return otherwise
+
+
+class _KindChecker:
+    def __init__(self, known: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
+        self.use = use
+        self.kind = kind
+        self.report = report
+        self.known = known
+        self.accepted = accepted
+        self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
+        self.first: tuple[str, Span] | None = None
+
+    def run(self) -> None:
+        if self.kind != "nc4":
+            self._model()
+        if self.kind in HDF5_KINDS:
+            self._reserved()
+
+    def _model(self) -> None:
+        for path, declared in self.known.types.items():
+            place = self.use(path + "=", 0, self.use(path, 0, declared.span))
+            self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place, help_=OTHER_TYPE)
+        for path, group in self.known.groups.items():
+            if path != "/":
+                self._conflict(f"group `{path}` needs netCDF-4", group.span)
+            for attribute in group.attributes:
+                self._attribute(path, attribute)
+        for path, dimension in self.known.dimensions.items():
+            place = self.use(path + "=", 0, dimension.span)
+            longest = LONGEST.get(self.kind, dimension.size)
+            if dimension.unlimited:
+                self._unlimited(path, place, dimension.name)
+            elif dimension.size > longest:
+                wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
+                self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
+        for path, variable in self.known.variables.items():
+            self._variable(path, variable)
+
+    def _reserved(self) -> None:
+        """Attributes with a name that HDF5 files keep for themselves."""
+        owners: list[tuple[str, Group | Variable]] = [*self.known.groups.items(), *self.known.variables.items()]
+        for path, owner in owners:
+            for attribute in owner.attributes:
+                if attribute.name in RESERVED_ATTRIBUTES:
+                    message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
+                    self._conflict(message, attribute.span, help_="rename it")
+
+    def _conflict(
+        self,
+        message: str,
+        place: Span,
+        others: tuple[Label, ...] = (),
+        help_: str = "use --kind nc4",
+        instead: str = "it is left out",
+    ) -> None:
+        text = f"{message}; the output format is {KIND_NAMES[self.kind]}"
+        if self.accepted:
+            text = f"{text}, and {instead}"
+        severity = Severity.WARNING if self.accepted else Severity.ERROR
+        helps = () if self.accepted else (help_,)
+        self.report.add(Diagnostic("format-conflict", severity, text, Label(place), others, helps=helps))
+
+    def _type(self, type_name: str, place: Span) -> None:
+        if type_name in self.known.types:
+            if self.accepted:  # else it is enough to report where it is defined
+                self._conflict(f"type `{type_name}` needs netCDF-4", place)
+        elif type_name in ATOMIC and type_name not in self.atomic:
+            wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
+            self._conflict(f"type {type_name} needs {wider}", place, help_=OTHER_TYPE)
+
+    def _attribute(self, owner: str, attribute: Attribute) -> None:
+        place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
+        self._type(attribute.value.type, place)
+
+    def _unlimited(self, path: str, place: Span, name: str) -> None:
+        if self.first is None:
+            self.first = (name, place)
+            return
+        first, where = self.first
+        message = f"the {KIND_NAMES[self.kind]} format has one unlimited dimension (`{first}`)"
+        others = (Label(where, "this is the first"),) if where.source is not None else ()
+        self._conflict(message, place, others, instead=FIXED)
+
+    def _variable(self, path: str, variable: Variable) -> None:
+        self._type(variable.type, self.use(path, 0, variable.span))
+        for axis, reference in enumerate(variable.dimensions):
+            if not isinstance(reference, str) or axis == 0:
+                continue
+            dimension = self.known.dimensions.get(reference)
+            if dimension is not None and dimension.unlimited:
+                message = f"the unlimited dimension `{names.last(reference)}` comes first"
+                self._conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
+        for attribute in variable.attributes:
+            if attribute.name != "_FillValue":
+                self._attribute(path, attribute)

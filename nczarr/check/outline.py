@@ -1,0 +1,168 @@
+"""`dump --as tree`: a checked dataset as a drawing of its groups, for people.
+
+    ocean
+    ├─ time = unlimited (3)
+    ├─ temp  float (time 3, lat 4)  chunks 1×4  shuffle deflate(5)  1.2 kB of 4.8 kB (4.0:1)
+    └─ surface/
+       └─ wind  /obs (3, 4)
+
+Stored sizes are known where the arrays have a manifest; nothing is read. Lines are given one by one, each with its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from nczarr import names
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.source import Affine, Columns, Parts
+from nczarr.ast import (
+    ATOMIC,
+    Codec,
+    CompoundType,
+    Dimension,
+    EnumType,
+    Group,
+    OpaqueType,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.check.checked import Checked
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+
+
+def lines(checked: Checked) -> Iterator[str]:
+    """The drawing line by line."""
+    dataset = checked.dataset
+    kind = f"  ({dataset.kind})" if dataset.kind is not None else ""
+    yield f"{_shown(dataset.name) or '/'}{kind}\n"
+    for line in _members(checked, "/", dataset, ""):
+        yield line + "\n"
+
+
+def _members(checked: Checked, path: str, group: Group, margin: str) -> Iterator[str]:
+    entries: list[str | Group] = [_type(declared) for declared in group.types]
+    entries += [_dimension(dimension) for dimension in group.dimensions]
+    entries += [_variable(checked, names.join(path, variable.name), variable) for variable in group.variables]
+    if group.attributes:
+        entries.append(_count(len(group.attributes), "attribute"))
+    entries += group.groups
+    for number, entry in enumerate(entries):
+        last = number == len(entries) - 1
+        branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        if isinstance(entry, str):
+            yield margin + branch + entry
+        else:
+            yield f"{margin}{branch}{_shown(entry.name)}/"
+            yield from _members(checked, names.join(path, entry.name), entry, margin + below)
+
+
+def _type(declared: UserType) -> str:
+    match declared:
+        case EnumType():
+            what = f"enum of {declared.base}, {_count(len(declared.constants), 'constant')}"
+        case OpaqueType():
+            what = f"opaque, {_count(declared.size, 'byte')}"
+        case VlenType():
+            what = f"vlen of {_shown(declared.base)}"
+        case CompoundType():
+            fields = (
+                _shown(field.type) + "".join(f"[{length}]" for length in field.shape) for field in declared.fields
+            )
+            what = f"compound of {', '.join(fields)}"
+    return f"type {_shown(declared.name)}: {what}"
+
+
+def _dimension(dimension: Dimension) -> str:
+    length = f"unlimited ({dimension.size})" if dimension.unlimited else str(dimension.size)
+    return f"{_shown(dimension.name)} = {length}"
+
+
+def _variable(checked: Checked, fqn: str, variable: Variable) -> str:
+    """One line on a variable: name, type, dimensions with lengths, chunks, codecs, size."""
+    words = [_shown(variable.name), _shown(variable.type)]
+    shape = checked.shapes[fqn]
+    if shape:
+        axes = zip(variable.dimensions, shape, strict=True)
+        lengths = (
+            str(length) if isinstance(each, int) else f"{_shown(names.last(each))} {length}" for each, length in axes
+        )
+        words[-1] += f" ({', '.join(lengths)})"
+    storage = variable.storage
+    if storage.chunks:
+        words.append(f"chunks {_times(storage.chunks)}")
+    elif storage.layout is not None:
+        words.append(storage.layout)
+    if storage.codecs:
+        words.append(" ".join(map(_codec, storage.codecs)))
+    if storage.endian == "big":
+        words.append("big-endian")
+    if variable.attributes:
+        words.append(_count(len(variable.attributes), "attribute"))
+    words.append(_sizes(checked, fqn, variable, shape))
+    return "  ".join(word for word in words if word)
+
+
+def _codec(codec: Codec) -> str:
+    name = codec.name or f"filter {codec.id}"
+    return f"{name}({','.join(map(str, codec.parameters))})" if codec.parameters else name
+
+
+def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...]) -> str:
+    """Stored and decoded size and their ratio, as far as they are known."""
+    plain = None
+    if (variable.type in ATOMIC and variable.type != "string") or _fixed_user_type(checked, variable.type):
+        plain = math.prod(shape) * size(variable.type, checked.types)
+    stored = stored_bytes(checked.parts[fqn]) if fqn in checked.parts else None
+    if stored is None:
+        return "" if plain is None else bytes_text(plain)
+    if plain is None:
+        return f"{bytes_text(stored)} stored"
+    ratio = f" ({plain / stored:.1f}:1)" if stored else ""
+    return f"{bytes_text(stored)} of {bytes_text(plain)}{ratio}"
+
+
+def _fixed_user_type(checked: Checked, type_name: str) -> bool:
+    return type_name in checked.types and is_fixed(type_name, checked.types)
+
+
+def stored_bytes(parts: Parts) -> int | None:
+    """Bytes of all encoded chunks of a variable; None if one of its arrays does not tell."""
+    total = 0
+    for source in parts.values():
+        match source.manifest:
+            case Columns() as columns:
+                if len(columns.length) and int(columns.length.min()) < 0:  # whole objects of unknown size
+                    return None
+                total += int(columns.length.sum())
+            case Affine() as affine:
+                total += affine.length * affine.count
+            case None:
+                return None
+    return total
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes for people: three digits and a unit."""
+    value, unit = float(count), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    digits = 0 if unit == 0 or value >= 100 else 1
+    return f"{value:.{digits}f} {_UNITS[unit]}"
+
+
+def _times(lengths: Sequence[int]) -> str:
+    return "×".join(map(str, lengths))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(name: str) -> str:
+    """A name that cannot move the cursor."""
+    return name.translate(_CONTROL)

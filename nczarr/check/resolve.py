@@ -1,0 +1,263 @@
+"""Names → declarations: every use of a type or dimension becomes the FQN of what it means.
+
+Expects: uses as they were written, bare names or FQNs. Ensures: every `TypeName` is atomic or the FQN of a declared
+type, every dimension reference a size or the FQN of a declared dimension, or the fault is reported.
+
+CDL scopes names lexically (cdl-language §7.1): a bare dimension is looked up in its group and the ancestors; a bare
+type there, and then in the whole tree if exactly one fits. Where `forward` is false, as in CDL, a declaration must
+stand before its use. Reports: undefined-dimension, undefined-type, undefined-group, forward-reference, circular-type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Constant,
+    EnumType,
+    Field,
+    Node,
+    OpaqueType,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.ast.walk import G, rebuilt
+from nczarr.check.checked import Unchecked, tables_of
+from nczarr.check.tables import Tables
+from nczarr.diagnostics.report import Label, Report
+from nczarr.source import Span
+
+
+def resolve(work: Unchecked, report: Report) -> Unchecked:
+    """Resolve all uses of names; the tree that comes back uses FQNs."""
+    resolver = _Resolver(work, report)
+    work.dataset = resolver.group(work.dataset, "/")
+    return work
+
+
+class _Resolver:
+    def __init__(self, work: Unchecked, report: Report) -> None:
+        self.work = work
+        self.report = report
+        self.tables: Tables = tables_of(work)
+        self.types_by_name: dict[str, list[str]] = {}
+        for path, declared in self.tables.types.items():
+            self.types_by_name.setdefault(declared.name, []).append(path)
+        self.scopes: dict[str, tuple[str, ...]] = {}
+
+    # ---- the tree ----------------------------------------------------------------------------------------------
+    def group(self, group: G, path: str) -> G:
+        """The group with all uses resolved."""
+        return rebuilt(
+            group,
+            types=tuple(self.type(declared, path) for declared in group.types),
+            variables=tuple(self.variable(variable, path) for variable in group.variables),
+            attributes=self.attributes(group.attributes, path, path),
+            groups=tuple(self.group(child, names.join(path, child.name)) for child in group.groups),
+        )
+
+    def type(self, declared: UserType, scope: str) -> UserType:
+        """The type with its bases resolved."""
+        if isinstance(declared, EnumType | OpaqueType):
+            return declared
+        path = names.join(scope, declared.name)
+        if isinstance(declared, VlenType):
+            base = self.type_name(declared.base, scope, self.work.use(path, 0, declared.span), path)
+            return VlenType(name=declared.name, base=base, span=declared.span)
+        fields = tuple(
+            Field(
+                name=field.name,
+                type=self.type_name(field.type, scope, self.work.use(path, index, field.span), path),
+                shape=field.shape,
+                offset=field.offset,
+                span=field.span,
+            )
+            for index, field in enumerate(declared.fields)
+        )
+        return CompoundType(name=declared.name, fields=fields, size=declared.size, span=declared.span)
+
+    def variable(self, variable: Variable, scope: str) -> Variable:
+        """The variable with its type, dimensions and attributes' types resolved; itself if nothing changes."""
+        path = names.join(scope, variable.name)
+        type_name = variable.type
+        if type_name not in ATOMIC:
+            type_name = self.type_name(type_name, scope, self.work.use(path, 0, variable.span))
+        references = tuple(
+            reference
+            if isinstance(reference, int)
+            else self.dimension(reference, scope, self.work.use(path, index, variable.span))
+            for index, reference in enumerate(variable.dimensions, 1)
+        )
+        attributes = self.attributes(variable.attributes, scope, path)
+        if type_name == variable.type and references == variable.dimensions and attributes is variable.attributes:
+            return variable
+        return Variable(
+            name=variable.name,
+            type=type_name,
+            dimensions=references,
+            attributes=attributes,
+            storage=variable.storage,
+            span=variable.span,
+        )
+
+    def attributes(self, attributes: tuple[Attribute, ...], scope: str, owner: str) -> tuple[Attribute, ...]:
+        """The attributes with their types resolved; the same tuple if all are atomic."""
+        if all(attribute.value.type in ATOMIC for attribute in attributes):
+            return attributes
+        return tuple(self.attribute(attribute, scope, owner) for attribute in attributes)
+
+    def attribute(self, attribute: Attribute, scope: str, owner: str) -> Attribute:
+        """An attribute with the type of its value resolved (and of nested constants)."""
+        if attribute.value.type in ATOMIC:
+            return attribute
+        place = self.work.use(f"{owner}:{attribute.name}", 0, attribute.span)
+        return Attribute(name=attribute.name, value=self.constant(attribute.value, scope, place), span=attribute.span)
+
+    def constant(self, constant: Constant, scope: str, place: Span) -> Constant:
+        """A constant with its type, and those of the constants inside it, resolved."""
+        type_name = self.type_name(constant.type, scope, place)
+        data = constant.data
+        if isinstance(data, tuple) and data and isinstance(data[0], Constant):
+            data = tuple(self.constant(item, scope, place) for item in data if isinstance(item, Constant))
+        elif type_name == constant.type:
+            return constant
+        return Constant(type=type_name, count=constant.count, data=data, span=constant.span)
+
+    # ---- names -----------------------------------------------------------------------------------------------------
+    def type_name(self, name: str, scope: str, place: Span, owner: str | None = None) -> str:
+        """The FQN of the type that a use means, else the name itself; `owner`: the type being defined."""
+        if name in ATOMIC:
+            return name
+        found = self._find(name, scope, self.tables.types)
+        if found is None and not name.startswith("/"):
+            everywhere = self.types_by_name.get(name, [])
+            found = everywhere[0] if len(everywhere) == 1 else None
+        if found is None:
+            if not self._broken(name):
+                self._undefined_type(name, scope, place)
+            return name
+        if found == owner:
+            self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
+        else:
+            self._ordered(f"type `{name}`", self.tables.types[found], place)
+        return found
+
+    def dimension(self, name: str, scope: str, place: Span) -> str:
+        """The FQN of the dimension that a use means, or the name itself, if it means none."""
+        found = self._find(name, scope, self.tables.dimensions)
+        if found is None:
+            if not self._broken(name):
+                self._undefined_dimension(name, scope, place)
+            return name
+        self._ordered(f"dimension `{name}`", self.tables.dimensions[found], place)
+        return found
+
+    def _find(self, name: str, scope: str, declared: Mapping[str, object]) -> str | None:
+        if name.startswith("/"):
+            return name if name in declared else None
+        for path in self._ancestors(scope):
+            candidate = names.join(path, name)
+            if candidate in declared:
+                return candidate
+        return None
+
+    def _ancestors(self, scope: str) -> tuple[str, ...]:
+        """The FQNs of a group and its ancestors, innermost first."""
+        known = self.scopes.get(scope)
+        if known is None:
+            parts = names.split(scope)
+            known = tuple(names.fqn(parts[:count]) for count in range(len(parts), -1, -1))
+            self.scopes[scope] = known
+        return known
+
+    def _ordered(self, what: str, declaration: Node, place: Span) -> None:
+        """In CDL: the declaration stands before the use."""
+        if self.work.forward or declaration.span.source is not place.source or place.source is None:
+            return
+        if declaration.span.start > place.start:
+            here = Label(declaration.span, "defined here")
+            message = f"{what} is used before its definition"
+            self.report.error("forward-reference", message, place, others=[here], helps=["move the definition up"])
+
+    def _broken(self, name: str) -> bool:
+        """Whether a name is undefined only because the statement that would declare it has a fault."""
+        if not self.work.broken:
+            return False
+        simple = names.last(name) if name.startswith("/") and name != "/" else name
+        if simple not in self.work.broken:
+            return False
+        self.report.consequence()
+        return True
+
+    # ---- what to say ---------------------------------------------------------------------------------------------
+    def _missing_group(self, name: str, place: Span) -> bool:
+        """Report a path whose group does not exist."""
+        if not name.startswith("/"):
+            return False
+        holder = names.parent(name)
+        if holder in self.tables.groups:
+            return False
+        meant = names.closest(holder, self.tables.groups)
+        helps = [f"did you mean `{meant}`?"] if meant not in (None, "/") else []
+        self.report.error("undefined-group", f"group `{holder}` is not defined", place, helps=helps)
+        return True
+
+    def _visible(self, scope: str, declared: Mapping[str, Node]) -> Iterator[tuple[str, Node]]:
+        visible = set(self._ancestors(scope))
+        for path, node in declared.items():
+            if names.parent(path) in visible:
+                yield names.last(path), node
+
+    def _undefined_dimension(self, name: str, scope: str, place: Span) -> None:
+        if self._missing_group(name, place):
+            return
+        elsewhere = [path for path in self.tables.dimensions if names.last(path) == name]
+        where = f" in group `{scope}`" if scope != "/" else ""
+        if elsewhere:
+            message = f"dimension `{name}` is not visible{where or ' here'}"
+            helps = [f"did you mean `{path}`?" for path in elsewhere[:3]]
+            others = [Label(self.tables.dimensions[elsewhere[0]].span, "declared here")]
+            self.report.error("undefined-dimension", message, place, helps=helps, others=others)
+            return
+        visible = dict(self._visible(scope, self.tables.dimensions))
+        self._undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
+
+    def _undefined_type(self, name: str, scope: str, place: Span) -> None:
+        if self._missing_group(name, place):
+            return
+        several = self.types_by_name.get(name, [])
+        if len(several) > 1:
+            message = f"type `{name}` is ambiguous: it is defined in several groups, none of which encloses this one"
+            self.report.error("undefined-type", message, place, helps=["write its path: " + " or ".join(several)])
+            return
+        visible = {**dict.fromkeys(ATOMIC), **{names.last(path): node for path, node in self.tables.types.items()}}
+        helps = _FOREIGN.get(name.lower())
+        if helps is not None:
+            message = f"type `{name}` is not defined"
+            self.report.error("undefined-type", message, place, helps=[f"CDL calls it `{helps}`"])
+            return
+        self._undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
+
+    def _undefined(self, code: str, message: str, name: str, known: Mapping[str, Node | None], place: Span) -> None:
+        meant = names.closest(name, known)
+        helps, others = [], []
+        if meant is not None:
+            helps.append(f"did you mean `{meant}`?")
+            node = known[meant]
+            if node is not None and node.span.source is not None:
+                others.append(Label(node.span, f"`{meant}` is declared here"))
+        self.report.error(code, message, place, label="not found", helps=helps, others=others)
+
+
+_FOREIGN = {
+    "int8": "byte", "uint8": "ubyte", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
+    "float32": "float", "float64": "double", "longlong": "int64", "text": "char", "bool": "ubyte", "boolean": "ubyte",
+    "str": "string", "nc_int": "int", "nc_float": "float", "nc_double": "double", "nc_char": "char",
+    "nc_byte": "byte", "nc_short": "short", "nc_string": "string",
+}  # fmt: skip
+"""What other languages call the atomic types."""

@@ -1,0 +1,80 @@
+"""How large types are: bytes of one value, and members, those of members counted each time.
+
+Expects: types that do not contain themselves; names without a declaration count as nothing. Reports: oversized-type.
+A few lines of text can declare a value of exabytes, and a fill value is a whole value: so there is a limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, UserType, VlenType
+from nczarr.diagnostics.report import Report
+
+LARGEST_VALUE = 1 << 27
+"""Bytes of one value, what is in its lists aside."""
+
+MOST_MEMBERS = 1 << 16
+"""Members of a type."""
+
+
+Types = Mapping[str, UserType]
+
+
+class _Size(NamedTuple):
+    value: int
+    members: int = 1
+
+    @property
+    def is_too_large(self) -> bool:
+        return self.value > LARGEST_VALUE or self.members > MOST_MEMBERS
+
+
+def check_type_sizes(types: Types, report: Report) -> bool:
+    """Whether all types have a size that one can work with; of those that have not, the innermost are reported."""
+    known: dict[str, _Size] = {}
+    large = {path for path in types if _size(path, types, known).is_too_large}
+    for path in [path for path in types if path in large]:
+        declared, size = types[path], known[path]
+        if large.intersection(_made_of(declared)):
+            continue
+        what, limit = f"has {size.value} bytes", LARGEST_VALUE
+        if size.value <= LARGEST_VALUE:
+            what, limit = f"has {size.members} members, those of its members counted", MOST_MEMBERS
+        text = f"a value of type `{declared.name}` {what}; the limit is {limit}"
+        report.error("oversized-type", text, declared.span, helps=["give a variable more dimensions instead"])
+    return not large
+
+
+def oversized(types: Types) -> set[str]:
+    """The types, by FQN, that are too large to work with."""
+    known: dict[str, _Size] = {}
+    return {path for path in types if _size(path, types, known).is_too_large}
+
+
+def _made_of(declared: UserType) -> list[str]:
+    if isinstance(declared, CompoundType):
+        return [field.type for field in declared.fields]
+    return [declared.base] if isinstance(declared, VlenType) else []
+
+
+def _size(name: str, types: Types, known: dict[str, _Size]) -> _Size:
+    if name in known:
+        return known[name]
+    match types.get(name):
+        case None:
+            made = _Size(max(1, ATOMIC[name].size) if name in ATOMIC else 0)
+        case OpaqueType(size=size):
+            made = _Size(size)
+        case EnumType(base=base):
+            made = _Size(ATOMIC[base].size)
+        case VlenType(base=base):
+            made = _Size(16, 1 + _size(base, types, known).members)
+        case CompoundType(fields=fields):
+            inner = [(math.prod(field.shape), _size(field.type, types, known)) for field in fields]
+            value = sum(count * one.value for count, one in inner)
+            made = _Size(value, sum((one.members for _, one in inner), start=0))
+    known[name] = made
+    return made

@@ -1,0 +1,171 @@
+"""The dataset that sources make together: its tree, and its arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.concatenate import joined, misfit
+from nczarr.arrays.expand_dims import Raised
+from nczarr.arrays.interleave import join
+from nczarr.arrays.part_fills import is_complete
+from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize, numpy_dtype
+from nczarr.arrays.split_chunks import addressed
+from nczarr.ast import Dimension, Storage, Variable
+from nczarr.ast.walk import G, building
+from nczarr.check.checked import Checked, remaining
+from nczarr.combine.spec import Way
+from nczarr.compare.difference import shown
+from nczarr.diagnostics.report import Report
+
+LEAST_PIECE = 4096
+"""Bytes below which pieces of chunks are not worth a reference each, where their values may stand in the document."""
+
+
+class Pile(NamedTuple):
+    """What is to be made one: the sources' names, the first of them, the parts of each variable in every source.
+
+    `given`: variables that have data anywhere; `stacked`: those that get the new dimension; `lengths` of dimensions in
+    every source.
+    """
+
+    names: tuple[str, ...]
+    checked: Checked
+    way: Way
+    parts: Mapping[str, Sequence[Parts]]
+    given: set[str]
+    stacked: set[str]
+    lengths: Mapping[str, Sequence[int]]
+
+
+def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
+    """One dataset. None: chunks that cannot be told one by one, or fill values that differ, are reported."""
+    before, checked, way = report.errors, pile.checked, pile.way
+    axes = {path: 0 for path in checked.variables if path in pile.stacked} if way.new_dim else way.axes
+    parts = dict(checked.parts)
+    for path, axis in axes.items():
+        if path in pile.given:
+            parts[path] = _Joining(path, axis, pile, addressable, report).parts
+    if report.errors > before:
+        return None
+    with building():
+        tree = _group("/", checked.dataset, pile, axes, parts, addressable)
+        if way.new_dim:
+            dimension = Dimension(name=way.new_dim, size=len(pile.names))
+            kind = None if _grows_within(checked, axes) else tree.kind
+            tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
+        left = remaining(checked, tree)
+    sizes = {path: dimension.size for path, dimension in left.dimensions.items()}
+    shapes = {
+        path: tuple(each if isinstance(each, int) else sizes[each] for each in variable.dimensions)
+        for path, variable in left.variables.items()
+    }
+    return left._replace(shapes=shapes, parts=parts)
+
+
+def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
+    """Whether a variable that is stacked has a dimension that may grow: no longer the first, as classic files want."""
+    growing = {path for path, dimension in checked.dimensions.items() if dimension.unlimited}
+    kinds = checked.dataset.kind not in (None, "nc4")
+    return kinds and any(not growing.isdisjoint(checked.variables[path].dimensions) for path in stacked)
+
+
+class _Joining(NamedTuple):
+    """One variable of all sources."""
+
+    path: str
+    axis: int
+    pile: Pile
+    addressable: int | None
+    report: Report
+
+    @property
+    def parts(self) -> Parts:
+        """Its parts, joined."""
+        checked = self.pile.checked
+        return join(checked.variables[self.path].type, self.pile.parts[self.path], self.axis, checked.types, self._one)
+
+    def _one(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
+        """One array of all sources; reports unaligned-chunks."""
+        self._check_fills(sources)
+        if self.pile.way.new_dim:
+            sources = [Raised(source) for source in sources]
+        size = itemsize(sources[0].layout.dtype)
+        if self.addressable is None or not size:
+            return joined(sources, axis)
+        total = sum(math.prod(source.layout.shape) for source in sources) * size
+        small = total <= self.addressable
+        made = addressed(sources, axis, LEAST_PIECE if small else 1)
+        wrong = None if small else misfit(made, axis)
+        if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
+            which = [self.pile.names[each] for each in (wrong.source, wrong.other)]
+            text = f"`{self.path}` cannot be referred to as one array: {wrong.reason}"
+            helps = ["a target of another format holds it in new chunks (`-o OUT.zarr`)", "`--var` leaves it out"]
+            self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{each}`' for each in which)})", helps=helps)
+        return joined(made, axis)
+
+    def _check_fills(self, sources: Sequence[ArraySource]) -> None:
+        """Report arrays whose missing chunks mean different values: unequal-sources."""
+        known: tuple[int, bytes] | None = None
+        for number, source in enumerate(sources):
+            fill = fill_of(source)
+            if fill is None or source.undefined:
+                continue
+            known = known or (number, fill)
+            if fill == known[1] or is_complete(source):
+                continue
+            texts = [_element(source, each) for each in (known[1], fill)]
+            names = [self.pile.names[each] for each in (known[0], number)]
+            text = f"`{self.path}` has chunks that were never written, which mean {texts[0]} in `{names[0]}`"
+            self.report.error("unequal-sources", f"{text}, {texts[1]} in `{names[1]}`")
+            return
+
+
+def _element(source: ArraySource, fill: bytes) -> str:
+    if source.layout.dtype == "|O":
+        return shown(fill)
+    import numpy as np
+
+    dtype = numpy_dtype(source.layout.dtype)
+    return shown(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
+
+
+def _group(
+    path: str, group: G, pile: Pile, axes: Mapping[str, int], parts: Mapping[str, Parts], addressable: int | None
+) -> G:
+    """The group with dimensions of the length of all sources, and variables along the new one."""
+    dimensions = []
+    for dimension in group.dimensions:
+        lengths = pile.lengths.get(names.join(path, dimension.name))
+        dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
+    variables = []
+    for variable in group.variables:
+        fqn = names.join(path, variable.name)
+        if fqn in axes:
+            variable = _variable(variable, pile.checked.shapes[fqn], pile.way, parts.get(fqn, {}), addressable)
+        variables.append(variable)
+    groups = tuple(
+        _group(names.join(path, child.name), child, pile, axes, parts, addressable) for child in group.groups
+    )
+    changes = {"dimensions": tuple(dimensions), "variables": tuple(variables), "groups": groups}
+    return group.model_copy(update=changes)
+
+
+def _variable(variable: Variable, shape: tuple[int, ...], way: Way, parts: Parts, addressable: int | None) -> Variable:
+    """The variable of the whole: with the new dimension, and storage that fits it."""
+    storage, dimensions = variable.storage, variable.dimensions
+    chunks, layout = storage.chunks, storage.layout
+    if way.new_dim:
+        dimensions = (f"/{way.new_dim}", *dimensions)
+        chunks = None if chunks is None else (1, *chunks)
+    source = parts.get("")
+    if addressable is not None and source is not None and source.stored is not None:
+        chunks = source.stored.chunks
+    if layout == "compact" or (layout == "contiguous" and chunks is not None):
+        layout = None
+    changes = {"layout": layout, "chunks": chunks}
+    if changes != {"layout": storage.layout, "chunks": storage.chunks}:
+        storage = Storage(**{**{name: getattr(storage, name) for name in Storage.model_fields}, **changes})
+    return variable.model_copy(update={"dimensions": dimensions, "storage": storage})

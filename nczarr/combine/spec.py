@@ -1,0 +1,129 @@
+"""What a combination is to be: along which dimensions, and which variables that concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import ATOMIC
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+
+
+class Wanted(NamedTuple):
+    """What is asked for.
+
+    `along`: names of dimensions, simple or from the root; with `new_dim`, of variables that are stacked whether they
+    differ or not. `addressable`: chunks of the result must be chunks of the sources, but for variables of at most so
+    many bytes; None: values may be put into new chunks.
+    """
+
+    along: tuple[str, ...] = ()
+    new_dim: str | None = None
+    addressable: int | None = None
+
+
+class Way(NamedTuple):
+    """What is done. `axes`: the axis of each variable that is joined, by FQN; `dimensions`: those that grow.
+
+    With `new_dim`, the simple name of a dimension of the root group, `always` has the variables that are stacked in any
+    case, and the other members are empty.
+    """
+
+    axes: Mapping[str, int] = MappingProxyType({})
+    dimensions: frozenset[str] = frozenset()
+    new_dim: str | None = None
+    always: frozenset[str] = frozenset()
+
+    @property
+    def shown(self) -> str:
+        """The dimensions for people."""
+        return f"`/{self.new_dim}`" if self.new_dim else ", ".join(f"`{path}`" for path in sorted(self.dimensions))
+
+
+def settled(name: str, checked: Checked, wanted: Wanted, report: Report) -> Way | None:
+    """The way for sources of which the first is given; None if that is reported: unmatched-dimension."""
+    before = report.errors
+    if wanted.new_dim is not None:
+        way = _stacked(name, checked, wanted.new_dim, wanted.along, report)
+    else:
+        way = _along(name, checked, wanted.along, report)
+    return way if report.errors == before else None
+
+
+def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:
+    simple = names.normal(new_dim.removeprefix("/"))
+    problem = names.problem(simple)
+    taken = [path for path in checked.dimensions if names.last(path) == simple]
+    if problem is not None:
+        report.error("unmatched-dimension", f"`{new_dim}` is no name for a dimension: {problem}")
+    if taken:
+        helps = [f"`--along {simple}` without `--new-dim` joins the sources along it"]
+        report.error("unmatched-dimension", f"`{name}` has a dimension `{taken[0]}` already", helps=helps)
+    if f"/{simple}" in checked.groups:
+        report.error("unmatched-dimension", f"`{name}` has a group `/{simple}`, and no dimension of that name")
+    always: set[str] = set()
+    for word in along:
+        found = named(word, checked.variables)
+        always.update(found)
+        if not found:
+            text = f"`{name}` has no variable `{word}` to be stacked along `{simple}`"
+            report.error("unmatched-dimension", text, helps=_meant(word, checked.variables))
+    return Way(new_dim=simple, always=frozenset(always))
+
+
+def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) -> Way:
+    if not along:
+        helps = ["name a dimension of the sources with `--along`, or a new one with `--new-dim`"]
+        report.error("unmatched-dimension", "there is no dimension to combine along", helps=helps)
+    dimensions: set[str] = set()
+    for word in along:
+        found = named(word, checked.dimensions)
+        dimensions.update(found)
+        if not found:
+            helps = _meant(word, checked.dimensions)
+            if named(word, checked.variables):
+                helps = [f"it is a variable; `--along {word} --new-dim NAME` stacks it along a new dimension"]
+            report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
+    axes: dict[str, int] = {}
+    for path, variable in checked.variables.items():
+        found_axes = [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
+        if len(found_axes) > 1:
+            text = f"`{path}` lies along {_listed(variable.dimensions[axis] for axis in found_axes)}"
+            helps = ["join along one dimension of each variable; `--var` and `--group` choose what is combined"]
+            report.error("unmatched-dimension", f"{text} at once, and can be joined along one", helps=helps)
+        elif found_axes:
+            axes[path] = found_axes[0]
+    if dimensions and not axes and report.errors == 0:
+        report.error("unmatched-dimension", f"no variable of `{name}` lies along {_listed(sorted(dimensions))}")
+    return Way(axes, frozenset(dimensions))
+
+
+def named(word: str, known: Mapping[str, object]) -> list[str]:
+    """The FQNs that a word means: one from the root, or all of a simple name."""
+    if "/" in word:
+        try:
+            path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
+        except ValueError:
+            return []
+        return [path] if path in known else []
+    return [path for path in known if path != "/" and names.last(path) == names.normal(word)]
+
+
+def _meant(word: str, known: Mapping[str, object]) -> list[str]:
+    meant = names.closest(word, [*(names.last(path) for path in known), *known])
+    return [f"did you mean `{meant}`?"] if meant else []
+
+
+def _listed(paths: object) -> str:
+    return ", ".join(f"`{path}`" for path in paths)  # type: ignore[attr-defined]
+
+
+def is_coordinate(path: str, checked: Checked, *, stacked: bool) -> bool:
+    """Whether a variable is the numeric coordinate of its only dimension, or, if it is stacked, a number."""
+    variable = checked.variables[path]
+    atomic = ATOMIC.get(variable.type)
+    number = atomic is not None and (atomic.is_integer or atomic.is_float)
+    return number and variable.dimensions == (() if stacked else (path,))

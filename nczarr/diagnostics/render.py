@@ -1,0 +1,262 @@
+"""Diagnostics as text for a terminal, and as JSON lines for machines.
+
+Comes in: diagnostics in the order in which they shall appear. Goes out: pieces of text, each ending in a newline.
+Invariants: what input can put into a message or a source line never reaches the terminal as a control
+character; a line of any length and any number of diagnostics print in bounded space. Contract: DESIGN §4, STYLE §6.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
+
+from nczarr.diagnostics.report import Diagnostic, Label, Severity, rank
+from nczarr.source import Source
+
+WINDOW = 110
+"""Cells of a source line that are shown; a longer line is clipped around the marked place."""
+
+TAB = 4
+LIMIT = 100
+
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+_FRAME, _STRONG = "1;34", "1"
+_HIDDEN = {"\u061c", "\u200e", "\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """Whether this stream is a terminal that may be coloured: never under NO_COLOR or TERM=dumb."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
+    """Each diagnostic with its place, the source line and a marker; those over the limit are only counted.
+
+    Where some are only counted, errors come first, and value losses before other warnings.
+    """
+    paint = _painted if colour else _plain
+    if len(diagnostics) > limit:
+        diagnostics = sorted(diagnostics, key=rank)
+    for diagnostic in diagnostics[:limit]:
+        yield "".join(line + "\n" for line in _lines(diagnostic, paint)) + "\n"
+    if len(diagnostics) > limit:
+        yield f"and {len(diagnostics) - limit} more; `--message-format json` prints them all\n"
+
+
+def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
+    """Numbers of errors and warnings in words, empty if there are none."""
+    parts = []
+    for severity in (Severity.ERROR, Severity.WARNING):
+        count = sum(diagnostic.severity is severity for diagnostic in diagnostics)
+        if count:
+            parts.append(f"{count} {severity}{'s' if count > 1 else ''}")
+    if dropped:
+        parts.append(f"{dropped} more not kept")
+    return ", ".join(parts)
+
+
+def json_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
+    """One JSON object a line, with exactly the members of DESIGN §4 (`offset` only for places in binary files)."""
+    for diagnostic in diagnostics:
+        yield json.dumps(json_record(diagnostic), ensure_ascii=True) + "\n"
+
+
+def json_record(diagnostic: Diagnostic) -> dict[str, Any]:
+    """The members of one such object."""
+    primary = diagnostic.primary
+    line, column, end_line, end_column = _corners(primary)
+    source = primary.span.source
+    record: dict[str, Any] = {
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "file": source.name if source is not None else None,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+        "notes": [*(_as_note(label) for label in diagnostic.others), *diagnostic.notes],
+        "helps": list(diagnostic.helps),
+        "key": primary.key,
+        "pointer": primary.pointer,
+    }
+    if primary.offset is not None:
+        record["offset"] = primary.offset
+    return record
+
+
+def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | None]:
+    source = label.span.source
+    if source is None or not label.has_lines:
+        return None, None, None, None
+    return *source.position(label.span.start), *source.position(max(label.span.start, label.span.end))
+
+
+def place(label: Label) -> str:
+    """Where a label points, in one word: `file:line:column`, `key#/pointer`, `key:line:column#/pointer` or
+    `file@offset`; empty if nowhere.
+    """
+    source = label.span.source
+    if label.key is not None:
+        home = f"{source.name}/" if source is not None and source.name != label.key else ""
+        where = f":{source.place(label.span.start)}" if source is not None and label.has_lines else ""
+        return home + label.key + where + (f"#{label.pointer}" if label.pointer else "")
+    if source is None:
+        return f"byte {label.offset}" if label.offset is not None else ""
+    if label.offset is not None:
+        return f"{source.name}@{label.offset}"
+    line, column = source.position(label.span.start)
+    return f"{source.name}:{line}:{column}"
+
+
+def _as_note(label: Label) -> str:
+    return f"{label.text or 'see also'} ({place(label)})"
+
+
+def _plain(_style: str, text: str) -> str:
+    return text
+
+
+def _painted(style: str, text: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def _lines(diagnostic: Diagnostic, paint: Any) -> Iterator[str]:
+    head = paint(_COLOURS[diagnostic.severity], f"{diagnostic.severity}[{diagnostic.code}]")
+    yield head + paint(_STRONG, ": " + visible(diagnostic.message))
+    labels = [diagnostic.primary, *diagnostic.others]
+    shown = [label for label in labels if label.has_lines]
+    margin = max((len(str(_first_line(label))) for label in shown), default=1) + 1
+    where = place(diagnostic.primary)
+    if where:
+        yield paint(_FRAME, " " * margin + "--> ") + visible(where)
+    yield from _snippets(diagnostic, shown, margin, paint)
+    for label in diagnostic.others:
+        if label not in shown:
+            yield f"{' ' * margin} {paint(_FRAME, '=')} note: {visible(_as_note(label))}"
+    for kind, texts in (("note", diagnostic.notes), ("help", diagnostic.helps)):
+        for text in texts:
+            yield f"{' ' * margin} {paint(_FRAME, '=')} {kind}: {visible(text)}"
+
+
+def _first_line(label: Label) -> int:
+    assert label.span.source is not None
+    return label.span.source.position(label.span.start)[0]
+
+
+def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: Any) -> Iterator[str]:
+    """Source lines with their markers: those of the primary's text in order, then those of other texts."""
+    if not labels:
+        return
+    home = labels[0].span.source
+    bar = paint(_FRAME, " " * margin + " |")
+    yield bar
+    current: Source | None = home
+    last, last_text = 0, ""
+    for label in sorted(labels, key=lambda label: (label.span.source is not home, label.span.start)):
+        source = label.span.source
+        assert source is not None
+        line = _first_line(label)
+        if source is not current:
+            yield paint(_FRAME, " " * margin + "::: ") + visible(place(label))
+            current, last = source, 0
+        elif last and line > last + 1:
+            yield paint(_FRAME, "...")
+        text, marker = _marked(label, "^" if label is diagnostic.primary else "-")
+        if line != last or text != last_text:  # the same long line, clipped elsewhere, is shown again
+            yield paint(_FRAME, f" {line:>{margin - 1}} |") + (" " + text if text else "")
+        style = _COLOURS[diagnostic.severity] if label is diagnostic.primary else _FRAME
+        yield f"{bar} {_indent(marker)}{paint(style, _after_indent(marker, label.text))}"
+        last, last_text = line, text
+
+
+def _indent(marker: str) -> str:
+    return marker[: len(marker) - len(marker.lstrip(" "))]
+
+
+def _after_indent(marker: str, text: str) -> str:
+    return marker.lstrip(" ") + (" " + visible(text) if text else "")
+
+
+def _marked(label: Label, mark: str) -> tuple[str, str]:
+    """The label's source line as it prints, and the marker below it, both clipped to the window."""
+    source = label.span.source
+    assert source is not None
+    line, column = source.position(label.span.start)
+    end_line, end_column = source.position(max(label.span.start, label.span.end))
+    text = source.line_text(line)
+    stop = end_column - 1 if end_line == line else len(text)
+    # Only a stretch around the place is ever measured: a line may be as long as the file.
+    first = max(0, column - 1 - 4 * WINDOW)
+    cells, start = _cells(text[first : column - 1 + 4 * WINDOW]), column - 1 - first
+    stop = max(start, min(stop - first, len(cells)))
+    before = sum(map(_width, cells[:start]))
+    length = max(1, sum(map(_width, cells[start:stop])))
+    shown = "".join(cells)
+    total = sum(map(_width, cells))
+    if total > WINDOW or first:
+        return _clip(cells, before, length, mark, total, cut_before=first > 0)
+    return shown.rstrip(), " " * before + mark * length
+
+
+def _clip(cells: list[str], before: int, length: int, mark: str, total: int, *, cut_before: bool) -> tuple[str, str]:
+    """A window of cells around the marked place, with an ellipsis where the line goes on."""
+    left = max(0, min(before - WINDOW // 2, total - WINDOW))
+    out: list[str] = []
+    position = skipped = used = 0
+    for cell in cells:
+        width = _width(cell)
+        if position < left:
+            skipped = position + width
+        elif used + width <= WINDOW:
+            out.append(cell)
+            used += width
+        position += width
+    lead = "…" if skipped or cut_before else ""
+    marker = " " * (before - skipped + len(lead)) + mark * max(1, min(length, WINDOW - (before - skipped)))
+    return lead + "".join(out) + ("…" if skipped + used < total else ""), marker
+
+
+def _cells(text: str) -> list[str]:
+    """Each character as it is shown: tabs as blanks, what a terminal would obey as a picture."""
+    cells: list[str] = []
+    position = 0
+    for character in text:
+        cell = " " * (TAB - position % TAB) if character == "\t" else _shown(character)
+        cells.append(cell)
+        position += _width(cell)
+    return cells
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0x80 <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _HIDDEN:
+        return "\ufffd"
+    return character
+
+
+def _width(cell: str) -> int:
+    """Cells of a terminal that a piece of text takes: wide East Asian characters 2, combining ones 0."""
+    if cell.isascii():
+        return len(cell)
+    return sum(_wide(character) for character in cell)
+
+
+def _wide(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def visible(text: str) -> str:
+    """The text with control characters, lone surrogates and direction marks as pictures: safe on a terminal."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_shown, text))

@@ -1,0 +1,1 @@
+"""Ragged columns in memory: their kinds, their canonical form, and conversion from and to awkward 2."""

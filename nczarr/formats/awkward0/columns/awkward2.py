@@ -1,0 +1,207 @@
+"""Columns as arrays of awkward 2, and these as columns (awkward0-persistence §9). awkward is imported here alone.
+
+Both ways share buffers wherever the other side can hold them; bytes are swapped where they have to be, because
+awkward has native arrays only.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
+from nczarr.formats.awkward0.columns.columns import (
+    BitMasked,
+    Column,
+    Flat,
+    Indexed,
+    Lists,
+    Masked,
+    Objects,
+    Spans,
+    Table,
+    Texts,
+    Union,
+)
+from nczarr.formats.awkward0.write.warnings import say
+
+if TYPE_CHECKING:
+    import awkward as ak
+
+
+def to_awkward(column: Column) -> ak.Array:
+    """A column as an array of awkward 2, of the same values and types.
+
+    Pieces become one array; a sparse array a dense one; texts of fixed length lists of bytes or characters; a function
+    of objects stays as the parameter `awkward0`. Raises CompileError for what awkward has no layout for: arrays that
+    hold themselves, more than 127 contents of a union, texts that are not of their encoding.
+    """
+    import awkward as ak
+
+    report = Report()
+    try:
+        layout = layout_of(column, report)
+    except RecursionError:
+        report.error("unsuited-array", "the array has more levels than can be followed")
+    if report.errors:
+        raise CompileError(report.sorted())
+    return ak.Array(layout)
+
+
+def of_awkward(array: Any) -> Column:
+    """An array of awkward 2 as a column. Raises CompileError for one without values (typetracer).
+
+    What the protocol cannot say (names of records, parameters, tuples, regular lengths of lists, categories, arrays of
+    unknown type) is warned of, as in `serialize`.
+    """
+
+    report = Report()
+    column = column_of(array, report)
+    say(report, column, given=None)
+    assert column is not None
+    return column
+
+
+def is_awkward(given: Any) -> bool:
+    """Whether this is an array, record or layout of awkward 2. Imports nothing."""
+    ak = sys.modules.get("awkward")
+    return ak is not None and isinstance(given, ak.Array | ak.Record | ak.contents.Content | ak.record.Record)
+
+
+def column_of(given: Any, report: Report) -> Column | None:
+    """An array, record or layout of awkward as a column; None and an error if it has no values in memory."""
+    import awkward as ak
+
+    attributes = getattr(given, "attrs", None)
+    if attributes:
+        report.warning("lost-parameters", f"attributes of the array are left out: {', '.join(map(repr, attributes))}")
+    layout = ak.to_layout(given)
+    if isinstance(layout, ak.record.Record):
+        report.warning("lost-parameters", "a single record is written as a table of one item")
+        layout = layout.array[layout.at : layout.at + 1]
+    if layout.backend.name == "typetracer":
+        report.error("unsuited-array", "the array has a type and no values (typetracer)")
+        return None
+    if not getattr(layout, "is_all_materialized", True):  # buffers that are read when they are asked for: awkward 2.8
+        layout = ak.materialize(layout, highlevel=False)
+    if layout.backend.name != "cpu":
+        layout = ak.to_backend(layout, "cpu", highlevel=False)
+    return _Columns(report).column(layout, "/")
+
+
+class _Columns:
+    """Turns layouts into columns; the same layout is the same column. `place` is that of `encoder.py`."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._known: dict[int, tuple[Any, Column]] = {}
+
+    def column(self, layout: Any, place: str) -> Column:
+        if id(layout) not in self._known:
+            self._known[id(layout)] = layout, self._column(layout, place)
+        return self._known[id(layout)][1]
+
+    def _column(self, layout: Any, place: str) -> Column:
+        self._lose_parameters(layout, place)
+        column = self._node(layout, place)
+        function = (layout._parameters or {}).get(FUNCTION)
+        if isinstance(function, dict) and "function" in function:
+            kwargs = tuple(function.get("kwargs", {}).items())
+            return Objects(column, tuple(function["function"]), tuple(function.get("args", ())), kwargs)
+        return column
+
+    def _node(self, layout: Any, place: str) -> Column:
+        from awkward import contents as kinds
+
+        inner = f"{place.rstrip('/')}/[]"
+        match layout:
+            case kinds.EmptyArray():
+                import numpy as np
+
+                self._lose(place, "is of unknown type, written as float64")
+                return Flat(np.empty(0, "<f8"))
+            case kinds.NumpyArray():
+                return Flat(layout.data)
+            case kinds.RegularArray():
+                return self._regular(layout, place, inner)
+            case kinds.ListOffsetArray():
+                lists = Lists(layout.offsets.data, self._items(layout, inner))
+                return self._as_text(layout, lists)
+            case kinds.ListArray():
+                starts = layout.starts.data
+                spans = Spans(starts, layout.stops.data[: len(starts)], self._items(layout, inner))
+                return self._as_text(layout, spans)
+            case kinds.RecordArray():
+                return self._table(layout, place)
+            case kinds.ByteMaskedArray():
+                return Masked(layout.mask.data, self.column(layout.content, place), not layout.valid_when)
+            case kinds.BitMaskedArray():
+                content = self.column(layout.content[: layout.length], place)
+                return BitMasked(layout.mask.data, content, not layout.valid_when, bool(layout.lsb_order))
+            case kinds.UnmaskedArray():
+                import numpy as np
+
+                return Masked(np.zeros(len(layout), np.bool_), self.column(layout.content, place))
+            case kinds.IndexedOptionArray():
+                return Indexed(layout.index.data, self.column(layout.content, place), optional=True)
+            case kinds.IndexedArray():
+                return Indexed(layout.index.data, self.column(layout.content, place))
+            case kinds.UnionArray():
+                tags = layout.tags.data
+                contents = (self.column(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(layout.contents))
+                return Union(tags, layout.index.data[: len(tags)], tuple(contents))
+            case _:
+                raise AssertionError(f"{type(layout).__name__} is no layout of awkward 2")
+
+    def _items(self, layout: Any, place: str) -> Column:
+        """The content of lists; of texts their bytes, whose own parameter says no more."""
+        if layout.parameter("__array__") in ("string", "bytestring"):
+            return Flat(layout.content.data)
+        return self.column(layout.content, place)
+
+    def _as_text(self, layout: Any, lists: Lists | Spans) -> Column:
+        encoding = {"string": "utf-8", "bytestring": None}
+        kind = layout.parameter("__array__")
+        return Texts(lists, encoding[kind]) if kind in encoding else lists
+
+    def _regular(self, layout: Any, place: str, inner: str) -> Column:
+        """Rows of numbers as one array of more dimensions, bytes as opaque ones; other lists of one length as lists."""
+        import numpy as np
+
+        count, size = len(layout), layout.size
+        content = self._items(layout, inner)
+        text = layout.parameter("__array__") in ("string", "bytestring")
+        if size and layout.parameter("__array__") == "bytestring":
+            raw = np.ascontiguousarray(layout.content.data[: count * size])
+            return Flat(raw.view(f"V{size}"))
+        if isinstance(content, Flat) and size and not text:
+            return Flat(content.values[: count * size].reshape(count, size, *content.values.shape[1:]))
+        self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each, which is not said")
+        return self._as_text(layout, Lists(np.arange(count + 1, dtype="<i8") * size, content))
+
+    def _table(self, layout: Any, place: str) -> Column:
+        if layout.is_tuple:
+            self._lose(place, "has tuples, written as records with the names 0, 1, …")
+        names = tuple(layout.fields)
+        columns = (
+            self.column(each, f"{place.rstrip('/')}/{name}") for name, each in zip(names, layout.contents, strict=True)
+        )
+        return Table(names, tuple(columns), len(layout))
+
+    def _lose_parameters(self, layout: Any, place: str) -> None:
+        from awkward import contents as kinds
+
+        for name, value in (layout._parameters or {}).items():
+            text = isinstance(layout, kinds.ListOffsetArray | kinds.ListArray | kinds.RegularArray)
+            if (
+                value is None
+                or name == FUNCTION
+                or (name == "__array__" and text and value in ("string", "bytestring"))
+            ):
+                continue
+            what = "is categorical" if (name, value) == ("__array__", "categorical") else f"has {name!r}: {value!r}"
+            self._lose(place, f"{what}, which is left out")
+
+    def _lose(self, place: str, what: str) -> None:
+        self._report.warning("lost-parameters", f"`{place}` {what}")

@@ -1,0 +1,324 @@
+"""Columns as layouts of awkward 2 (awkward0-persistence §9), by the constructors that keep layouts simple."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, assert_never
+
+from nczarr.diagnostics.report import Report
+from nczarr.formats.awkward0.columns.columns import (
+    BitMasked,
+    Chunks,
+    Column,
+    Flat,
+    Indexed,
+    Later,
+    Lists,
+    Masked,
+    Objects,
+    Spans,
+    Sparse,
+    Table,
+    Texts,
+    Union,
+)
+from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FUNCTION = "awkward0"
+"""The parameter that keeps the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""
+
+_ASCII = frozenset({"ascii", "us-ascii", "utf-8", "utf8"})
+MOST_CONTENTS = 127
+
+
+def layout_of(column: Column, report: Report, place: str = "/") -> Any:
+    """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
+    try:
+        return _Layouts(report).of(column, place)
+    except _UnsuitedError:
+        from awkward import contents
+
+        return contents.EmptyArray()
+
+
+class _UnsuitedError(Exception):
+    """A part that was reported; no layout can be made around it."""
+
+
+class _Layouts:
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def of(self, column: Column, place: str) -> Any:
+        """The layout of any column."""
+        from awkward import contents
+
+        inner = f"{place.rstrip('/')}/[]"
+        match column:
+            case Flat():
+                return self._flat(column.values, place)
+            case Lists():
+                return contents.ListOffsetArray(_index(column.offsets), self.of(column.content, inner))
+            case Spans():
+                starts, stops = _alike(column.starts, column.stops)
+                return contents.ListArray(starts, stops, self.of(column.content, inner))
+            case Texts():
+                return self._texts(column, place)
+            case Table():
+                return self._table(column, place)
+            case Masked() | BitMasked() | Indexed():
+                return self._chosen(column, place)
+            case Sparse():
+                return self._sparse(column, place)
+            case Union():
+                return self._union(column, place)
+            case Chunks():
+                return _joined([self.of(each, place) for each in column.pieces])
+            case Objects():
+                return self._objects(column, place)
+            case Later():
+                return self._unsuited(place, f"refers to array {column.id}, which is around it")
+            case _:
+                assert_never(column)
+
+    def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
+        """Items of the content, some of them missing or in another order."""
+        import numpy as np
+        from awkward import contents, index
+
+        content = self.of(column.content, place)
+        if content.is_union and loses(content.contents):
+            return chosen_of_union(column, content)
+        match column:
+            case Masked():
+                length = len(column)
+                mask = index.Index8(_truths(column.mask[:length]))
+                when = not column.masked_when
+                return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
+            case BitMasked():
+                return contents.BitMaskedArray.simplified(
+                    index.IndexU8(np.ascontiguousarray(column.mask).view("u1")),
+                    content,
+                    valid_when=not column.masked_when,
+                    length=len(column.content),
+                    lsb_order=column.lsb_order,
+                )
+            case Indexed() if column.optional:
+                return contents.IndexedOptionArray.simplified(_index(column.index, signed=True), content)
+            case Indexed():
+                return contents.IndexedArray.simplified(_index(column.index), content)
+
+    def _flat(self, values: NDArray[Any], place: str) -> Any:
+        import numpy as np
+        from awkward import contents
+
+        if values.dtype.names is not None:
+            parts = [self._flat(values[name], f"{place.rstrip('/')}/{name}") for name in values.dtype.names]
+            if values.ndim == 1:
+                return contents.RecordArray(parts, list(values.dtype.names), length=len(values))
+            flat = values.reshape(-1)
+            return _rows(self._flat(flat, place), values.shape)
+        if values.dtype.kind in "SUV":
+            return _rows(self._fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
+        if values.dtype.kind not in "biufcmM":
+            self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
+
+    def _fixed(self, values: NDArray[Any], place: str) -> Any:
+        """Texts and bytes of fixed length, without the NULs behind them; opaque bytes with all of them."""
+        import numpy as np
+        from awkward import contents, index
+
+        if values.dtype.kind == "U":
+            try:
+                values = np.char.encode(values, "utf-8")
+            except UnicodeEncodeError:
+                self._unsuited(place, "has texts that UTF-8 cannot say")
+            kind, item = "string", "char"
+        else:
+            kind, item = "bytestring", "byte"
+        size = values.dtype.itemsize
+        if not size:
+            values, size = values.astype("S1"), 1
+        raw = np.frombuffer(values.tobytes(), "u1")
+        content = contents.NumpyArray(raw, parameters={"__array__": item})
+        if values.dtype.kind == "V":
+            return contents.RegularArray(content, size, len(values), parameters={"__array__": kind})
+        starts = np.arange(len(values), dtype="i8") * size
+        lengths = np.char.str_len(values).astype("i8")
+        bounds = index.Index64(starts), index.Index64(starts + lengths)
+        return contents.ListArray(*bounds, content, parameters={"__array__": kind})
+
+    def _texts(self, column: Texts, place: str) -> Any:
+        import numpy as np
+        from awkward import contents
+
+        inner = self.of(column.bytes.content, place)
+        raw = inner.project() if inner.is_indexed and not inner.is_option else inner
+        if not isinstance(raw, contents.NumpyArray) or raw.data.dtype != np.uint8 or raw.data.ndim != 1:
+            self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+        bytes_ = column.bytes
+        kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
+        if column.encoding is not None and column.encoding.lower() not in _ASCII:
+            offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
+            bytes_, raw = Lists(offsets, Flat(data)), contents.NumpyArray(data)
+        content = contents.NumpyArray(raw.data, parameters={"__array__": item})
+        parameters = {"__array__": kind}
+        if isinstance(bytes_, Lists):
+            return contents.ListOffsetArray(_index(bytes_.offsets), content, parameters=parameters)
+        return contents.ListArray(*_alike(bytes_.starts, bytes_.stops), content, parameters=parameters)
+
+    def _recoded(
+        self, lists: Lists | Spans, data: NDArray[Any], encoding: str, place: str
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
+        import numpy as np
+
+        starts, stops = (
+            (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
+        )
+        raw = data.tobytes()
+        try:
+            texts = [
+                raw[start:stop].decode(encoding).encode()
+                for start, stop in zip(starts.tolist(), stops.tolist(), strict=False)
+            ]
+        except (LookupError, UnicodeError) as error:
+            self._unsuited(place, f"has texts that are not of their encoding: {error}")
+        offsets = np.zeros(len(texts) + 1, "i8")
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return offsets, np.frombuffer(b"".join(texts), "u1")
+
+    def _table(self, column: Table, place: str) -> Any:
+        from awkward import contents
+
+        if len(set(column.names)) < len(column.names):
+            self._unsuited(place, "has two columns of one name")
+        parts = [
+            self.of(each, f"{place.rstrip('/')}/{name}")
+            for name, each in zip(column.names, column.columns, strict=True)
+        ]
+        return contents.RecordArray(parts, list(column.names), length=column.length)
+
+    def _sparse(self, column: Sparse, place: str) -> Any:
+        """All items, each taken from the values or from the default behind them."""
+        import awkward as ak
+        import numpy as np
+        from awkward import contents, index
+
+        flat = column.content
+        if isinstance(flat, Flat) and (column.default is None or _fits(column.default, flat.values)):
+            dense = np.zeros((column.length, *flat.values.shape[1:]), flat.values.dtype)
+            if column.default is not None:
+                dense[...] = column.default
+            dense[column.index] = flat.values[: len(column.index)]
+            return self._flat(dense, place)
+        values = self.of(flat, place)[: len(column.index)]
+        default = ak.from_iter([[] if column.default is None and values.is_list else column.default], highlevel=False)
+        if column.default is None and not values.is_list:
+            default = contents.IndexedOptionArray.simplified(index.Index64(np.array([-1])), values)
+        places = np.full(column.length, len(values), "i8")
+        places[column.index] = np.arange(len(values))
+        return contents.IndexedArray.simplified(index.Index64(places), _joined([values, default]))
+
+    def _union(self, column: Union, place: str) -> Any:
+        import numpy as np
+        from awkward import contents, index
+
+        if len(column.contents) > MOST_CONTENTS:
+            self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
+        if not column.contents:
+            return contents.EmptyArray()
+        parts = [self.of(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(column.contents)]
+        if len(parts) == 1:
+            return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
+        tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
+        places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
+        return union_of(tags, places, parts)
+
+    def _objects(self, column: Objects, place: str) -> Any:
+        layout = self.of(column.content, place)
+        said: dict[str, Any] = {"function": list(column.function)}
+        if column.args:
+            said["args"] = list(column.args)
+        if column.kwargs:
+            said["kwargs"] = dict(column.kwargs)
+        return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: said})
+
+    def _unsuited(self, place: str, why: str) -> NoReturn:
+        self._report.error("unsuited-array", f"`{place}` {why}")
+        raise _UnsuitedError
+
+
+def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
+    """Positions as an index; those of 32 and 64 bits are shared."""
+    import numpy as np
+    from awkward import index
+
+    native = np.ascontiguousarray(values)
+    native = native.astype(native.dtype.newbyteorder("="), copy=False)
+    shared = {"i4": index.Index32, "i8": index.Index64} | ({} if signed else {"u4": index.IndexU32})
+    kind = shared.get(native.dtype.str[1:])
+    return index.Index64(native.astype("i8")) if kind is None else kind(native)
+
+
+def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
+    """Starts and stops as indexes of one width."""
+    low, high = _index(starts), _index(stops[: len(starts)])
+    if type(low) is type(high):
+        return low, high
+    return _index(starts.astype("i8")), _index(stops[: len(starts)].astype("i8"))
+
+
+def _truths(mask: NDArray[Any]) -> NDArray[Any]:
+    """A mask of the bytes 0 and 1, which are all that awkward knows."""
+    import numpy as np
+
+    return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
+
+
+def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
+    """A layout of all elements as rows of rows."""
+    import math
+
+    from awkward import contents
+
+    for at in range(len(shape) - 1, 0, -1):
+        layout = contents.RegularArray(layout, shape[at], math.prod(shape[:at]))
+    return layout
+
+
+def _joined(layouts: list[Any]) -> Any:
+    """Layouts one behind the other."""
+    import awkward as ak
+    import numpy as np
+    from awkward import contents
+
+    if not layouts:
+        return contents.EmptyArray()
+    if len(layouts) == 1:
+        return layouts[0]
+    plain = [each.data for each in layouts if isinstance(each, contents.NumpyArray) and not each._parameters]
+    if len(plain) == len(layouts) and len({each.dtype for each in plain}) == 1:
+        return contents.NumpyArray(np.concatenate(plain))
+    return ak.concatenate(layouts, axis=0, mergebool=False, highlevel=False)
+
+
+def _fits(value: Any, values: NDArray[Any]) -> bool:
+    """Whether an array can hold a value as it is."""
+    import numpy as np
+
+    if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
+        return False
+    if values.dtype.kind not in "biufc":
+        return False
+    try:
+        return bool(np.array(value).astype(values.dtype) == value)
+    except OverflowError:
+        return False
+
+
+__all__ = ["FUNCTION", "layout_of"]

@@ -1,0 +1,297 @@
+"""Columns in the few forms that the data model has: no chunks, no indexes, no views, lists one behind the other.
+
+`plain` gives `Flat`, `Lists` from 0 on whose content is exactly theirs, `Texts` of such lists, `Table` whose columns
+have its length, and `Masked` with one truth value an item, True where it is missing. What cannot be one of them is a
+`UnsayableError` that says where. Lists and indexes may name an item any number of times, so that what is made is larger
+than what is given: `Room` bounds by how much.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from weakref import WeakValueDictionary
+
+from nczarr.formats.awkward0.columns.columns import (
+    BitMasked,
+    Chunks,
+    Column,
+    Flat,
+    Indexed,
+    Later,
+    Lists,
+    Masked,
+    Objects,
+    Spans,
+    Sparse,
+    Table,
+    Texts,
+    Union,
+)
+from nczarr.formats.awkward0.wire.limits import DEFAULT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEEPEST = 100
+"""Levels of arrays in each other."""
+
+
+class UnsayableError(Exception):
+    """A part of an array that the data model has no form for."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Room:
+    """How many bytes the items of columns may take beyond those that are given."""
+
+    def __init__(self, left: int = DEFAULT.expanded) -> None:
+        self._left = left
+        self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
+
+    def take(self, given: NDArray[Any], count: int) -> None:
+        """Before so many items of an array are copied: the first copy may be as large as the array, and costs nothing.
+        Raises UnsayableError.
+        """
+        wanted = count * given.itemsize * math.prod(given.shape[1:])
+        again = self._taken.get(id(given)) is given
+        self._taken[id(given)] = given
+        self.spend(wanted if again else wanted - given.nbytes)
+
+    def spend(self, size: int) -> None:
+        """Before so many bytes are made that nothing given stands for. Raises UnsayableError."""
+        if max(size, 0) > self._left:
+            text = f"items that are named several times take over {DEFAULT.expanded} bytes more than what is given"
+            raise UnsayableError("unreadable-array", text)
+        self._left -= max(size, 0)
+
+
+class Deep(NamedTuple):
+    """How deep arrays lie in each other, and how much room there is."""
+
+    level: int
+    room: Room
+
+
+def plain(column: Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> Column:
+    """The items at these places (None: all) in canonical form. Raises UnsayableError for unions and cycles, and where
+    there is no room.
+    """
+    import numpy as np
+
+    level, room = deep or Deep(0, Room())
+    if level > DEEPEST:
+        raise UnsayableError("lost-union", "arrays nest without an end")
+    deeper = Deep(level + 1, room)
+    match column:
+        case Flat():
+            if where is None:
+                return Flat(_days(column.values)) if column.values.dtype.kind == "M" else column
+            room.take(column.values, len(where))
+            return Flat(_days(column.values[where]))
+        case Lists():
+            room.take(column.offsets, len(column.offsets) if where is None else len(where))
+            return _lists(column.offsets[:-1], column.offsets[1:], column.content, where, deeper)
+        case Spans():
+            room.take(column.starts, len(column.starts) if where is None else len(where))
+            return _lists(column.starts, column.stops[: len(column.starts)], column.content, where, deeper)
+        case Texts():
+            inner = plain(column.bytes, where, deeper)
+            assert isinstance(inner, Lists)
+            return Texts(inner, column.encoding)
+        case Table():
+            rows = np.arange(len(column)) if where is None else where
+            whole = where is None and all(len(each) == len(column) for each in column.columns)
+            return Table(
+                column.names,
+                tuple(plain(each, None if whole else rows, deeper) for each in column.columns),
+                len(rows),
+            )
+        case Masked():
+            room.take(column.mask, len(column) if where is None else len(where))
+            mask = column.mask[: len(column)].astype(bool) == column.masked_when
+            return _masked(mask, column.content, np.arange(len(mask)), where, deeper)
+        case BitMasked():
+            room.take(column.mask, len(column) if where is None else len(where))
+            bits = np.unpackbits(column.mask.view(np.uint8), bitorder="little" if column.lsb_order else "big")[
+                : len(column)
+            ]
+            return _masked(bits.astype(bool) == column.masked_when, column.content, np.arange(len(bits)), where, deeper)
+        case Indexed() if column.optional:
+            return _masked(column.index < 0, column.content, column.index, where, deeper)
+        case Indexed():
+            return plain(column.content, column.index if where is None else column.index[where], deeper)
+        case Sparse():
+            return _sparse(column, where, deeper)
+        case Union():
+            return _union(column, where, deeper)
+        case Chunks():
+            whole_column = joined([plain(each, None, deeper) for each in column.pieces])
+            return whole_column if where is None else plain(whole_column, where, deeper)
+        case Objects():
+            return plain(column.content, where, deeper)
+        case Later():
+            raise UnsayableError("lost-union", f"it refers to array {column.id}, which is around it")
+        case _:
+            assert_never(column)
+
+
+def _days(values: NDArray[Any]) -> NDArray[Any]:
+    """Dates in years and months as days, because no two years need to have one length; all else as it is."""
+    import numpy as np
+
+    if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
+        return values
+    days = values.astype("<M8[D]")
+    back = days.astype(values.dtype)
+    if not bool(((back == values) | (np.isnat(back) & np.isnat(values))).all()):
+        raise UnsayableError("unreadable-array", "dates whose days are more than an integer of 64 bits counts")
+    return days
+
+
+def _lists(starts: NDArray[Any], stops: NDArray[Any], content: Column, where: NDArray[Any] | None, deep: Deep) -> Lists:
+    import numpy as np
+
+    if where is not None:
+        starts, stops = starts[where], stops[where]
+    counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    total = int(offsets[-1])
+    deep.room.spend((total - len(content)) * offsets.itemsize)
+    filled = starts[counts > 0]
+    first = int(filled[0]) if len(filled) else 0
+    if bool((starts[counts > 0] == first + offsets[:-1][counts > 0]).all()):
+        taken = None if (first, total) == (0, len(content)) else np.arange(first, first + total)
+    else:
+        taken = np.repeat(starts.astype(np.int64) - offsets[:-1], counts) + np.arange(total)
+    return Lists(offsets, plain(content, taken, deep))
+
+
+def _masked(mask: NDArray[Any], content: Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep) -> Column:
+    """Items at an index, some of them missing; what stands in those is anything."""
+    import numpy as np
+
+    if where is not None:
+        mask, index = mask[where], index[where]
+    if not mask.any():
+        return plain(content, index, deep)
+    if not len(content):
+        return Masked(mask, blank(plain(content, None, deep), len(mask)))
+    found = plain(content, np.where(mask, 0, index), deep)
+    if isinstance(found, Masked):
+        return Masked(mask | found.mask, found.content)
+    return Masked(mask, found)
+
+
+def _sparse(column: Sparse, where: NDArray[Any] | None, deep: Deep) -> Column:
+    import numpy as np
+
+    content = plain(column.content, None, deep)
+    if not isinstance(content, Flat):
+        raise UnsayableError("lost-union", "a sparse array of anything but elements of fixed size")
+    wanted = np.arange(len(column)) if where is None else where
+    deep.room.take(content.values, len(wanted))
+    index = np.asarray(column.index)[: len(content.values)]
+    shape = (len(wanted), *content.values.shape[1:])
+    out = np.zeros(shape, content.values.dtype)
+    if column.default is not None:
+        out[...] = column.default
+    if len(index):
+        place = np.minimum(np.searchsorted(index, wanted), len(index) - 1)
+        there = index[place] == wanted
+        out[there] = content.values[place[there]]
+    return Flat(out)
+
+
+def _union(column: Union, where: NDArray[Any] | None, deep: Deep) -> Column:
+    """A union of which all items are of one content is that; any other the model has not."""
+    import numpy as np
+
+    tags = column.tags if where is None else column.tags[where]
+    index = column.index[: len(column)] if where is None else column.index[where]
+    used = np.unique(tags)
+    if len(used) > 1:
+        kinds = ", ".join(type(column.contents[int(tag)]).__name__ for tag in used)
+        raise UnsayableError("lost-union", f"a union of different types of items ({kinds})")
+    if not column.contents:
+        raise UnsayableError("lost-union", "a union of no types of items")
+    if not len(used):
+        return plain(column.contents[0], np.arange(0), deep)
+    return plain(column.contents[int(used[0])], index, deep)
+
+
+def joined(pieces: list[Column]) -> Column:
+    """Canonical columns one behind the other."""
+    import numpy as np
+
+    filled = [each for each in pieces if len(each)] or pieces[:1]
+    if not filled:
+        return Flat(np.zeros(0))
+    first = filled[0]
+    if len(filled) == 1:
+        return first
+    if any(isinstance(each, Masked) for each in filled):
+        masks = [each.mask if isinstance(each, Masked) else np.zeros(len(each), bool) for each in filled]
+        return Masked(
+            np.concatenate(masks), joined([each.content if isinstance(each, Masked) else each for each in filled])
+        )
+    if any(type(each) is not type(first) for each in filled):
+        raise UnsayableError("lost-union", "chunks of different types of items")
+    match first:
+        case Flat():
+            arrays = [each.values for each in filled if isinstance(each, Flat)]
+            if len(set(map(_alike, arrays))) > 1:
+                raise UnsayableError("lost-union", "chunks of different types of items")
+            return Flat(np.concatenate(arrays))
+        case Lists():
+            lists = [each for each in filled if isinstance(each, Lists)]
+            counts = np.concatenate([np.diff(each.offsets) for each in lists])
+            offsets = np.zeros(len(counts) + 1, np.int64)
+            np.cumsum(counts, out=offsets[1:])
+            return Lists(offsets, joined([each.content for each in lists]))
+        case Texts():
+            texts = [each for each in filled if isinstance(each, Texts)]
+            if len({each.encoding for each in texts}) > 1:
+                raise UnsayableError("lost-union", "texts of different encodings")
+            inner = joined([each.bytes for each in texts])
+            assert isinstance(inner, Lists)
+            return Texts(inner, first.encoding)
+        case Table():
+            tables = [each for each in filled if isinstance(each, Table)]
+            if any(each.names != first.names for each in tables):
+                raise UnsayableError("lost-union", "tables of different columns")
+            columns = zip(*(each.columns for each in tables), strict=True)
+            return Table(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
+        case _:
+            raise AssertionError(first)
+
+
+def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
+    """What elements have in common that lie one behind the other: numbers and texts may differ in size."""
+    dtype = values.dtype
+    return dtype.newbyteorder("<") if dtype.kind in "mMV" else dtype.kind, values.shape[1:]
+
+
+def blank(column: Column, length: int) -> Column:
+    """Items of the same type that nobody looks at."""
+    import numpy as np
+
+    match column:
+        case Flat():
+            return Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))
+        case Lists():
+            return Lists(np.zeros(length + 1, np.int64), plain(column.content, np.arange(0)))
+        case Texts():
+            inner = blank(column.bytes, length)
+            assert isinstance(inner, Lists)
+            return Texts(inner, column.encoding)
+        case Table():
+            return Table(column.names, tuple(blank(each, length) for each in column.columns), length)
+        case Masked():
+            return Masked(np.ones(length, bool), blank(column.content, length))
+        case _:
+            raise AssertionError(column)

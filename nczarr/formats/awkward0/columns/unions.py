@@ -1,0 +1,92 @@
+"""Unions of awkward 2 whose numbers stay what they are.
+
+Its constructors make one array of integers and floats that stand beside each other, and so lose digits of integers
+beyond 2 ** 53; contents with such are left as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.awkward0.columns.columns import BitMasked, Indexed, Masked
+from nczarr.formats.awkward0.columns.parts import bits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXACT = 1 << 53
+"""Integers up to this one are floats as well."""
+
+
+def union_of(tags: Any, index: Any, contents: list[Any]) -> Any:
+    """The union of these layouts as simple as it can be, by indexes of awkward.
+
+    One pass of awkward's compares each content with the first that is like it alone, so there are several.
+    """
+    layout = _simplified(tags, index, contents)
+    while layout.is_union and len(layout.contents) < len(contents):
+        contents = list(layout.contents)
+        layout = _simplified(layout.tags, layout.index, contents)
+    return layout
+
+
+def _simplified(tags: Any, index: Any, contents: list[Any]) -> Any:
+    from inspect import signature
+
+    from awkward.contents import UnionArray
+
+    if not loses(contents):
+        return UnionArray.simplified(tags, index, contents)
+    if "mergecastable" in signature(UnionArray.simplified).parameters:
+        return UnionArray.simplified(tags, index, contents, mergecastable="equiv")
+    return UnionArray(tags, index, contents)  # awkward 2.6 merges all numbers or nothing
+
+
+def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
+    """Items of a union whose numbers must not become one type, which the constructors of options would make of them."""
+    import numpy as np
+    from awkward import contents, index
+
+    match column:
+        case Indexed():
+            places = np.asarray(column.index).astype("i8")
+        case Masked() | BitMasked():
+            length = len(column)
+            mask = column.mask[:length] != 0 if isinstance(column, Masked) else None
+            mask = bits(column.mask, length, lsb_order=column.lsb_order) if isinstance(column, BitMasked) else mask
+            places = np.where(mask == column.masked_when, -1, np.arange(length))
+    parts = list(union.contents)
+    tags, inner = union.tags.data[places], union.index.data[places]
+    if not isinstance(column, Indexed) or column.optional:
+        behind = np.append(np.arange(len(parts[0])), -1)
+        tags, inner = np.where(places < 0, 0, tags), np.where(places < 0, len(parts[0]), inner)
+        parts[0] = contents.IndexedOptionArray.simplified(index.Index64(behind), parts[0])
+        parts[1:] = [contents.UnmaskedArray.simplified(each) for each in parts[1:]]
+    chosen = index.Index8(tags.astype("i1")), index.Index64(inner.astype("i8"))
+    return _simplified(*chosen, parts)
+
+
+def loses(layouts: list[Any]) -> bool:
+    """Whether contents of a union, made one as numbers, would lose digits of large integers."""
+    import numpy as np
+
+    found: list[NDArray[Any]] = []
+
+    def collect(layout: Any) -> None:
+        data = getattr(layout, "data", None)
+        if isinstance(data, np.ndarray):
+            found.append(data)
+        for each in getattr(layout, "contents", None) or [getattr(layout, "content", None)]:
+            if each is not None:
+                collect(each)
+
+    for layout in layouts:
+        collect(layout)
+    kinds = {each.dtype.kind for each in found}
+    if len(kinds & set("iufc")) < 2:
+        return False
+    wide = [each for each in found if each.dtype.kind in "iu" and each.dtype.itemsize == 8 and each.size]
+    return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
+
+
+__all__ = ["chosen_of_union", "loses", "union_of"]

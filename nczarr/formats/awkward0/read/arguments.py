@@ -1,0 +1,197 @@
+"""The arguments of one call, by the names of the function's parameters: what a function of the table sees.
+
+Each is asked for as what it has to be; where it is something else, the fault is at its own place in the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from nczarr.formats.awkward0.columns.columns import Column, Flat, Later
+from nczarr.formats.awkward0.read import arrays
+from nczarr.formats.awkward0.wire.blobs import Blob, Packed, Raw
+from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Named(NamedTuple):
+    """A function that a document names: the name as it stands there."""
+
+    parts: tuple[str, ...]
+
+
+class Argument(NamedTuple):
+    """A value and where its expression stands."""
+
+    value: Any
+    at: At | None
+
+
+class Run(Protocol):
+    """What the evaluation of a document does for functions."""
+
+    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
+        """The bytes of a blob (`Blobs.bytes_of`)."""
+
+    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
+        """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
+
+    def finished(self, value: Any) -> Any:
+        """A value without blobs and names of functions in it: bytes and arrays, and tuples of texts."""
+
+    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
+        """A list of numbers or texts as a column (`arrays.array_of_list`)."""
+
+    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of these objects, made and counted when it is first asked for. Raises RefusedError."""
+
+    def charge(self, count: int) -> None:
+        """Count bytes that are made of nothing. Raises RefusedError."""
+
+    def apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
+        """The value of a function of the table. Raises RefusedError."""
+
+
+class Arguments:
+    """Arguments by parameter. Methods raise RefusedError."""
+
+    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Run) -> None:
+        self.function = function
+        self.run = run
+        self.at = at
+        self._values = values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """A value as it is; the default, if the call does not have it."""
+        return self._values[name].value if name in self._values else default
+
+    def refused(self, name: str, text: str, code: str = "bad-awkward-array") -> RefusedError:
+        """What to raise about an argument."""
+        at = self._values[name].at if name in self._values else self.at
+        return RefusedError(code, f"{self.function}: {text}", at)
+
+    def about(self, name: str) -> _About:
+        """Whatever is refused inside is refused of this argument."""
+        return _About(self, name)
+
+    def wrong(self, name: str, wanted: str) -> RefusedError:
+        """What to raise about an argument of the wrong kind."""
+        given = arrays.described(self.value(name))
+        return self.refused(name, f"`{name}` must be {wanted}, and is {given}", "bad-awkward-expression")
+
+    def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
+        """An array; `dtype`: of bytes and empty lists. `later`: it may be one that encloses this call."""
+        return self.column_of(name, self.value(name), dtype, later=later)
+
+    def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
+        """A value that belongs to an argument as an array."""
+        import numpy as np
+
+        if isinstance(value, Later) and not later:
+            raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
+        if isinstance(value, arrays.COLUMNS):
+            return value
+        with self.about(name):
+            if isinstance(value, list | tuple):
+                return self.run.listed(value, dtype)
+            if isinstance(value, Blob) and value.array is not None:
+                return arrays.elements(value.array)
+            if isinstance(value, Blob | Packed):
+                data = self.run.bytes_of(value)
+                if len(data) % np.dtype(dtype).itemsize:
+                    raise RefusedError("bad-blob", f"{len(data)} bytes are no whole number of items of {dtype}")
+                return Flat(np.frombuffer(data, dtype))
+        raise self.wrong(name, "an array")
+
+    def columns(self, name: str, *, later: bool = False) -> tuple[Column, ...]:
+        """A list of arrays."""
+        values = self.value(name)
+        if not isinstance(values, list | tuple):
+            raise self.wrong(name, "a list of arrays")
+        return tuple(self.column_of(name, each, later=later) for each in values)
+
+    def integers(self, name: str) -> NDArray[Any]:
+        """Integers of one or more dimensions, none of which is 2^63 or more."""
+        column = self.column(name, "<i8")
+        with self.about(name):
+            made: NDArray[Any] = self.run.once("integers", (column,), lambda: arrays.integers_of(self.plain(column)))
+            return made
+
+    def elements(self, name: str, dtype: str) -> NDArray[Any]:
+        """The items of an array of elements as one array of numpy; `dtype`: of bytes and empty lists."""
+        column = self.column(name, dtype)
+        with self.about(name):
+            return self.plain(column)
+
+    def plain(self, column: Column) -> NDArray[Any]:
+        """The items of a column of elements as one array of numpy."""
+        if isinstance(column, Flat):
+            return column.values
+        found: NDArray[Any] = self.run.once("elements", (column,), lambda: arrays.plain(column, self.plain))
+        return found
+
+    def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
+        """The least and greatest of integers; (0, -1) of none."""
+        if not len(numbers):
+            return (0, -1)
+        found: tuple[int, int] = self.run.once("bounds", (numbers,), lambda: (int(numbers.min()), int(numbers.max())))
+        return found
+
+    def flat_integers(self, name: str) -> NDArray[Any]:
+        """Integers of one dimension."""
+        found = self.integers(name)
+        if found.ndim != 1:
+            raise self.refused(name, f"`{name}` must have one dimension, and has {found.ndim}")
+        return found
+
+    def integer(self, name: str, default: int | None = None) -> int | None:
+        """An integer, or null where that is the default."""
+        value = self.value(name, default)
+        if value is None and default is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.wrong(name, "an integer")
+        if not -LARGEST <= value < LARGEST:
+            raise self.refused(name, f"`{name}` does not fit in 64 bits: {shown(value)}")
+        return value
+
+    def length(self, name: str) -> int:
+        """An integer that is not negative."""
+        found = self.integer(name)
+        if found is None:
+            raise self.wrong(name, "an integer")
+        if found < 0:
+            raise self.refused(name, f"`{name}` must not be negative, and is {found}")
+        return found
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A truth value; 0 and 1 are some as well."""
+        value = self.value(name, default)
+        if value not in (False, True) or not isinstance(value, bool | int):
+            raise self.wrong(name, "a truth value")
+        return bool(value)
+
+
+class _About:
+    """Gives what is refused inside the place of an argument, if it has none."""
+
+    def __init__(self, given: Arguments, name: str) -> None:
+        self._given = given
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        if isinstance(error, RefusedError) and error.at is None:
+            raise self._given.refused(self._name, f"`{self._name}`: {error.message}", error.code) from None
+        return False

@@ -1,0 +1,371 @@
+"""What the functions of the table make of checked arguments: columns whose every index leads to something.
+
+Lengths and indices are checked as numpy arrays, at once; where an array encloses the call, when its length is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.awkward0.columns.columns import (
+    BitMasked,
+    Chunks,
+    Column,
+    Flat,
+    Indexed,
+    Lists,
+    Masked,
+    Objects,
+    Spans,
+    Sparse,
+    Table,
+    Union,
+)
+from nczarr.formats.awkward0.read import arrays, lists
+from nczarr.formats.awkward0.read.arguments import Arguments, Named
+from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
+from nczarr.formats.awkward0.wire.limits import LARGEST, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+jagged, jagged_of_counts, jagged_of_offsets = lists.jagged, lists.jagged_of_counts, lists.jagged_of_offsets
+texts, texts_of_counts, texts_of_offsets = lists.texts, lists.texts_of_counts, lists.texts_of_offsets
+
+
+def from_buffer(given: Arguments) -> Flat:
+    """`numpy.frombuffer`: so many elements of a blob, which has as many bytes as they have (§4).
+
+    More bytes are right in a blob that is read absolutely: it may be the last chunk of a Zarr array, which is padded
+    (§10). Without a count the elements are as many as the bytes make.
+    """
+    import numpy as np
+
+    raw = given.value("buffer")
+    if not isinstance(raw, Blob | Packed):
+        raise given.wrong("buffer", "bytes of a blob")
+    dtype = _dtype(given)
+    count, offset = given.integer("count", -1), given.integer("offset", 0)
+    assert count is not None
+    assert offset is not None
+    if offset < 0 or count < -1:
+        name = "offset" if offset < 0 else "count"
+        raise given.refused(name, f"`{name}` must not be negative, and is {min(offset, count)}")
+    blob, width = origin(raw), dtype.itemsize
+    wanted = offset + count * width if count >= 0 else None
+    if wanted is not None and wanted >= LARGEST:
+        raise given.refused("count", f"{count} elements of {width} bytes are more than any blob has")
+    with given.about("buffer"):
+        data = given.run.bytes_of(raw, wanted)
+    size = len(data)
+    if wanted is None:
+        count = (size - offset) // width if width else 0
+        if size < offset or not width or count * width + offset != size:
+            text = f"blob {shown(blob.key)} has {size} bytes, no whole number of elements of {width} behind {offset}"
+            raise given.refused("buffer", text, "bad-blob")
+    elif size < wanted or (size > wanted and not blob.absolute):
+        has = f"more than {wanted}" if size > wanted and isinstance(raw, Packed) else str(size)
+        text = f"blob {shown(blob.key)} has {has} bytes, and {count} elements of {width} bytes need {wanted}"
+        raise given.refused("buffer", text, "bad-blob")
+    if not dtype.itemsize:
+        given.run.charge(count * 8)
+        return Flat(np.zeros((count, *dtype.shape), dtype.base))
+    with given.about("buffer"):
+        return arrays.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
+
+
+def _dtype(given: Arguments) -> np.dtype[Any]:
+    import numpy as np
+
+    from nczarr.formats.awkward0.wire import dtypes
+
+    value = given.value("dtype", "<f8")
+    if isinstance(value, np.dtype):
+        return value
+    with given.about("dtype"):
+        return dtypes.of_json(value)
+
+
+def table(given: Arguments) -> Table:
+    """`Table`: columns by name."""
+    value = given.value("columns1", {})
+    if not isinstance(value, dict):
+        raise given.wrong("columns1", "an object of arrays")
+    return _table(given, "columns1", list(value.items()))
+
+
+def table_of_pairs(given: Arguments) -> Table:
+    """`Table.frompairs`: names and columns in order. `rowstart` numbers the rows for people, and is passed over."""
+    value = given.value("pairs")
+    given.integer("rowstart")
+    if not isinstance(value, list | tuple) or not all(_is_pair(each) for each in value):
+        raise given.wrong("pairs", "a list of names and arrays")
+    return _table(given, "pairs", [(name, each) for name, each in value])
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> Table:
+    names = tuple(each for each, _ in pairs)
+    if len(set(names)) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        raise given.refused(name, f"two columns have the name {shown(twice)}")
+    columns = tuple(given.column_of(name, each) for _, each in pairs)
+    return Table(names, columns, min(map(len, columns), default=0))
+
+
+def table_view(given: Arguments) -> Column:
+    """`Table.fromview`: rows of a table: none (all of them), start, step and length, or an array of indices."""
+    import numpy as np
+
+    base, view = given.value("base"), given.value("view")
+    if not isinstance(base, Table):
+        raise given.wrong("base", "a table")
+    rows = min(map(len, base.columns), default=0)
+    if view is None:
+        return base
+    if isinstance(view, tuple) and len(view) == 3 and all(type(each) is int for each in view):
+        start, step, length = view
+        if not base.columns and 0 <= length < LARGEST:
+            given.run.charge(length * 8)
+            return Table((), (), length)
+        last = start + step * (length - 1)
+        if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
+            text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are not all there"
+            raise given.refused("view", f"{text}: the table has {rows}")
+        if step == 1 and not start and length:
+            return Table(base.names, base.columns, length)
+        if length < 2:  # where the start of nothing and the step of one row may be anything
+            return Indexed(np.full(length, start if length else 0, np.int64), base)
+        return Indexed(np.arange(length, dtype=np.int64) * step + start, base)
+    if not isinstance(view, arrays.COLUMNS):
+        raise given.wrong("view", "a tuple of start, step and length, an array of indices, or null")
+    index = given.flat_integers("view")
+    if not base.columns:
+        return Table((), (), len(index))
+    _check_index(given, "view", index, rows)
+    return Indexed(index, Table(base.names, base.columns, rows))
+
+
+def masked(given: Arguments) -> Masked:
+    """`MaskedArray`: an item is missing where the mask is `maskedwhen`; items behind the mask's end are not there."""
+    import numpy as np
+
+    mask = _flat(given, "mask", "|b1")
+    content = given.column("content")
+    if len(mask) > len(content):
+        raise given.refused("mask", f"the mask has {len(mask)} items, more than the content, {len(content)}")
+    if mask.dtype != np.bool_:
+        mask = given.run.once("not zero", (mask,), lambda: mask != 0)
+    return Masked(mask, content, given.flag("maskedwhen", True))
+
+
+def bit_masked(given: Arguments) -> BitMasked:
+    """`BitMaskedArray`: as `MaskedArray`, with the bits of the bytes of the mask; by default the highest bit first."""
+    import numpy as np
+
+    mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
+    content = given.column("content")
+    if len(mask) * 8 < len(content):
+        raise given.refused("mask", f"the mask has {len(mask) * 8} bits, fewer than the content items, {len(content)}")
+    return BitMasked(mask, content, given.flag("maskedwhen", True), given.flag("lsborder", False))
+
+
+def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
+    """Truth values or integers of one dimension."""
+    found = given.elements(name, dtype)
+    if found.ndim != 1 or found.dtype.kind not in "biu":
+        raise given.refused(name, f"`{name}` must be truth values or integers of one dimension")
+    return found
+
+
+def indexed(given: Arguments) -> Column:
+    """`IndexedArray`: items of the content by number."""
+    index = given.integers("index")
+    content = given.column("content", later=True)
+    flat = arrays.flat(index)
+    given.run.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
+    return arrays.folded(Indexed(flat, content), index.shape)
+
+
+def indexed_masked(given: Arguments) -> Indexed:
+    """`IndexedMaskedArray`: items of the content by number, or missing where the mask is `maskedwhen`."""
+    import numpy as np
+
+    index = given.flat_integers("mask")
+    content = given.column("content", later=True)
+    missing = given.integer("maskedwhen", -1)
+    if missing != -1 and len(index):
+        given_index = index
+
+        def renumbered() -> NDArray[Any]:
+            others = np.where(given_index < 0, np.int64(-2), given_index)
+            return np.where(given_index == missing, np.int64(-1), others).astype(np.int64)
+
+        index = given.run.once(f"masked by {missing}", (index,), renumbered)
+    if given.bounds(index)[0] < -1:
+        raise given.refused("mask", f"a negative index is not {missing}, which masks")
+    given.run.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
+    return Indexed(index, content, optional=True)
+
+
+def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, lowest: int = 0) -> None:
+    least, most = given.bounds(index)
+    if least < lowest or most >= length:
+        wrong = least if least < lowest else most
+        raise given.refused(name, f"the index {wrong} leads nowhere: the content has {length} items")
+
+
+def sparse(given: Arguments) -> Sparse:
+    """`SparseArray`: items of the content at ascending places, and a default at all others.
+
+    Without one that is zeros, or a list of no items; content of other kinds has none.
+    """
+    length, index, content = given.length("length"), given.flat_integers("index"), given.column("content")
+    if len(index) > len(content):
+        raise given.refused("index", f"there are {len(index)} places for {len(content)} items")
+    _check_index(given, "index", index, length)
+    if not given.run.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
+        raise given.refused("index", "the places do not ascend")
+    default = given.value("default")
+    if isinstance(default, arrays.COLUMNS):
+        with given.about("default"):
+            default = given.plain(default)
+    if isinstance(default, Blob | Packed | Named):
+        raise given.wrong("default", "a value of an item")
+    if default is None and not isinstance(content, Lists | Spans):
+        with given.about("content"):
+            default = arrays.zero(given.plain(content))
+    elif isinstance(content, Flat):
+        with given.about("default"):
+            default = arrays.element(default, content.values.shape[1:], content.values.dtype)
+    else:
+        with given.about("default"):
+            default = arrays.item(default)
+    return Sparse(length, index, content, default)
+
+
+def union(given: Arguments) -> Column:
+    """`UnionArray`: items of several contents, by tag and index."""
+    tags, index = given.integers("tags"), given.integers("index")
+    contents = given.columns("contents", later=True)
+    if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
+        raise given.refused("index", f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices")
+    return _union(given, tags, arrays.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
+
+
+def union_of_tags(given: Arguments) -> Column:
+    """`UnionArray.fromtags`: the items of every content in their order."""
+    import numpy as np
+
+    tags, contents = given.integers("tags"), given.columns("contents", later=True)
+    flat = arrays.flat(tags)
+    _check_tags(given, flat, len(contents))
+
+    def numbered() -> NDArray[Any]:
+        index = np.empty(len(flat), np.int64)
+        order = np.argsort(flat, kind="stable")
+        counts = np.bincount(flat) if len(flat) else np.zeros(0, np.int64)
+        index[order] = np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return index
+
+    return _union(given, tags, given.run.once("index of tags", (flat,), numbered), contents)
+
+
+def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
+    least, most = given.bounds(tags)
+    if least < 0 or most >= count:
+        wrong = least if least < 0 else most
+        raise given.refused("tags", f"the tag {wrong} leads nowhere: there are {count} contents")
+
+
+def _union(given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
+    import numpy as np
+
+    flat = arrays.flat(tags)
+    _check_tags(given, flat, len(contents))
+    if given.bounds(index)[0] < 0:
+        raise given.refused("index", f"the index {given.bounds(index)[0]} is negative")
+
+    def highest() -> NDArray[Any]:
+        found = np.full(given.bounds(flat)[1] + 1, -1, np.int64)
+        np.maximum.at(found, flat, index)
+        return found
+
+    greatest = given.run.once("highest by tag", (flat, index), highest).tolist()
+    for tag, (content, most) in enumerate(zip(contents, greatest, strict=False)):
+
+        def check(length: int, tag: int = tag, most: int = most) -> None:
+            if most >= length:
+                name = "index" if "index" in given else "tags"
+                raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
+
+        given.run.when_known(content, check, given.at)
+    return arrays.folded(Union(flat, index, contents), tags.shape)
+
+
+def chunked(given: Arguments) -> Chunks:
+    """`ChunkedArray`: pieces one behind the other; the sizes that are given are those of the first pieces.
+
+    Pieces without items are left out, as awkward0 does when it writes: their type is no type of the array.
+    """
+    pieces = given.columns("chunks")
+    sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
+    if sizes != [len(each) for each in pieces[: len(sizes)]] or len(sizes) > len(pieces):
+        raise given.refused("chunksizes", "the sizes are not those of the pieces")
+    return Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
+
+
+def appendable(given: Arguments) -> Chunks:
+    """`AppendableArray`: pieces of one type, the last of which may have become longer."""
+    import numpy as np
+
+    shape = given.value("chunkshape")
+    shape = (shape,) if type(shape) is int else shape
+    if not isinstance(shape, list | tuple) or not shape or not all(type(each) is int and each > 0 for each in shape):
+        raise given.wrong("chunkshape", "a list of positive integers")
+    if "dtype" not in given:
+        raise given.refused("dtype", "`dtype` is missing", "bad-awkward-expression")
+    dtype = _dtype(given)
+    pieces = given.columns("chunks") if "chunks" in given else ()
+    for each in pieces:
+        with given.about("chunks"):
+            values = given.plain(each)
+        if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
+            raise given.refused("chunks", f"a piece is no array of {dtype} of the shape {tuple(shape[1:])}")
+    with given.about("dtype"):
+        arrays.check_element(dtype, tuple(shape[1:]))
+    return Chunks(pieces or (Flat(np.empty((0, *shape[1:]), dtype)),))
+
+
+def objects(given: Arguments) -> Objects:
+    """`ObjectArray`: what a function would make of the items of the content. It is named, and nobody calls it."""
+    generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
+    if not isinstance(generator, Named):
+        raise given.wrong("generator", "a function")
+    if not isinstance(args, list | tuple):
+        raise given.wrong("args", "a list")
+    if not isinstance(kwargs, dict):
+        raise given.wrong("kwargs", "an object")
+    args, kwargs = given.run.finished(tuple(args)), given.run.finished(kwargs)
+    return Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
+
+
+def virtual(given: Arguments) -> Column:
+    """`VirtualArray`: what a function makes, which must be of the table; it is made at once. Its type is not read."""
+    generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
+    if not isinstance(generator, Named):
+        raise given.wrong("generator", "a function")
+    if not isinstance(args, list | tuple) or not isinstance(kwargs, dict):
+        raise given.wrong("args", "a list")
+    made = given.run.apply(generator, tuple(args), kwargs, given.at)
+    return given.column_of("generator", made)
+
+
+def type_(given: Arguments) -> Any:
+    """`awkward0.persist.json2type`: the description of a type as it stands; arrays have their own."""
+    return given.value("obj")

@@ -1,0 +1,399 @@
+"""`read`: an archive of Awkward arrays, or any other store of them, as a dataset.
+
+Where the model is there (`backend.py` wrote it), every array is one variable of it. Any other archive gets a model of
+its own: an array is a variable without names of dimensions, a table a group whose columns are variables along one
+dimension, missing numbers a fill value that no other number has. What netCDF has no form for is a loss with a name:
+unions (`lost-union`), missing items that no value stands for (`lost-mask`).
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import mmap
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.elements import element_of
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import Types as Known
+from nczarr.arrays.parts import descr, parts
+from nczarr.arrays.source import ArraySource, Layout, Parts
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
+from nczarr.ast.node import TypeName
+from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.check.checked import Unchecked
+from nczarr.check.duplicate_names import Namesake
+from nczarr.check.tables import tables
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ast_json import frontend as ast_json
+from nczarr.formats.awkward0.archive_names import MODEL, SCHEMA_SUFFIX, array_name
+from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
+from nczarr.formats.awkward0.columns.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
+from nczarr.formats.awkward0.read import reader as reading
+from nczarr.formats.awkward0.read.model import Types, arrays, settled, units
+from nczarr.formats.awkward0.write.sentinel import free_value
+from nczarr.formats.zarr.core.documents import Documents
+from nczarr.formats.zarr.core.read_zarr import stem
+from nczarr.json.tolerant import name_problem
+from nczarr.options import Options
+from nczarr.source import Source
+from nczarr.stores.base import Range, Store, UnsafeKeyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAPPED = 64 << 20
+"""Bytes of a blob from which on it is not brought into memory."""
+
+HEAD = 1 << 12
+"""Bytes of a document that may stand before its signature."""
+
+
+def holds(store: Store) -> bool:
+    """Whether a store has a document of Awkward 0.x persistence in its root, or the model of a dataset that is one."""
+    found = store.children("")
+    if MODEL in found:
+        return True
+    return any(each.endswith(SCHEMA_SUFFIX) and _is_document(store.get(each)) for each in found)
+
+
+def _is_document(data: bytes | None) -> bool:
+    head = (data or b"")[:HEAD].lstrip()
+    return head.startswith(b"{") and (b'"awkward0"' in head or b'"awkward"' in head) and b'"schema"' in (data or b"")
+
+
+def read(store: Store, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a store. Reports what cannot be read, which is left out; raises OSError."""
+    with building():
+        reader = _Reader(store, report, options)
+        given = store.get(MODEL)
+        return reader.invented() if given is None else reader.told(given)
+
+
+class _Blobs:
+    """A store as the mapping that documents read from. Large blobs that are part of a file stay there."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._files: dict[str, memoryview] = {}
+
+    def __getitem__(self, key: str) -> bytes | memoryview:
+        try:
+            place = self._store.locate(key)
+            if place is not None and place.length >= MAPPED:
+                return self._mapped(place)
+            data = self._store.get(key)
+        except UnsafeKeyError:
+            data = None
+        if data is None:
+            raise KeyError(key)
+        return data
+
+    def _mapped(self, place: Range) -> memoryview:
+        """Some bytes of a file, read when somebody looks at them. Raises OSError if it is too short."""
+        whole = self._files.get(place.path)
+        if whole is None:
+            with open(place.path, "rb") as file:
+                whole = self._files[place.path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        found = whole[place.offset : place.offset + place.length]
+        if len(found) != place.length:
+            raise OSError(errno.EIO, "it ends before one of its members does", place.path)
+        return found
+
+
+class _Found(NamedTuple):
+    """The members of a group so far."""
+
+    variables: list[Variable]
+    groups: list[Group]
+    dimensions: list[Dimension]
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        self._store = store
+        self._report = report
+        self._options = options
+        self._documents = Documents(store, report, options)
+        self._blobs = _Blobs(store)
+        self._parts: dict[str, Parts] = {}
+        self._deep = Deep(0, Room())
+        self._namesakes: list[Namesake] = []
+        self._spelled: dict[tuple[str, str], str] = {}
+
+    # ---- with a model ----------------------------------------------------------------------------------------------
+    def told(self, given: bytes) -> Unchecked | None:
+        """The dataset whose model is there."""
+        found = ast_json.read(Source(self._store.path, given, key=MODEL), self._report, self._options)
+        if found is None:
+            return None
+        known = tables(found.dataset)
+        lengths = {path: each.size for path, each in known.dimensions.items()}
+        keys = set()
+        for path, variable in known.variables.items():
+            key = array_name(path) + SCHEMA_SUFFIX
+            keys.add(key)
+            shape = tuple(each if isinstance(each, int) else lengths.get(each, 0) for each in variable.dimensions)
+            column = self._column(key)
+            if column is None:
+                continue
+            try:
+                settled(variable.type, known.types)
+                values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
+                self._keep(path, values, variable.type, known.types, self._fills(key))
+            except UnsayableError as fault:
+                self._documents.lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
+        for key in self._store.keys(""):
+            if key.endswith(SCHEMA_SUFFIX) and key not in keys:
+                self._documents.warn("stale-extension", "the array is no variable of the model, and left out", key)
+        found.parts = self._parts
+        return found
+
+    # ---- without ---------------------------------------------------------------------------------------------------
+    def invented(self) -> Unchecked:
+        """The dataset that arrays make up by themselves."""
+        name = stem(self._store.path)
+        top = _Found([], [], [])
+        documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
+        types = Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents])
+        taken: set[str] = set()
+        for key in documents:
+            written = key.removesuffix(SCHEMA_SUFFIX)
+            if not _is_document(self._store.get(key)):
+                self._documents.lost("unreadable-array", "it is no document of an array", key)
+                continue
+            column = self._column(key)
+            if column is None:
+                continue
+            bare = self._bare(column)
+            if not written and isinstance(bare, Table):
+                self._columns(bare, "/", top, types, key, taken, 0)
+                continue
+            own = self._name(written or "data", key, taken, types, "/")
+            if own is not None:
+                self._array(column, "/", own, top, types, key, taken, 0)
+        return Unchecked(
+            Dataset(
+                name=name,
+                types=tuple(types.made.values()),
+                dimensions=tuple(top.dimensions),
+                variables=tuple(top.variables),
+                groups=tuple(top.groups),
+            ),
+            parts=self._parts,
+            namesakes=self._namesakes,
+        )
+
+    def _array(
+        self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
+    ) -> None:
+        """An array as a variable, or a group if it is a table."""
+        bare = self._bare(column)
+        if not isinstance(bare, Table):
+            self._variable(column, path, name, None, into, types, key)
+            return
+        if depth >= MAX_DEPTH:
+            self._documents.lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
+            return
+        inside = names.join(path, name)
+        found, own = _Found([], [], []), Types(inside)
+        self._columns(bare, inside, found, own, key, set(), depth)
+        into.groups.append(
+            Group(
+                name=name,
+                types=tuple(own.made.values()),
+                dimensions=tuple(found.dimensions),
+                variables=tuple(found.variables),
+                groups=tuple(found.groups),
+            )
+        )
+
+    def _columns(
+        self, table: Table, path: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
+    ) -> None:
+        """The columns of a table as variables along one dimension, those that are tables as groups."""
+        types.reserve(table.names)
+        row = self._name("row", key, taken | set(table.names), types) or "row"
+        into.dimensions.append(Dimension(name=row, size=len(table)))
+        along = names.join(path, row)
+        for written, inner in zip(table.names, table.columns, strict=True):
+            name = self._name(written, key, taken, types, path)
+            if name is None:
+                continue
+            whole = inner if len(inner) == len(table) else None
+            bare = self._bare(inner)
+            if isinstance(bare, Table):
+                cut = bare if whole is not None else Table(bare.names, bare.columns, len(table))
+                self._array(cut, path, name, into, types, key, taken, depth + 1)
+                continue
+            self._variable(inner, path, name, (along, len(table)), into, types, key)
+
+    def _variable(
+        self, column: Column, path: str, name: str, along: tuple[str, int] | None, into: _Found, types: Types, key: str
+    ) -> None:
+        import numpy as np
+
+        fqn = names.join(path, name)
+        before = dict(types.made)
+        try:
+            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep)
+            masks = len(types.masks)
+            type_name, shape, column_of = self._typed(found, name, types)
+            attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
+            named = any(each.name == "_FillValue" for each in attributes)
+            fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
+            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known, fills)
+        except UnsayableError as fault:
+            types.made.clear()
+            types.made.update(before)
+            self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
+            return
+        dimensions: tuple[str | int, ...] = shape if along is None else (along[0], *shape[1:])
+        span = self._documents.span(key)
+        into.variables.append(
+            Variable(
+                name=name, type=type_name, dimensions=dimensions, attributes=attributes, storage=storage, span=span
+            )
+        )
+
+    def _typed(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...], Column]:
+        """The type and shape of a variable: elements of fixed size keep their dimensions."""
+        inner = column.content if isinstance(column, Masked) else column
+        if isinstance(inner, Flat):
+            values = inner.values
+            if values.dtype.kind == "S" and inner is column:
+                return "char", (*values.shape, values.dtype.itemsize), column
+            return types.element(values.dtype, name), values.shape, column
+        return types.of(column, name), (len(column),), column
+
+    def _told(
+        self,
+        given: Column,
+        column: Column,
+        values: Column,
+        type_name: TypeName,
+        types: Types,
+        masks: int,
+        fqn: str,
+        key: str,
+    ) -> tuple[tuple[Attribute, ...], Storage, Column]:
+        """What the variable has beside its values: a unit, a fill value, the function of objects, its elements."""
+        attributes: list[Attribute] = []
+        storage = Storage()
+        inner = column.content if isinstance(column, Masked) else column
+        told = dict(units(column))
+        if "" in told:
+            attributes.append(Attribute(name="units", value=Constant.text(told[""].encode())))
+        elif told:
+            said = ", ".join(f"{member}: {unit}" for member, unit in told.items())
+            attributes.append(Attribute(name="awkward0_units", value=Constant.text(said.encode())))
+        if isinstance(inner, Flat):
+            dtype = inner.values.dtype
+            big = dtype.kind in "iufc" and dtype.str[0] == ">"
+            storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
+            if isinstance(column, Masked):
+                filled = free_value(inner.values, column.mask)
+                if filled is not None and type_name not in types.known:
+                    fill, values = filled
+                    data = fill.tobytes()
+                    attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
+                elif type_name != "string":
+                    types.masks.append(fqn)
+        if isinstance(given, Objects):
+            said = ".".join(given.function)
+            attributes.append(Attribute(name="awkward0_function", value=Constant.text(said.encode())))
+        if len(types.masks) > masks and not self._options.accepts("lost-mask"):
+            raise UnsayableError("lost-mask", "some of its items are missing, and no value stands for that")
+        if len(types.masks) > masks:
+            self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+        return tuple(attributes), storage, values
+
+    def _bare(self, column: Column) -> Column:
+        """A column without a function around it; chunks of tables, and tables that are indexed, as one table."""
+        if isinstance(column, Objects):
+            return column.content
+        inner: Column = column
+        while isinstance(inner, Indexed) or (isinstance(inner, Chunks) and inner.pieces):
+            inner = inner.content if isinstance(inner, Indexed) else inner.pieces[0]
+        if inner is column or not isinstance(inner, Table):
+            return column
+        try:
+            return plain(column, None, self._deep)
+        except UnsayableError:
+            return column
+
+    # ---- both ------------------------------------------------------------------------------------------------------
+    def _column(self, key: str) -> Column | None:
+        """The array of a document; None (reported) if it is none."""
+        data = self._store.get(key)
+        if data is None:
+            self._documents.lost("bad-metadata", "the document of the array is not there", key)
+            return None
+        said = Report()
+        found = reading.read(Source(self._store.path, data, key=key), self._blobs, said)
+        for each in said.sorted():
+            self._report.add(each)
+        if found is None:
+            return None
+        value = found[0]
+        if isinstance(value, Column):
+            return value
+        self._documents.lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
+        return None
+
+    def _keep(
+        self,
+        fqn: str,
+        values: Iterator[tuple[str, NDArray[Any]]],
+        type_name: TypeName,
+        types: Known,
+        fills: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Hold the arrays of a variable, and what fills them."""
+        kinds = {part.path: part.type for part in parts(type_name, (), types)}
+        held: dict[str, ArraySource] = {}
+        for part, array in values:
+            layout = Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part))
+            if layout.fill is not None and not array.dtype.hasobject and len(layout.fill) != array.dtype.itemsize:
+                raise UnsayableError("unreadable-array", "what fills it is no element of it")
+            held[part] = ArrayInMemory(layout, array)
+        self._parts[fqn] = held
+
+    def _fills(self, key: str) -> dict[str, bytes]:
+        """What a document says of the elements that fill arrays; nothing if that is none."""
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            document = json.loads(self._store.get(key) or b"")
+            said = document["metadata"]["fill"]
+            return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
+        return {}
+
+    def _name(self, written: str, key: str, taken: set[str], types: Types, scope: str | None = None) -> str | None:
+        """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have.
+
+        `scope`: the group that has the array or column of this name; None for a name that is made up.
+        """
+        name = names.normal(written)
+        problem = name_problem(name)
+        if problem is None and "/" in name:
+            problem = "names have no slash"
+        if problem is not None:
+            self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
+            return None
+        wanted = name
+        while name in taken or name in types.made:
+            name += "_"
+        if scope is not None:
+            first = self._spelled.setdefault((scope, wanted), written)
+            if wanted in taken:
+                place = self._documents.place(key, "")
+                self._namesakes.append(Namesake("array", written, "array", first, scope, name, place))
+        taken.add(name)
+        types.reserve((name,))
+        return name

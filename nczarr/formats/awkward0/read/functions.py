@@ -1,0 +1,103 @@
+"""The functions that documents may apply: a closed table (awkward0-persistence §5). Nothing is imported by its name.
+
+Each has the parameters of awkward0's own, and is made of arguments that are checked: what comes out is a column whose
+indices all lead to something. `awkward` and its modules, from which awkward0 once was renamed, mean the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nczarr.formats.awkward0.read import constructors as make
+from nczarr.formats.awkward0.read.arguments import Arguments
+from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blob, Packed
+
+
+class Function(NamedTuple):
+    """A function of the table: its parameters in order, how many of them have no default, and what it does."""
+
+    parameters: tuple[str, ...]
+    required: int
+    make: Callable[[Arguments], Any]
+
+
+def _decompress(module: str) -> Function:
+    def made(given: Arguments) -> Packed:
+        value = given.value("data")
+        if not isinstance(value, Blob | Packed):
+            raise given.wrong("data", "bytes of a blob")
+        return Packed(module, value)
+
+    return Function(("data",), 1, made)
+
+
+def _function(make: Callable[[Arguments], Any], parameters: str, required: int) -> Function:
+    return Function(tuple(parameters.split()), required, make)
+
+
+FUNCTIONS: dict[tuple[str, ...], Function] = {
+    ("numpy", "frombuffer"): _function(make.from_buffer, "buffer dtype count offset", 1),
+    ("awkward0", "JaggedArray"): _function(make.jagged, "starts stops content", 3),
+    ("awkward0", "JaggedArray", "fromcounts"): _function(make.jagged_of_counts, "counts content", 2),
+    ("awkward0", "JaggedArray", "fromoffsets"): _function(make.jagged_of_offsets, "offsets content", 2),
+    ("awkward0", "StringArray"): _function(make.texts, "starts stops content encoding", 3),
+    ("awkward0", "StringArray", "fromcounts"): _function(make.texts_of_counts, "counts content encoding", 2),
+    ("awkward0", "StringArray", "fromoffsets"): _function(make.texts_of_offsets, "offsets content encoding", 2),
+    ("awkward0", "Table"): _function(make.table, "columns1", 0),
+    ("awkward0", "Table", "frompairs"): _function(make.table_of_pairs, "pairs rowstart", 1),
+    ("awkward0", "Table", "fromview"): _function(make.table_view, "view base", 2),
+    ("awkward0", "MaskedArray"): _function(make.masked, "mask content maskedwhen", 2),
+    ("awkward0", "BitMaskedArray"): _function(make.bit_masked, "mask content maskedwhen lsborder", 2),
+    ("awkward0", "IndexedMaskedArray"): _function(make.indexed_masked, "mask content maskedwhen", 2),
+    ("awkward0", "IndexedArray"): _function(make.indexed, "index content", 2),
+    ("awkward0", "SparseArray"): _function(make.sparse, "length index content default", 3),
+    ("awkward0", "UnionArray"): _function(make.union, "tags index contents", 3),
+    ("awkward0", "UnionArray", "fromtags"): _function(make.union_of_tags, "tags contents", 2),
+    ("awkward0", "ChunkedArray"): _function(make.chunked, "chunks chunksizes", 1),
+    ("awkward0", "AppendableArray"): _function(make.appendable, "chunkshape dtype chunks", 2),
+    ("awkward0", "ObjectArray"): _function(make.objects, "content generator args kwargs", 2),
+    ("awkward0", "VirtualArray"): _function(
+        make.virtual, "generator args kwargs cache persistentkey type nbytes persistvirtual", 1
+    ),
+    ("awkward0.persist", "json2type"): _function(make.type_, "obj whitelist", 1),
+    **{(module, "decompress"): _decompress(module) for module in DECOMPRESSORS},
+}
+"""Functions by canonical name."""
+
+_MODULES = {
+    "JaggedArray": "jagged",
+    "StringArray": "objects",
+    "ObjectArray": "objects",
+    "Table": "table",
+    "MaskedArray": "masked",
+    "BitMaskedArray": "masked",
+    "IndexedMaskedArray": "masked",
+    "IndexedArray": "indexed",
+    "SparseArray": "indexed",
+    "UnionArray": "union",
+    "ChunkedArray": "chunked",
+    "AppendableArray": "chunked",
+    "VirtualArray": "virtual",
+}
+"""The modules of awkward0.array by class."""
+
+
+def current(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """A name with the module `awkward` and those below as awkward0 calls them."""
+    module, dot, below = parts[0].partition(".")
+    return (f"awkward0{dot}{below}", *parts[1:]) if module == "awkward" else parts
+
+
+def canonical(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The name under which the table has a function, if it has it."""
+    parts = current(parts)
+    if parts in (("awkward0", "numpy", "frombuffer"), ("awkward0.util", "frombuffer")):
+        return ("numpy", "frombuffer")
+    if parts in (("awkward0.util", "numpy", "frombuffer"), ("awkward0", "util", "frombuffer")):
+        return ("numpy", "frombuffer")
+    if parts == ("awkward0", "persist", "json2type"):
+        return ("awkward0.persist", "json2type")
+    if len(parts) > 1 and parts[1] in _MODULES and parts[0] == f"awkward0.array.{_MODULES[parts[1]]}":
+        return ("awkward0", *parts[1:])
+    return parts

@@ -1,0 +1,69 @@
+"""`read`: the value of a stored document, with whatever is wrong in a report. `opened`: the same, or CompileError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.awkward0.read.evaluation import Evaluation
+from nczarr.formats.awkward0.read.whitelist import Whitelist, patterns
+from nczarr.formats.awkward0.wire import documents
+from nczarr.formats.awkward0.wire.blobs import Blobs, lookup
+from nczarr.formats.awkward0.wire.limits import DEFAULT, At, Limits, RefusedError
+from nczarr.json.positions import Faults
+from nczarr.source import Source
+
+
+def read(
+    source: Source, storage: Any, report: Report, whitelist: Whitelist = None, limits: Limits = DEFAULT
+) -> tuple[Any] | None:
+    """The value of the document of a source, in a tuple; None if an error stands in the report.
+
+    Arrays are columns. Raises TypeError for a whitelist that is none, and what the storage raises beside KeyError.
+    """
+    allowed = patterns(whitelist)
+    at: At | None = At(None, "schema")
+    try:
+        document = documents.read(source, report, limits)
+        if document is None:
+            return None
+        return (Evaluation(document, Blobs(storage, limits), allowed, limits).result(),)
+    except RefusedError as error:
+        code, message, at, helps = error.code, error.message, error.at or at, error.helps
+    except RecursionError:
+        code, message, helps = "oversized-awkward", "expressions nest deeper than this machine can follow", ()
+    Faults(source, report).error(code, message, at.path() if at is not None else (), helps)
+    return None
+
+
+def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
+    """The value of the document that a storage has under a name: `read`, of that.
+
+    Raises KeyError if there is no such name, CompileError with everything that is wrong with the document.
+    """
+    report = Report()
+    try:
+        found = lookup(storage, name)
+    except RefusedError as error:
+        Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
+        raise CompileError(report.sorted()) from None
+    if found is None:
+        raise KeyError(name)
+    source = Source(name, _document(found, name, report))
+    made = read(source, storage, report, whitelist, limits) if not report.errors else None
+    if made is None:
+        raise CompileError(report.sorted())
+    return made[0]
+
+
+def _document(value: Any, name: str, report: Report) -> bytes:
+    """The bytes of a document; what a storage has instead is reported."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if hasattr(value, "dtype") and hasattr(value, "tobytes") and value.dtype.kind in "uiSV":
+        return bytes(value.tobytes())
+    text = f"the document must be bytes, and is {type(value).__name__}"
+    Faults(Source(name, b""), report).error("bad-awkward-document", text)
+    return b""

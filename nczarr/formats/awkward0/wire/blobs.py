@@ -1,0 +1,196 @@
+"""Blobs by name, and what decompressors make of them, bounded by what is given (awkward0-persistence §1, §3, §7).
+
+A storage is anything with get-item, or with a `get` that gives None; its values are bytes, buffers of them, or numpy
+arrays, whose bytes count. A blob is asked for once, and no more is inflated of it than an array needs and one byte.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nczarr.formats.awkward0.wire.limits import Limits, RefusedError, shown
+from nczarr.stores.base import UnsafeKeyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blob:
+    """Bytes as they are stored. `absolute`: read without the prefix. `array`: the array that the storage had."""
+
+    key: str
+    data: memoryview
+    absolute: bool = False
+    array: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """What a decompressor makes of bytes; nothing is inflated before somebody says how much is needed."""
+
+    function: str
+    inner: Raw
+
+
+Raw: TypeAlias = Blob | Packed
+"""Bytes, or how to get them."""
+
+
+def origin(raw: Raw) -> Blob:
+    """The blob that stands behind all decompressors."""
+    while isinstance(raw, Packed):
+        raw = raw.inner
+    return raw
+
+
+class Blobs:
+    """The blobs of one storage, as one document reads them."""
+
+    def __init__(self, storage: Any, limits: Limits) -> None:
+        self._storage = storage
+        self._limits = limits
+        self._known: dict[str, Blob] = {}
+        self._left = limits.inflated
+        self.given = 0
+        """Bytes that were read, and those that were inflated of them."""
+
+    def read(self, key: str, *, absolute: bool) -> Blob:
+        """A blob by its whole name. Raises RefusedError, and what the storage raises beside KeyError."""
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= self._limits.blobs:
+                raise RefusedError("oversized-awkward", f"more blobs are read than the limit, {self._limits.blobs}")
+            value = lookup(self._storage, key)
+            if value is None:
+                raise RefusedError("missing-blob", f"there is no blob {shown(key)}")
+            found = self._known[key] = _blob(key, value)
+            self.given += len(found.data)
+        return Blob(found.key, found.data, absolute, found.array) if absolute else found
+
+    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
+        """All bytes of a blob, but of what decompressors make at most one more than are wanted. Raises RefusedError."""
+        if isinstance(raw, Blob):
+            return raw.data
+        data = self.bytes_of(raw.inner)
+        most = min(self._limits.unsized if wanted is None else wanted, self._left)
+        made = DECOMPRESSORS[raw.function](data, most + 1, origin(raw).key)
+        if len(made) > most and (wanted is None or most < wanted):
+            text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
+            if wanted is None:
+                text += ", and the document has no count of its elements"
+            raise RefusedError("oversized-awkward", text)
+        self._left -= min(len(made), most)
+        self.given += min(len(made), most)
+        return memoryview(made)
+
+
+def lookup(storage: Any, key: str) -> Any | None:
+    """The value of a key, None if there is none. Raises what the storage does."""
+    try:
+        return storage[key] if hasattr(type(storage), "__getitem__") else storage.get(key)
+    except (KeyError, UnsafeKeyError):
+        return None
+
+
+def _blob(key: str, value: Any) -> Blob:
+    """A storage's value as a blob. Raises RefusedError."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        view = memoryview(value)
+        return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        import numpy as np
+
+        array = np.ascontiguousarray(value)
+        if not array.dtype.hasobject:
+            flat = array.reshape(-1)
+            data = flat.view(np.uint8) if array.dtype.itemsize and array.size else np.zeros(0, np.uint8)
+            return Blob(key, memoryview(data.data), array=array)
+    raise RefusedError("bad-blob", f"blob {shown(key)} is no bytes, and is {type(value).__name__}")
+
+
+MOST_STREAMS = 100
+"""Streams of LZMA, one behind the other, that are one blob."""
+
+
+def _stream(begin: Callable[[], Any], errors: Callable[[], Any], several: bool) -> Any:
+    """A decompressor of a library whose objects stop when enough is made; `several`: streams may follow each other."""
+
+    def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
+        out: list[bytes] = []
+        size, rest = 0, data
+        for _ in range(MOST_STREAMS if several else 1):
+            unpacker = begin()
+            try:
+                piece = unpacker.decompress(rest, most - size)
+            except errors() as error:
+                raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+            size += len(piece)
+            out.append(piece)
+            rest = memoryview(unpacker.unused_data)
+            if size >= most or (unpacker.eof and not rest):
+                return out[0] if len(out) == 1 else b"".join(out)
+            if not unpacker.eof:
+                raise RefusedError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
+        raise RefusedError("bad-blob", f"blob {shown(key)} has bytes behind its compressed data")
+
+    return made
+
+
+def _zlib() -> Any:
+    from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
+
+    return zlib_ng.decompressobj()
+
+
+def _zlib_errors() -> Any:
+    from zlib_ng import zlib_ng
+
+    return (zlib_ng.error,)
+
+
+LZMA_MEMORY = 128 << 20
+"""Bytes that a decoder of LZMA may take for itself: a dictionary of the largest preset has 64 MiB."""
+
+
+def _lzma() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
+
+
+def _lzma_errors() -> Any:
+    import lzma
+
+    return (lzma.LZMAError,)
+
+
+def _lz4(data: memoryview, most: int, key: str) -> bytes:
+    """A block of LZ4 behind the number of its bytes, as lz4.block stores it."""
+    try:
+        block = importlib.import_module("lz4.block")
+    except ImportError:
+        text = f"blob {shown(key)} is compressed with LZ4, and the library lz4 is not installed"
+        raise RefusedError("missing-library", text, helps=("`pip install lz4` installs it",)) from None
+    size = int.from_bytes(data[:4], "little")
+    if size > most or size > 255 * len(data):
+        raise RefusedError("bad-blob", f"blob {shown(key)} says that it inflates to {size} bytes, which is too much")
+    try:
+        made: bytes = block.decompress(bytes(data))
+    except (block.LZ4BlockError, ValueError) as error:
+        raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+    return made
+
+
+_LZMA = _stream(_lzma, _lzma_errors, several=True)
+
+DECOMPRESSORS: dict[str, Callable[[memoryview, int, str], bytes | bytearray]] = {
+    "zlib": _stream(_zlib, _zlib_errors, several=False),
+    "lzma": _LZMA,
+    "backports.lzma": _LZMA,
+    "lz4.block": _lz4,
+}
+"""Decompressors by module: of bytes, at most so many, those of the blob of that name. They raise RefusedError."""

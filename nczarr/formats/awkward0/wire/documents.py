@@ -1,0 +1,357 @@
+"""The documents of awkward0-persistence §1 to §3, as values that have been checked.
+
+    {"awkward0": "0.15.5", "prefix": "v-", "schema": {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [
+      {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "1"}, {"dtype": "int64"}, {"json": 2}], "id": 1},
+      {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "3"}, {"dtype": "float64"}, {"json": 3}], "id": 3}
+    ], "id": 0}}
+
+Comes in: a source. Goes out: a `Document`; None if an error stands in the report. Every expression is a model of its
+own kind, which its identifying key tells; members that the protocol does not name are ignored. Nothing is looked up,
+called or read here, but every `ref` leads to an `id`, and no `id` stands twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+
+from nczarr.diagnostics.report import Report
+from nczarr.formats.awkward0.wire.limits import At, Limits, shown
+from nczarr.json.positions import Faults, kind
+from nczarr.source import Source
+
+
+class Expression(BaseModel):
+    """What all have: perhaps an id, and a place in the document, which is not part of the value."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", populate_by_name=True)
+    key: ClassVar[str]
+
+    id: NonNegativeInt | None = None
+    at: Annotated[Any, Field(exclude=True, repr=False)] = None
+
+
+class Call(Expression):
+    """A function of the table, applied."""
+
+    key = "call"
+    kind: Literal["call"] = "call"
+    call: Annotated[tuple[str, ...], Field(min_length=1)]
+    args: tuple[AnyExpression, ...] = ()
+    named: Annotated[dict[str, AnyExpression], Field(alias="kwargs")] = {}
+    cacheable: bool = False
+    whitelistable: bool = False
+
+
+class Read(Expression):
+    """A blob by name; `absolute`: without the prefix of the document."""
+
+    key = "read"
+    kind: Literal["read"] = "read"
+    read: str
+    absolute: bool = False
+
+
+class ListOf(Expression):
+    """A list of values."""
+
+    key = "list"
+    kind: Literal["list"] = "list"
+    items: Annotated[tuple[AnyExpression, ...], Field(alias="list")]
+
+
+class TupleOf(Expression):
+    """A tuple of values."""
+
+    key = "tuple"
+    kind: Literal["tuple"] = "tuple"
+    items: Annotated[tuple[AnyExpression, ...], Field(alias="tuple")]
+
+
+class DictOf(Expression):
+    """Values by name."""
+
+    key = "dict"
+    kind: Literal["dict"] = "dict"
+    items: Annotated[dict[str, AnyExpression], Field(alias="dict")]
+
+
+class Pairs(Expression):
+    """Names and values in order."""
+
+    key = "pairs"
+    kind: Literal["pairs"] = "pairs"
+    pairs: tuple[tuple[str, AnyExpression], ...]
+
+
+class Dtype(Expression):
+    """A description of elements (`dtypes.py`)."""
+
+    key = "dtype"
+    kind: Literal["dtype"] = "dtype"
+    dtype: Any
+
+
+class Function(Expression):
+    """A function that is named, not applied."""
+
+    key = "function"
+    kind: Literal["function"] = "function"
+    function: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Json(Expression):
+    """A JSON value as it is."""
+
+    key = "json"
+    kind: Literal["json"] = "json"
+    value: Annotated[Any, Field(alias="json")]
+
+
+class Python(Expression):
+    """A pickled object, which nobody unpickles."""
+
+    key = "python"
+    kind: Literal["python"] = "python"
+    python: Any
+
+
+class Ref(Expression):
+    """The value of the expression with this id."""
+
+    key = "ref"
+    kind: Literal["ref"] = "ref"
+    ref: NonNegativeInt
+
+
+AnyExpression: TypeAlias = Annotated[
+    Call | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | Function | Json | Python | Ref,
+    Field(discriminator="kind"),
+]
+"""An expression of any kind."""
+
+for _each in (Call, ListOf, TupleOf, DictOf, Pairs):
+    _each.model_rebuild()
+
+MODELS: dict[str, type[Expression]] = {
+    each.key: each for each in (Call, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, Function, Json, Python, Ref)
+}
+"""Kinds of expressions by identifying key."""
+
+_MEMBERS = {
+    each.key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
+    for each in MODELS.values()
+}
+"""What a kind of expression may have, by identifying key."""
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape; the group is half of a surrogate pair, which is no character and in no name of anything."""
+
+_SEVERAL = {"args", "list", "tuple"}
+_NAMED = {"kwargs", "dict"}
+_WORDS = {
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
+    "dict_type": "must be an object",
+    "bool_type": "must be true or false",
+    "int_type": "must be an integer",
+    "greater_than_equal": "must not be negative",
+    "too_short": "must not be empty",
+    "missing": "is missing",
+}
+
+
+class Document(NamedTuple):
+    """A document: the expression of the array, what stands before the names of its blobs, expressions by id."""
+
+    schema: AnyExpression
+    prefix: str
+    ids: dict[int, AnyExpression]
+
+
+class _TwiceError(ValueError):
+    """An object with two members of one name."""
+
+
+def read(source: Source, report: Report, limits: Limits) -> Document | None:
+    """The document of a source; None if an error stands in the report."""
+    faults = Faults(source, report)
+    before = report.errors
+    loaded = _loaded(faults, limits)
+    if loaded is None:
+        return None
+    top = loaded[0]
+    if not isinstance(top, dict):
+        faults.error("bad-awkward-document", f"the document must be an object, and is {kind(top)}")
+        return None
+    if "awkward0" not in top and "awkward" not in top:
+        text = "the document has no signature: neither a member `awkward0` nor `awkward`"
+        faults.error("bad-awkward-document", text)
+    prefix = top.get("prefix", "")
+    if not isinstance(prefix, str):
+        faults.error("bad-awkward-document", f"`prefix` must be text, and is {kind(prefix)}", ("prefix",))
+    if "schema" not in top:
+        faults.error("bad-awkward-document", "the document has no member `schema`")
+        return None
+    reader = _Reader(faults, limits)
+    schema = reader.expression(top["schema"], At(None, "schema"), 1)
+    reader.check_references()
+    if report.errors > before or schema is None:
+        return None
+    return Document(schema, prefix, reader.ids)
+
+
+def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
+    """The JSON value of the document, in a tuple; None if an error stands in the report."""
+    data = bytes(faults.source.data)
+    if len(data) > limits.document:
+        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
+        faults.error("oversized-awkward", text)
+        return None
+    count = sum(map(data.count, (b",", b"[", b"{")))
+    if count > limits.values:
+        text = f"the document has {count} commas and brackets, more than the limit, {limits.values}"
+        faults.error("oversized-awkward", text)
+        return None
+    try:
+        text = str(data, "utf-8-sig")
+        if "\\u" not in text or not any(match[1] for match in _ESCAPE.finditer(text)):
+            return (json.loads(text, object_pairs_hook=_members),)
+        fault = "a text holds half of a surrogate pair"
+    except json.JSONDecodeError as error:
+        fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError as error:
+        fault = f"byte {error.start} is no UTF-8"
+    except RecursionError:
+        fault = "it nests too deep"
+    except _TwiceError as error:
+        fault = str(error)
+    except ValueError:  # Python refuses integers of thousands of digits
+        fault = "a number has thousands of digits"
+    faults.error("bad-awkward-document", f"no document of an array: {fault}")
+    return None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise _TwiceError(f"an object has two members {shown(twice)}")
+    return found
+
+
+class _Reader:
+    """Makes expressions of JSON values, and reports what is none."""
+
+    def __init__(self, faults: Faults, limits: Limits) -> None:
+        self.ids: dict[int, AnyExpression] = {}
+        self._refs: list[Ref] = []
+        self._count = 0
+        self._faults = faults
+        self._limits = limits
+
+    def expression(self, value: Any, at: At, depth: int) -> Any:
+        """The expression that a value is; None if an error stands in the report."""
+        self._count += 1
+        if self._count > self._limits.arrays:
+            if self._count == self._limits.arrays + 1:
+                text = f"there are more expressions than the limit, {self._limits.arrays}"
+                self._faults.error("oversized-awkward", text, at.path())
+            return None
+        if not isinstance(value, dict):
+            text = f"an expression must be an object, and is {kind(value)}"
+            self._faults.error("bad-awkward-expression", text, at.path())
+            return None
+        if depth > self._limits.nesting:
+            text = f"expressions nest deeper than the limit, {self._limits.nesting}"
+            self._faults.error("oversized-awkward", text, at.path())
+            return None
+        keys = [key for key in MODELS if key in value]
+        if len(keys) != 1:
+            has = f"has {len(keys)}, {' and '.join(f'`{key}`' for key in keys)}" if keys else "has none"
+            text = f"an expression has one identifying key, and this one {has}"
+            self._faults.error("bad-awkward-expression", text, at.path(), [f"the keys are {', '.join(MODELS)}"])
+            return None
+        return self._made(MODELS[keys[0]], value, at, depth)
+
+    def _made(self, model: type[Expression], value: dict[str, Any], at: At, depth: int) -> Any:
+        members: dict[str, Any] = {"at": at}
+        before = self._faults.report.errors
+        for name in _MEMBERS[model.key]:
+            if name in value:
+                members[name] = self._member(name, value[name], At(at, name), depth + 1)
+        if self._faults.report.errors > before:
+            return None
+        try:
+            made: Any = model.model_validate(members)
+        except ValidationError as error:
+            for each in error.errors(include_url=False, include_input=False):
+                self._wrong(each["loc"], each["type"], each["msg"], at)
+            return None
+        if made.id is not None and made.id in self.ids:
+            self._faults.error("bad-awkward-expression", f"id {shown(made.id)} stands twice", At(at, "id").path())
+        elif made.id is not None:
+            self.ids[made.id] = made
+        if isinstance(made, Ref):
+            self._refs.append(made)
+        return made
+
+    def _member(self, name: str, value: Any, at: At, depth: int) -> Any:
+        """The value of a member as its model takes it; the model reports what is of the wrong kind."""
+        if name in ("call", "function"):
+            return tuple(value) if isinstance(value, list) else value
+        if name in _SEVERAL and isinstance(value, list):
+            return tuple(self.expression(item, At(at, number), depth) for number, item in enumerate(value))
+        if name in _NAMED and isinstance(value, dict):
+            return {each: self.expression(item, At(at, each), depth) for each, item in value.items()}
+        if name == "pairs" and isinstance(value, list):
+            return tuple(self._pair(item, At(at, number), depth) for number, item in enumerate(value))
+        if name in ("json", "dtype") and _nests(value, self._limits.nesting):
+            text = f"brackets nest deeper than the limit, {self._limits.nesting}"
+            self._faults.error("oversized-awkward", text, at.path())
+        return value
+
+    def _pair(self, value: Any, at: At, depth: int) -> Any:
+        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+            return (value[0], self.expression(value[1], At(at, 1), depth))
+        text = "a pair is a list of a text and an expression"
+        self._faults.error("bad-awkward-expression", text, at.path())
+        return None
+
+    def _wrong(self, steps: tuple[str | int, ...], code: str, words: str, at: At) -> None:
+        for step in steps:
+            at = At(at, step)
+        text = f"`{steps[0]}` {_WORDS.get(code, words)}" if len(steps) == 1 else f"an item {_WORDS.get(code, words)}"
+        self._faults.error("bad-awkward-expression", text, at.path())
+
+    def check_references(self) -> None:
+        """Report references that lead nowhere; not where ids may be missing because of other faults."""
+        if self._faults.report.errors:
+            return
+        for each in self._refs:
+            if each.ref not in self.ids:
+                text = f"no expression has the id {shown(each.ref)}"
+                self._faults.error("bad-awkward-expression", text, At(each.at, "ref").path())
+
+
+def _nests(value: Any, deepest: int) -> bool:
+    """Whether brackets of a JSON value nest deeper."""
+    level = [value]
+    for _ in range(deepest):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, list | dict)
+            for inner in (item.values() if isinstance(item, Mapping) else item)
+            if isinstance(inner, list | dict)
+        ]
+        if not level:
+            return False
+    return True

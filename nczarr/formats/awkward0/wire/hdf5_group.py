@@ -1,0 +1,136 @@
+"""Arrays of an HDF5 group (awkward0-persistence §8): a group a name, datasets of bytes inside, one is the document.
+
+What is read stays in the file: soft and external links, datasets with bytes in other files and virtual ones are
+refused. A dataset of numbers stands for their bytes as the file has them. What filters make of stored bytes, and what
+was never written, counts as inflated bytes of the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.awkward0.wire.limits import Budget, Limits, RefusedError, shown
+from nczarr.source import Source, Span
+from nczarr.stores.base import is_safe
+
+DAMAGE = (OSError, RuntimeError, ValueError, TypeError, KeyError)
+"""What the library raises for files that are damaged."""
+
+DOCUMENT = "schema.json"
+"""The dataset that has the document of an array."""
+
+
+class Datasets:
+    """The datasets of a group by path, as a storage."""
+
+    def __init__(self, group: Any, limits: Limits, document: str) -> None:
+        self._group = group
+        self._budget = Budget(limits, document)
+
+    def __getitem__(self, key: str) -> Any:
+        """The values of a dataset as an array. Raises KeyError, RefusedError."""
+        found = reached(self._group, key)
+        try:
+            return self._values(found, key)
+        except DAMAGE as error:
+            if isinstance(error, RefusedError):
+                raise
+            raise RefusedError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
+
+    def _values(self, found: Any, key: str) -> Any:
+        import h5py
+        import numpy as np
+
+        if not isinstance(found, h5py.Dataset):
+            raise RefusedError("bad-container", f"{shown(key)} is no dataset")
+        if found.external or found.is_virtual:
+            raise RefusedError("bad-container", f"dataset {shown(key)} has its bytes in other files or datasets")
+        if found.shape is None:
+            return np.zeros(0, np.uint8)
+        if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
+            raise RefusedError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
+        self._budget.spend(key, found.nbytes, found.id.get_storage_size())
+        return np.asarray(found[()], found.dtype)
+
+
+def reached(group: Any, path: str) -> Any:
+    """What a path leads to by hard links alone. Raises KeyError if there is nothing, RefusedError for other links."""
+    import h5py
+
+    if not is_safe(path) or not path.isprintable():
+        raise KeyError(path)
+    here = group
+    for part in path.split("/"):
+        try:
+            link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
+            here = here[part] if isinstance(link, h5py.HardLink) else None
+        except DAMAGE as error:
+            raise RefusedError("bad-container", f"{shown(path)} is damaged: {error}") from None
+        if link is None:
+            raise KeyError(path)
+        if here is None:
+            raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead anywhere")
+    return here
+
+
+class Group(MutableMapping[str, Any]):
+    """Arrays by name in an HDF5 group. Get-item raises KeyError and CompileError, set-item and del-item what
+    writing does.
+    """
+
+    def __init__(
+        self,
+        group: Any,
+        read: Callable[[Any, str], Any],
+        write: Callable[[Any, str, Any], None],
+        remove: Callable[[Any, str], None],
+        limits: Limits,
+    ) -> None:
+        self._group = group
+        self._read = read
+        self._write = write
+        self._remove = remove
+        self._limits = limits
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        key = f"{name}/{DOCUMENT}"
+        return self._read(Datasets(self._group, self._limits, key), key)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._write(self._group, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self._remove(self._group, name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such an array, readable or not."""
+        try:
+            reached(self._group, f"{name}/{DOCUMENT}")
+        except KeyError:
+            return False
+        except RefusedError:
+            return True
+        return isinstance(name, str)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of arrays directly below the group, in its order. Raises CompileError if the group is damaged."""
+        try:
+            names = list(self._group)
+        except DAMAGE as error:
+            report = Report()
+            place = Span(Source(str(self._group.file.filename), b"", binary=True), 0, 0)
+            report.error("bad-container", f"the group is damaged: {error}", place)
+            raise CompileError(report.sorted()) from None
+        return iter([name for name in names if name in self])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<arrays of the HDF5 group {shown(self._group.name)}: {len(self)}>"

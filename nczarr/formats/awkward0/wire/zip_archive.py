@@ -1,0 +1,141 @@
+"""Arrays of a ZIP archive (`.awkd`, awkward0-persistence §8): names to documents, blobs as members.
+
+An archive that is none, or has members that no program of awkward0 makes, is refused as a whole when it is opened:
+encrypted ones, two of one name, folders, names that lead out of a folder, ways of compression beside deflate, members
+that lie in each other. What is deflated counts as inflated bytes of the limits.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.awkward0.wire.limits import Budget, Limits, RefusedError, shown
+from nczarr.source import Source, Span
+from nczarr.stores.base import is_safe
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
+
+File = str | os.PathLike[str] | IO[bytes]
+"""A file by its path, or an open one that can be read anywhere."""
+
+ENCRYPTED = 1
+STORED, DEFLATED = 0, 8
+
+
+class Members:
+    """The members of an archive by name, as a storage."""
+
+    def __init__(self, archive: ZipFile, limits: Limits, document: str) -> None:
+        self._archive = archive
+        self._budget = Budget(limits, document)
+
+    def __getitem__(self, key: str) -> bytes:
+        """The bytes of a member. Raises KeyError, RefusedError, OSError."""
+        from zipfile import BadZipFile
+
+        info = self._archive.NameToInfo[key]
+        self._budget.spend(key, info.file_size, info.compress_size)
+        try:
+            return self._archive.read(info)
+        except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
+            raise RefusedError("bad-container", f"member {shown(key)} is damaged: {error}") from None
+
+
+class Archive(Mapping[str, Any]):
+    """Arrays by name, read when they are asked for; a context manager, which closes the file that it opened.
+
+    Names are those of members that end in `schemasuffix`. Get-item raises KeyError, CompileError, OSError.
+    """
+
+    def __init__(self, file: File, read: Callable[[Any, str], Any], schemasuffix: str, limits: Limits) -> None:
+        self._read = read
+        self._suffix = schemasuffix
+        self._limits = limits
+        self._archive = opened(file)
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str) or name + self._suffix not in self._archive.NameToInfo:
+            raise KeyError(name)
+        key = name + self._suffix
+        return self._read(Members(self._archive, self._limits, key), key)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name + self._suffix in self._archive.NameToInfo
+
+    def __iter__(self) -> Iterator[str]:
+        end = -len(self._suffix) or None
+        return iter([name[:end] for name in self._archive.NameToInfo if name.endswith(self._suffix)])
+
+    def __len__(self) -> int:
+        return sum(name.endswith(self._suffix) for name in self._archive.NameToInfo)
+
+    def __repr__(self) -> str:
+        return f"<arrays of a ZIP archive: {', '.join(map(shown, self))}>"
+
+    def close(self) -> None:
+        """Close the file, if it was opened by its path."""
+        self._archive.close()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def opened(file: File) -> ZipFile:
+    """The archive of a file. Raises OSError if it cannot be opened, CompileError if it is none that is read."""
+    from zipfile import BadZipFile, ZipFile
+
+    name = os.fspath(file) if isinstance(file, str | os.PathLike) else str(getattr(file, "name", "archive"))
+    report = Report()
+    place = Span(Source(name, b"", binary=True), 0, 0)
+    try:
+        archive = ZipFile(file)
+    except (BadZipFile, NotImplementedError, ValueError, IndexError, zlib.error) as error:
+        report.error("bad-container", f"no ZIP archive: {error}", place)
+        raise CompileError(report.sorted()) from None
+    fault = _fault(archive)
+    if fault is not None:
+        archive.close()
+        report.error("bad-container", f"the ZIP archive is not read: {fault}", place)
+        raise CompileError(report.sorted())
+    return archive
+
+
+def _fault(archive: ZipFile) -> str | None:
+    """Why an archive is not read; None if it is."""
+    stream = archive.fp
+    size = stream.seek(0, os.SEEK_END) if stream is not None else 0
+    names: set[str] = set()
+    for info in archive.infolist():
+        if info.orig_filename in names or info.filename in names:
+            return f"two members have the name {shown(info.filename)}"
+        names |= {info.orig_filename, info.filename}
+        fault = _member_fault(info)
+        if info.header_offset < 0 or info.header_offset + info.compress_size > size:
+            fault = "lies outside of the file"
+        if fault is not None:
+            return f"member {shown(info.orig_filename)} {fault}"
+    if sum(info.compress_size for info in archive.infolist()) > size:
+        return "its members lie in each other"
+    return None
+
+
+def _member_fault(info: ZipInfo) -> str | None:
+    if info.filename.endswith("/"):
+        return "is a folder"
+    if not is_safe(info.orig_filename) or "\\" in info.orig_filename:
+        return "has a name that no blob has"
+    if info.flag_bits & ENCRYPTED:
+        return "is encrypted"
+    if info.compress_type not in (STORED, DEFLATED):
+        return "is compressed in a way that is not read"
+    if info.compress_type == STORED and info.file_size != info.compress_size:
+        return "says two sizes of itself"
+    return None

@@ -1,0 +1,1 @@
+"""Writer of Awkward 0.x persistence: columns and datasets to documents and blobs."""

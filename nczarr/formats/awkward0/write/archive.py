@@ -1,0 +1,124 @@
+"""A zip archive that gets more members, whole or not at all (awkward0-persistence §8).
+
+Members are stored, not compressed, and carry the first date that the format has: the same members give the same bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
+
+from nczarr.stores import finish
+from nczarr.stores.base import safe_key
+from nczarr.stores.finish import put_in_place
+from nczarr.stores.zip import entry_name, new_entry
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
+
+Member: TypeAlias = tuple[str, Callable[[], bytes]]
+"""A key, and what makes its bytes when their turn has come."""
+
+Check: TypeAlias = Callable[[list[str]], None]
+"""Raises if the names of the members that are there conflict with the new ones."""
+
+IN_MEMORY = 64 << 20
+
+
+def checked_key(key: str) -> str:
+    """The key itself. Raises UnsafeKeyError (a ValueError) for what no member may be called."""
+    return safe_key(entry_name(key))
+
+
+def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -> None:
+    """Add members to the archive at a path ("a"), or make a new one ("w", "x"); a link is followed.
+
+    The archive grows as a copy beside the old one and takes its place in one rename. Raises OSError; what `check` and
+    the members raise; the old file is as it was then.
+    """
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if mode == "x" and os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    old = mode == "a" and os.path.exists(target) and os.path.getsize(target) > 0
+    if old:
+        with open(target, "rb") as file, _opened(file, "r", path) as archive:
+            check(archive.namelist())
+    partial = finish.partial(target)
+    try:
+        if old:
+            shutil.copyfile(target, partial)
+        with open(partial, "r+b" if old else "x+b") as out, _opened(out, "a" if old else "w", path) as archive:
+            _add(archive, members)
+        if os.path.exists(target):
+            shutil.copymode(target, partial)
+        put_in_place(partial, target, overwrite=mode != "x")
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(partial)
+        finish.unfinished.discard(partial)
+        raise
+
+
+def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: Check) -> None:
+    """Add members to the archive in a file-like object ("a"), or write a new one from its position on ("w", "x").
+
+    An archive that is extended gets its own end back if a member fails; a new one is written when it is complete.
+    Raises OSError; what `check` and the members raise.
+    """
+    if mode == "a" and file.seek(0, os.SEEK_END) > 0:
+        _extend_in_place(file, members, check)
+        return
+    with SpooledTemporaryFile(IN_MEMORY) as spool:
+        with _opened(spool, "w", "the archive") as archive:
+            _add(archive, members)
+        spool.seek(0)
+        shutil.copyfileobj(spool, file, 1 << 20)
+    if file.seekable():
+        with suppress(OSError):
+            file.truncate()
+
+
+def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -> None:
+    with _opened(file, "r", "the object") as archive:
+        check(archive.namelist())
+        start = archive.start_dir
+    file.seek(start)
+    end = file.read()
+    try:
+        with _opened(file, "a", "the object") as archive:
+            _add(archive, members)
+    except BaseException:
+        file.seek(start)
+        file.write(end)
+        file.truncate()
+        raise
+
+
+@contextmanager
+def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[ZipFile]:
+    """The archive in an open file. Raises OSError if it is none."""
+    from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+    try:
+        archive = ZipFile(file, mode, ZIP_STORED)
+    except (BadZipFile, ValueError) as error:
+        raise OSError(errno.EINVAL, f"no zip archive: {error}", name) from None
+    try:
+        yield archive
+    finally:
+        archive.close()
+
+
+def _add(archive: ZipFile, members: Iterable[Member]) -> None:
+    for key, data in members:
+        archive.writestr(new_entry(key), data())
+
+
+__all__ = ["Member", "checked_key", "extend_file", "extend_object"]

@@ -1,0 +1,191 @@
+"""`write`: a dataset as an archive of arrays, front to back, so that it can go to a pipe.
+
+Each variable is one array that awkward0 and Awkward 2 read (awkward0-persistence §10): numbers as they are, lists as
+jagged arrays, texts with a mask where some are NIL, records as structured elements or, where asked, as tables. Cells of
+lists and texts are flattened in C order; `metadata` has the shape. The model is a member of its own, which readers
+of Awkward arrays pass over, so that nothing of the dataset is lost.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.arrays import streaming
+from nczarr.arrays.part_fills import all_fill, own_fills
+from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize
+from nczarr.arrays.streaming import Blob
+from nczarr.ast import CompoundType
+from nczarr.ast.node import TypeName
+from nczarr.awkward import expressions
+from nczarr.awkward.expressions import Expression, Numbers
+from nczarr.awkward.schema import Schema, records
+from nczarr.awkward.sidecar import described, described_rows
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ast_json.wire import dump
+from nczarr.formats.awkward0.archive_names import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
+from nczarr.formats.awkward0.write.compression import SMALLEST
+from nczarr.options import Options
+from nczarr.plan.planned import Planned
+from nczarr.stores.zip import new_entry
+
+LARGEST_PACKED = 256 << 20
+"""Bytes of a blob that is compressed, at most: readers limit what they inflate, and look at others where they lie."""
+
+LARGEST_ROW = 1 << 30
+"""Bytes of a row that is one element, at most: numpy has none of two gigabytes."""
+
+LARGE = 1 << 30
+"""Bytes from which on a member gets a header that has room for any size."""
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The pieces of the archive."""
+    from zipfile import ZIP_STORED, ZipFile
+
+    sink = _Sink()
+    with ZipFile(sink, "w", ZIP_STORED) as archive:
+        for name, size, pieces in _members(planned, tables=options.tables):
+            with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
+                for piece in pieces:
+                    member.write(piece)
+                    yield sink.taken()
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """What the archive writes to: it cannot go back."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._written.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        data = b"".join(self._written)
+        self._written.clear()
+        return data
+
+
+def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    """Each member: its name, its size before it is compressed, its bytes. Blobs stand before their document."""
+    checked = planned.checked
+    for path, variable in checked.variables.items():
+        shape, name = checked.shapes[path], array_name(path)
+        sources = checked.parts.get(path, {})
+        made_up = all_fill(checked.fills[path], variable.type, shape, checked.types)
+        arrays = _Arrays({**made_up, **sources}, checked.types, tables=tables)
+        schema = _schema(variable.type, shape, arrays, checked.types)
+        for blob in arrays.blobs:
+            yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
+        metadata: dict[str, Any] = {"shape": list(shape)}
+        fills = own_fills(sources, made_up)
+        if fills:
+            metadata["fill"] = {part: base64.b64encode(fill).decode("ascii") for part, fill in fills.items()}
+        document = expressions.encoded(
+            expressions.document(schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata=metadata)
+        )
+        yield name + SCHEMA_SUFFIX, len(document), iter((document,))
+    model = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
+    yield MODEL, len(model), iter((model,))
+
+
+def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:
+    """The expression of a variable: elements of fixed size keep their dimensions, all else is flat."""
+    schema = Schema(arrays, types)
+    rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
+    if isinstance(types.get(type_name), CompoundType):
+        rows = ()  # records in rows are none of awkward0's tables
+    if rows and math.prod(rows) * itemsize(descr(type_name, types)) > LARGEST_ROW:
+        rows = ()
+    return schema.column(type_name, math.prod(shape[: 1 if rows else None]), rows=rows)
+
+
+class _Arrays:
+    """The arrays of one variable, each in blobs of its own, in the order of their numbers."""
+
+    def __init__(self, sources: Parts, types: Types, *, tables: bool) -> None:
+        self._sources = sources
+        self._types = types
+        self._tables = tables
+        self.blobs: list[Blob] = []
+
+    def length(self, part: str) -> int:
+        """The length of an array of content."""
+        return self._sources[part].layout.shape[0]
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """The expression of one array."""
+        source = self._sources[part]
+        if type_name == "string":
+            return self._texts(source, count, rows, numbers)
+        if self._tables and not rows and isinstance(self._types.get(type_name), CompoundType):
+            return records(
+                type_name,
+                self._types,
+                numbers,
+                count,
+                lambda members, element, inner: self._buffer(source, element, members, count, inner, numbers),
+            )
+        return self._buffer(source, descr(type_name, self._types), (), count, rows, numbers)
+
+    def _buffer(
+        self,
+        source: ArraySource,
+        element: Descr,
+        members: tuple[str, ...],
+        count: int,
+        rows: tuple[int, ...],
+        numbers: Numbers,
+    ) -> Expression:
+        """Elements in one blob; `members`: where in those of the source they are."""
+        number = numbers.next()
+        size = count * math.prod(rows) * itemsize(element)
+        packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
+        self.blobs.append(Blob(number, lambda: streaming.elements(source, members), size, packed))
+        return self._read(number, described_rows(element, rows), count, packed=packed)
+
+    def _read(self, number: int, element: Any, count: int, *, packed: bool) -> Expression:
+        raw = expressions.read(f"{number}{SUFFIX}")
+        raw = expressions.inflated(raw) if packed else raw
+        return expressions.buffer(raw, element, expressions.constant(count), number)
+
+    def _texts(self, source: ArraySource, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """Texts as their bytes and lengths; where some are NIL, behind a mask."""
+        found = streaming.texts(source)
+        masked = None if found.nil is None else numbers.next()
+        mask = None
+        if found.nil is not None:
+            mask = self._known(found.nil.view("u1"), "|b1", rows, numbers)
+        number = numbers.next()
+        counts = self._known(found.counts, "<i8", rows, numbers)
+        content = numbers.next()
+        size = int(found.counts.sum())
+        self.blobs.append(Blob(content, lambda: streaming.characters(source), size, packed=False))
+        bytes_ = self._read(content, described("|u1"), size, packed=False)
+        encoding = expressions.constant("utf-8" if found.utf8 else None)
+        made = expressions.texts_from_counts(counts, bytes_, encoding, number)
+        if mask is None:
+            return made
+        return expressions.call(
+            expressions.awkward("MaskedArray"), mask, made, expressions.constant(True), number=masked
+        )
+
+    def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+        """Values that are in memory."""
+        number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
+        self.blobs.append(Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed))
+        count = len(values) // math.prod(rows) if math.prod(rows) else 0
+        return self._read(number, described_rows(element, rows), count, packed=packed)

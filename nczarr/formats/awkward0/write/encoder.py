@@ -1,0 +1,351 @@
+"""Columns as expressions, and the arrays that become their blobs (awkward0-persistence §2, §5).
+
+Every array has an id and its blob is named by it; the same object a second time is a reference to the first. What is
+wrong with a column is reported with its place: names of columns, `[]` for the items of lists, `#n` for the contents of
+unions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from nczarr.awkward import expressions as made
+from nczarr.awkward.expressions import Expression, Numbers, awkward
+from nczarr.diagnostics.report import Report
+from nczarr.formats.awkward0.columns.columns import (
+    BitMasked,
+    Chunks,
+    Column,
+    Flat,
+    Indexed,
+    Later,
+    Lists,
+    Masked,
+    Objects,
+    Spans,
+    Sparse,
+    Table,
+    Texts,
+    Union,
+)
+from nczarr.formats.awkward0.columns.parts import Cuts, stand_in
+from nczarr.formats.awkward0.wire import elements
+from nczarr.formats.awkward0.write import inputs
+from nczarr.formats.awkward0.write.compression import Rule, first
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST = (1 << 63) - 1
+
+
+class _UnsuitedError(Exception):
+    """A part that was reported, and without which nothing can be said of the column around it."""
+
+
+class Encoder:
+    """Makes the expression of one array; `blobs` are those that it reads: name, elements, and a rule to compress them.
+
+    `suffix` ends every name. A column that cannot be written is reported, and its expression means nothing.
+    """
+
+    def __init__(self, suffix: str, policy: tuple[Rule, ...], report: Report) -> None:
+        self.blobs: list[tuple[str, NDArray[Any], Rule | None]] = []
+        self._suffix = suffix
+        self._policy = policy
+        self._report = report
+        self._numbers = Numbers()
+        self._cut = Cuts()
+        self._ids: dict[int, tuple[int, object]] = {}  # by identity; the object is held, so that no other takes it
+        self._converted: dict[int, tuple[object, NDArray[Any]]] = {}
+
+    def constant(self, value: Any) -> Expression:
+        """The expression of a JSON value that is the whole document's."""
+        return {**made.constant(value), "id": self._numbers.next()}
+
+    def column(self, column: Column, context: str = "", place: str = "/") -> Expression:
+        """The expression of a column. `context`: what it is to the array around it (contract §6)."""
+        if isinstance(column, Later):
+            return self._later(column, place)
+        known = self._ids.get(id(column))
+        if known is not None:
+            return made.reference(known[0])
+        written = stand_in(column)
+        if isinstance(column, Flat) and written is not column:
+            self._report.warning(
+                "lost-parameters", f"`{place}` has rows without elements, written as lists without items"
+            )
+        if isinstance(written, Flat):
+            return self._array(written.values, context, place)
+        number = self._numbers.next()
+        self._ids[id(column)] = number, column
+        self._ids[id(written)] = number, written
+        try:
+            return self._node(written, number, place)
+        except _UnsuitedError:
+            return made.constant(None)
+
+    def _node(self, column: Column, number: int, place: str) -> Expression:
+        match column:
+            case Lists() | Spans():
+                return self._lists(column, number, place)
+            case Texts():
+                return self._texts(column, number, place)
+            case Table():
+                return self._table(column, number, place)
+            case Masked():
+                return self._masked(column, number, place)
+            case BitMasked():
+                return self._bit_masked(column, number, place)
+            case Indexed():
+                return self._indexed(column, number, place)
+            case Sparse():
+                return self._sparse(column, number, place)
+            case Union():
+                return self._union(column, number, place)
+            case Chunks():
+                return self._chunks(column, number, place)
+            case Objects():
+                return self._objects(column, number, place)
+            case Flat() | Later():
+                raise AssertionError("these have no number of their own")
+            case _:
+                assert_never(column)
+
+    def _lists(self, column: Lists | Spans, number: int, place: str) -> Expression:
+        starts, stops = self._bounds(column, place)
+        inner = f"{place.rstrip('/')}/[]"
+        if len(starts) and _contiguous(starts, stops):
+            content = self._cut(column.content, int(starts[0]), int(stops[-1]))
+            counts = self._array(stops - starts, "JaggedArray.counts", place)
+            return made.from_counts(counts, self.column(content, "JaggedArray.content", inner), number)
+        return made.call(
+            awkward("JaggedArray"),
+            self._array(starts, "JaggedArray.starts", place),
+            self._array(stops, "JaggedArray.stops", place),
+            self.column(column.content, "JaggedArray.content", inner),
+            number=number,
+        )
+
+    def _texts(self, column: Texts, number: int, place: str) -> Expression:
+        starts, stops = self._bounds(column.bytes, place)
+        content = column.bytes.content
+        if not isinstance(content, Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
+            return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+        if len(starts) and _contiguous(starts, stops):
+            bytes_ = self._cut(content, int(starts[0]), int(stops[-1]))
+            return made.texts_from_counts(
+                self._array(stops - starts, "StringArray.counts", place),
+                self.column(bytes_, "StringArray.content", place),
+                self._numbers.constant(column.encoding),
+                number,
+            )
+        return made.call(
+            awkward("StringArray"),
+            self._array(starts, "StringArray.starts", place),
+            self._array(stops, "StringArray.stops", place),
+            self.column(content, "StringArray.content", place),
+            self._numbers.constant(column.encoding),
+            number=number,
+        )
+
+    def _table(self, column: Table, number: int, place: str) -> Expression:
+        names, columns = column.names, column.columns
+        if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+            return self._unsuited(place, "has two columns of one name, or one whose name is no text")
+        lengths = [len(each) for each in columns]
+        if len(lengths) != len(names) or any(length < column.length for length in lengths):
+            return self._unsuited(place, f"has fewer columns than names, or one with less than {column.length} items")
+        if min(lengths, default=column.length) > column.length:
+            columns = tuple(self._cut(each, 0, column.length) for each in columns)
+        pairs = [
+            (name, self.column(each, "Table.contents", f"{place.rstrip('/')}/{name}"))
+            for name, each in zip(names, columns, strict=True)
+        ]
+        if pairs or not column.length:
+            return made.table(pairs, number)
+        view = made.tupled(map(made.constant, (0, 1, column.length)))
+        return made.call(awkward("Table", "fromview"), view, made.table(()), number=number)
+
+    def _masked(self, column: Masked, number: int, place: str) -> Expression:
+        length = len(column)
+        mask = column.mask[:length] if len(column.mask) > length else column.mask
+        return made.call(
+            awkward("MaskedArray"),
+            self._array(mask if mask.dtype == bool else mask != 0, "MaskedArray.mask", place),
+            self.column(self._cut(column.content, 0, length), "MaskedArray.content", place),
+            made.constant(bool(column.masked_when)),
+            number=number,
+        )
+
+    def _bit_masked(self, column: BitMasked, number: int, place: str) -> Expression:
+        if len(column.mask) * 8 < len(column.content) or column.mask.dtype.itemsize != 1:
+            return self._unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
+        return made.call(
+            awkward("BitMaskedArray"),
+            self._array(
+                column.mask if column.mask.dtype == "u1" else column.mask.view("u1"), "BitMaskedArray.mask", place
+            ),
+            self.column(column.content, "BitMaskedArray.content", place),
+            made.constant(bool(column.masked_when)),
+            made.constant(bool(column.lsb_order)),
+            number=number,
+        )
+
+    def _indexed(self, column: Indexed, number: int, place: str) -> Expression:
+        import numpy as np
+
+        index = self._integers(column.index, place)
+        low, high = _range(index)
+        if high >= len(column.content) or (low < 0 and not column.optional):
+            return self._unsuited(place, f"has an index outside its {len(column.content)} items")
+        if column.optional:
+            array = self._array(index if low >= -1 else np.maximum(index, -1), "IndexedMaskedArray.mask", place)
+            content = self.column(column.content, "IndexedMaskedArray.content", place)
+            return made.call(awkward("IndexedMaskedArray"), array, content, made.constant(-1), number=number)
+        array = self._array(index, "IndexedArray.index", place)
+        content = self.column(column.content, "IndexedArray.content", place)
+        return made.call(awkward("IndexedArray"), array, content, number=number)
+
+    def _sparse(self, column: Sparse, number: int, place: str) -> Expression:
+        index = self._integers(column.index, place)
+        low, high = _range(index)
+        if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
+            return self._unsuited(place, "has an index that does not ascend, or is longer than its array or its values")
+        return made.call(
+            awkward("SparseArray"),
+            made.constant(int(column.length)),
+            self._array(index, "SparseArray.index", place),
+            self.column(column.content, "SparseArray.content", place),
+            self._argument(column.default, "SparseArray.default", place),
+            number=number,
+        )
+
+    def _union(self, column: Union, number: int, place: str) -> Expression:
+        import numpy as np
+
+        length = len(column.tags)
+        tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
+        low, high = _range(tags)
+        if low < 0 or high >= len(column.contents) or len(index) < length:
+            return self._unsuited(place, f"has tags for other than its {len(column.contents)} contents, or no index")
+        sequential = True
+        for tag, content in enumerate(column.contents):
+            used = index[tags == tag]
+            low, top = _range(used)
+            if low < 0 or top >= len(content):
+                return self._unsuited(place, f"has an index outside the items of its content {tag}")
+            sequential &= bool((used == np.arange(len(used))).all())
+        width = np.min_scalar_type(high).newbyteorder("<")
+        parts = [self._array(tags.astype(width), "UnionArray.tags", place)]
+        if not sequential:
+            parts.append(self._array(index, "UnionArray.index", place))
+        contents = [
+            self.column(content, "UnionArray.contents", f"{place.rstrip('/')}/#{tag}")
+            for tag, content in enumerate(column.contents)
+        ]
+        function = awkward("UnionArray", "fromtags") if sequential else awkward("UnionArray")
+        return made.call(function, *parts, made.listed(contents), number=number)
+
+    def _chunks(self, column: Chunks, number: int, place: str) -> Expression:
+        pieces = [piece for piece in column.pieces if len(piece)]
+        sizes = [len(piece) for piece in pieces]
+        parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
+        return made.chunks(parts, sizes, number)
+
+    def _objects(self, column: Objects, number: int, place: str) -> Expression:
+        if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
+            return self._unsuited(place, "has a function that is no name of a module and of what is in it")
+        content = self.column(column.content, "ObjectArray.content", place)
+        function = {**made.function(column.function), "id": self._numbers.next()}
+        args = [self._argument(each, "ObjectArray.args", place) for each in column.args]
+        kwargs = [(name, self._argument(each, "ObjectArray.kwargs", place)) for name, each in column.kwargs]
+        return made.call(
+            awkward("ObjectArray"), content, function, made.tupled(args), made.named(kwargs), number=number
+        )
+
+    def _later(self, column: Later, place: str) -> Expression:
+        known = self._ids.get(id(column.found()))
+        if known is None:
+            return self._unsuited(place, f"refers to array {column.id}, which is not around it as a whole")
+        return made.reference(known[0])
+
+    def _argument(self, value: Any, context: str, place: str) -> Expression:
+        """A value beside the arrays: a column, or what JSON holds."""
+        if inputs.is_column(value):
+            return self.column(value, context, place)
+        try:
+            return self._numbers.constant(inputs.json_of(value))
+        except inputs.NotJsonError as error:
+            return self._unsuited(place, f"has an argument that no document can hold: {error}")
+
+    def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
+        """The buffer of an array, or a reference where the same object was written before."""
+        known = self._ids.get(id(values))
+        if known is not None:
+            return made.reference(known[0])
+        why = elements.fault(values.dtype)
+        if why is not None:
+            return self._unsuited(place, f"has {why}")
+        for name in elements.titles(values.dtype):
+            self._report.warning("lost-parameters", f"`{place}` has a member `{name}` with a title, which is left out")
+        number = self._numbers.next()
+        self._ids[id(values)] = number, values
+        plain, described = elements.rows(values)
+        name = f"{number}{self._suffix}"
+        rule = first(self._policy, plain, context)
+        self.blobs.append((name, plain, rule))
+        raw = made.read(name) if rule is None else made.inflated(made.read(name), rule.decompress)
+        return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
+
+    def _bounds(self, column: Lists | Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Where each list starts and stops, checked; lists without items lie within the content, too."""
+        import numpy as np
+
+        if isinstance(column, Lists):
+            offsets = self._integers(column.offsets, place)
+            starts, stops = offsets[:-1], offsets[1:]
+            low, high = _range(offsets)
+            wrong = not len(offsets) or low < 0 or high > len(column.content)
+        else:
+            starts, stops = self._integers(column.starts, place), self._integers(column.stops, place)
+            wrong = len(stops) < len(starts)
+            stops = stops if len(stops) == len(starts) else stops[: len(starts)]
+            if not wrong and (_range(starts)[0] < 0 or _range(stops)[1] > len(column.content)):
+                filled = starts != stops
+                starts, stops = np.where(filled, starts, 0), np.where(filled, stops, 0)
+                wrong = _range(starts)[0] < 0 or _range(stops)[1] > len(column.content)
+        if wrong or (stops < starts).any():
+            self._unsuited(place, f"has lists that do not lie in their {len(column.content)} items")
+            raise _UnsuitedError
+        return starts, stops
+
+    def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
+        """Integers as `<i8`; the same object gives the same object."""
+        import numpy as np
+
+        if id(values) not in self._converted:
+            found = np.asarray(values)
+            if (
+                found.dtype.kind not in "iu"
+                or found.ndim != 1
+                or (found.dtype.kind == "u" and _range(found)[1] > LARGEST)
+            ):
+                self._unsuited(place, "has positions that are no integers of 64 bits in one dimension")
+                raise _UnsuitedError
+            self._converted[id(values)] = values, found.astype("<i8", copy=False)
+        return self._converted[id(values)][1]
+
+    def _unsuited(self, place: str, why: str) -> Expression:
+        self._report.error("unsuited-array", f"`{place}` {why}")
+        return made.constant(None)
+
+
+def _contiguous(starts: NDArray[Any], stops: NDArray[Any]) -> bool:
+    """Whether each list starts where the one before stops."""
+    return bool((starts[1:] == stops[:-1]).all())
+
+
+def _range(values: NDArray[Any]) -> tuple[int, int]:
+    """The least and the greatest of integers; (0, -1) of none."""
+    return (int(values.min()), int(values.max())) if len(values) else (0, -1)

@@ -1,0 +1,59 @@
+"""A value that stands for missing ones: of the type, and none of those that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.elements import is_element
+from nczarr.arrays.parts import NUMPY
+from nczarr.check.fill_values import default_fill
+from nczarr.formats.awkward0.columns.columns import Flat
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
+
+
+def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
+    """The fill value (one element, little-endian) and the values with it where `mask` is true; None if there is none:
+    all values of the type are there, or it is none of numbers.
+
+    Tried first is netCDF's default of the type, so that readers who know no fill value take it for missing as well.
+    """
+    import numpy as np
+
+    plain = values.astype("<i8") if values.dtype.kind in "mM" else values
+    halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
+    if halves:
+        plain = plain.astype("<f4")
+    name = _NAMES.get(f"{plain.dtype.kind}{plain.dtype.itemsize}")
+    if name is None:
+        return None
+    there = np.unique(plain[~mask])
+    for fill in _candidates(name, plain.dtype, there):
+        if halves and not is_element(np.array(fill, "<f4").tobytes(), "<f2"):
+            continue
+        taken = bool(np.isnan(there).any()) if fill != fill else bool((there == fill).any())
+        if not taken:
+            filled = np.array(plain, plain.dtype.newbyteorder("<"))
+            filled[mask] = fill
+            return np.array(fill, filled.dtype), Flat(filled)
+    return None
+
+
+def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
+    import numpy as np
+
+    default = default_fill(name, {})
+    if default is not None:
+        yield dtype.type(default.as_numbers()[0])
+    if dtype.kind == "f":
+        yield from (dtype.type(each) for each in (np.nan, np.inf, -np.inf))
+        yield from (dtype.type(each) for each in range(len(there) + 1))
+        return
+    limits = np.iinfo(dtype)
+    yield from (dtype.type(each) for each in (limits.min, limits.max))
+    yield from (dtype.type(each) for each in range(min(len(there) + 1, int(limits.max) + 1)))
+    yield from (dtype.type(-each) for each in range(1, -int(limits.min)) if each <= len(there) + 1)

@@ -1,0 +1,1 @@
+"""Reader of CDL: bytes to tokens, statements to the unchecked tree."""

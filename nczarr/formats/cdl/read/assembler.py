@@ -1,0 +1,292 @@
+"""What CDL's statements say of groups and variables, gathered: owners of attributes, meanings of words, value lists.
+
+Statements (`statements.py`, `simple.py`, `typedefs.py`) call in here; nothing here knows the parse tree. Values of
+atomic attributes become constants at once; lists whose type must be looked up first stay spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Kind
+from nczarr.diagnostics.report import Label, Report
+from nczarr.formats.cdl.read.patterns import PRIMITIVES
+from nczarr.formats.cdl.read.scope import Scope, VariableDraft
+from nczarr.formats.cdl.read.special_attributes import GLOBAL, Specials
+from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.literals import ListReader
+from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.plain_numbers import plain_numbers
+from nczarr.formats.cdl.words import Words
+from nczarr.source import NOWHERE, Source, Span
+from nczarr.syntax.tokens import Token
+
+
+class Assembler:
+    """Gathers what the statements of one text say: attributes find their owners here, words their meaning."""
+
+    def __init__(self, source: Source, report: Report, broken: Collection[str] = ()) -> None:
+        """`broken`: names that statements with a syntax error would have declared."""
+        self.source = source
+        self.report = report
+        self.broken = broken
+        self.words = Words(source, report)
+        self.lists = ListReader(source, report)
+        self.convert = Converter(source, report)
+        self.specials = Specials(source, report)
+        self.kind: Kind | None = None
+        self.root = Scope("", "/", NOWHERE)
+        self.scope = self.root  # the group whose statements are being read
+        self.value_lists: dict[str, Span] = {}
+        self.attribute_lists: dict[tuple[str, str], Span] = {}
+        self.uses: dict[str, tuple[Span, ...]] = {}
+        self._known: dict[tuple[str | None, bytes, bool], Constant] = {}
+
+    def span(self, token: Token) -> Span:
+        """Where a token stands."""
+        return Span(self.source, token.start, token.end)
+
+    # ---- attributes --------------------------------------------------------------------------------------------
+    def attribute(self, scope: Scope, words: list[Token], name: Token, start: int, end: int) -> None:
+        """`[T] [x]:name = values`; the values lie between two offsets."""
+        attribute_name = self.words.name(name.start, name.end)
+        declared: str | None = None
+        variable: VariableDraft | None = None
+        owner = scope
+        if len(words) == 2:
+            declared = self.type_word(words[0])
+            found = self.variable(scope, words[1])
+            if found is None:
+                return
+            owner, variable = found
+        elif words:
+            place = self.variable_or_type(scope, words[0])
+            if place is None:
+                return
+            if isinstance(place, str):
+                declared = place
+            else:
+                owner, variable = place
+        literal_span = Span(self.source, start, end)
+        self.add_attribute(owner, variable, declared, words, attribute_name, self.span(name), literal_span)
+
+    def add_attribute(
+        self,
+        scope: Scope,
+        variable: VariableDraft | None,
+        declared: str | None,
+        words: list[Token],
+        name: str,
+        place: Span,
+        values: Span,
+    ) -> None:
+        """Read the values of an attribute whose owner is known, and give it to its owner."""
+        if self.specials.is_special(name):
+            self._special(scope, variable, declared, name, place, values)
+            return
+        if name.startswith("_") and (meant := self.specials.misspelled(name)) is not None:
+            message = f"`{name}` is not special: it is stored as an ordinary attribute"
+            self.report.warning("unknown-special", message, place, helps=[f"did you mean `{meant}`?"])
+        if name == "_FillValue" and variable is not None:
+            declared = variable.type
+        attributes = variable.attributes if variable is not None else scope.attributes
+        owner = scope.variable_path(variable.name) if variable is not None else scope.path
+        if words and (variable is None or len(words) == 2):
+            self.uses[f"{owner}:{name}"] = (self.span(words[0]),)
+        if declared is not None and declared not in _ATOMIC:
+            self.attribute_lists[owner, name] = values
+            attributes.append(Attribute(name=name, value=Constant(type=declared, count=0, data=b""), span=place))
+            return
+        constant = self._constant(variable, declared, name, place, values)
+        if constant is not None:
+            attributes.append(Attribute(name=name, value=constant, span=place))
+
+    def _constant(
+        self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
+    ) -> Constant | None:
+        quick = self.plain(bytes(self.source.data[values.start : values.end]), declared)
+        if quick is not None and (name != "_FillValue" or variable is None or quick.count == 1):
+            return quick
+        literals = self.lists.read(values.start, values.end)
+        if literals is None:
+            return None
+        if name == "_FillValue" and variable is not None:
+            return self._fill_value(variable, literals, place)
+        if not literals:
+            if declared in (None, "char"):
+                return Constant.text(b"" if declared else b"\0")
+            if declared == "string":
+                return Constant.strings(())
+            end = Span(self.source, values.end, values.end + 1)
+            message = (
+                f"attribute `{name}` of type {declared} has no value; only char and string attributes may be empty"
+            )
+            self.report.error("empty-attribute", message, end, helps=["give a value"])
+            return None
+        if declared is None:
+            return self.convert.untyped(literals)
+        what = f"{_article(declared)} attribute"
+        return self.convert.atomic(literals, declared, what)
+
+    def text(self, text: bytes) -> Constant:
+        """The constant of one plain string; an empty one is a NUL, as in ncgen."""
+        known = self._known.get((None, text, True))
+        if known is None:
+            known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
+        return known
+
+    def plain(self, text: bytes, declared: str | None) -> Constant | None:
+        """The constant of plain numbers, which most attributes are; None: read the text as a list of literals.
+
+        Equal texts share one constant: a schema says the same scale factors and fill values over and over.
+        """
+        key = (declared, text, False)
+        known = self._known.get(key)
+        if known is None:
+            known = plain_numbers(text, declared)
+            if known is not None:
+                self._known[key] = known
+        return known
+
+    def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
+        declared = variable.type
+        if not literals:
+            self.report.error("fill-value-count", f"`_FillValue` of `{variable.name}` has no value", place)
+            return None
+        what = f"`_FillValue` of the {declared} variable `{variable.name}`"
+        if len(literals) > 1:
+            self.convert.error("fill-value-count", "_FillValue is a single value", literals[1])
+            return None
+        if declared == "char" and literals[0].kind == "string" and len(literals[0].value) != 1:
+            if literals[0].value:
+                self.convert.error("fill-value-count", "_FillValue of a char variable is one character", literals[0])
+                return None
+            return Constant.text(b"\0")
+        return self.convert.atomic(literals, declared, what)
+
+    def _special(
+        self, scope: Scope, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
+    ) -> None:
+        on_root = variable is None and scope is self.root
+        if declared is not None or (name in GLOBAL) != (variable is None) or (variable is None and not on_root):
+            belongs = "the root group" if name in GLOBAL else "a variable"
+            message = f"special attribute `{name}` belongs to {belongs}, without a type"
+            self.report.error("misplaced-special", message, place)
+            return
+        literals = self.lists.read(values.start, values.end)
+        if literals is None:
+            return
+        if variable is not None and not self.report.hushed(variable.span):
+            self.specials.of_variable(variable, name, literals, place)
+        elif name == "_Format":
+            self.kind = self.specials.kind(literals, place) or self.kind
+
+    # ---- what words mean -----------------------------------------------------------------------------------------
+    def type_word(self, word: Token) -> str:
+        """A use of a type: the atomic type, or the name as written (a path as FQN)."""
+        raw = bytes(self.source.data[word.start : word.end])
+        atomic = PRIMITIVES.get(raw)
+        if atomic is not None:
+            return atomic
+        name = self.words.reference(word.start, word.end)
+        return self._escaped_type(name) if name in _ATOMIC else name
+
+    def _escaped_type(self, name: str) -> str:
+        """The FQN of a declared type that bears the name of an atomic one (`\\float`): bare, it would mean that."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if any(declared.name == name for declared in scope.types):
+                return names.join(scope.path, name)
+            scope = scope.parent
+        return names.join("/", name)
+
+    def variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
+        """The variable that a word names (of this group, or by path); None if there is none, which is reported."""
+        found = self.find_variable(scope, word)
+        if found is None:
+            self.undefined_variable(scope, word)
+        return found
+
+    def find_variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
+        """The variable that a word names, without a report."""
+        name = self.words.reference(word.start, word.end)
+        if not name.startswith("/") or self.source.data[word.start] != 0x2F:
+            variable = scope.variable_by_name.get(name)
+            return (scope, variable) if variable is not None else None
+        *path, last = names.split(name) or ("",)
+        holder: Scope | None = self.root
+        for part in path:
+            holder = holder.child(part) if holder is not None else None
+        variable = holder.variable_by_name.get(last) if holder is not None else None
+        return (holder, variable) if holder is not None and variable is not None else None
+
+    def variable_or_type(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | str | None:
+        """What stands before the colon of `x:a`: a variable if there is one of this name, else a type."""
+        found = self.find_variable(scope, word)
+        if found is not None:
+            return found
+        raw = bytes(self.source.data[word.start : word.end])
+        if raw in PRIMITIVES:
+            return PRIMITIVES[raw]
+        name = self.words.reference(word.start, word.end)
+        if scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
+            return self._escaped_type(name) if name in _ATOMIC else name
+        self.undefined_variable(scope, word)
+        return None
+
+    def undefined_variable(self, scope: Scope, word: Token) -> None:
+        """Report a word that names no variable."""
+        name = self.words.reference(word.start, word.end)
+        if self.source.data[word.start] == 0x2F and not self._group_exists(name):
+            group = names.parent(name)
+            self.report.error("undefined-group", f"group `{group}` is not defined", self.span(word))
+            return
+        helps: list[str] = []
+        others: list[Label] = []
+        is_path = self.source.data[word.start] == 0x2F
+        simple = names.last(name) if is_path and name != "/" else name
+        if simple in self.broken:
+            self.report.consequence()
+            return
+        elsewhere = [other for other in self.root.walk() if simple in other.variable_by_name]
+        meant = names.closest(name, scope.variable_by_name)
+        if elsewhere and not is_path:
+            helps.append(f"a variable of another group needs its path: `{elsewhere[0].variable_path(name)}`")
+        elif meant is not None:
+            helps.append(f"did you mean `{meant}`?")
+            others.append(Label(scope.variable_by_name[meant].span, "declared here"))
+        where = f" in group `{scope.path}`" if scope is not self.root else ""
+        message = f"variable `{name}` is not defined{where}"
+        self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
+
+    def _group_exists(self, path: str) -> bool:
+        holder: Scope | None = self.root
+        for part in names.split(path)[:-1]:
+            holder = holder.child(part) if holder is not None else None
+        return holder is not None
+
+    def values(self, scope: Scope, word: Token, start: int, end: int) -> None:
+        """`x = values` of a data section."""
+        found = self.variable(scope, word)
+        if found is None:
+            return
+        owner, variable = found
+        if self.report.hushed(variable.span):
+            return  # of a shape that nobody knows
+        path = owner.variable_path(variable.name)
+        if path in self.value_lists:
+            first = Label(self.value_lists[path], "first given here")
+            message = f"the values of `{variable.name}` are already given"
+            self.report.error(
+                "duplicate-data", message, self.span(word), others=[first], helps=["keep one of the lists"]
+            )
+            return
+        self.value_lists[path] = Span(self.source, start, end)
+
+
+_ATOMIC = frozenset(PRIMITIVES.values())
+
+
+def _article(type_name: str) -> str:
+    return f"an {type_name}" if type_name[0] in "aeiou" and not type_name.startswith("ub") else f"a {type_name}"

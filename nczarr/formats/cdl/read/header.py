@@ -1,0 +1,114 @@
+"""What comes before the tokens of CDL: the bytes of the file, and `netcdf NAME {`, which is cut out by hand."""
+
+from __future__ import annotations
+
+import re
+
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.read.patterns import HEADER, SECTION_LINE, SPACE
+from nczarr.source import Buffer, Source, Span
+from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.tokens import Token
+
+
+def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
+    """Cut `netcdf NAME {` out of the text into three tokens. Returns the offset behind it; None: hopeless."""
+    data = source.data
+    at = 3 if data[:3] == b"\xef\xbb\xbf" else 0
+    space = SPACE.match(data, at)
+    at = space.end() if space else at
+    if at >= len(data):
+        report.error("empty-input", "the file is empty; expected `netcdf NAME { … }`", Span(source, 0, 0))
+        return None
+    start = HEADER.match(data, at)
+    if start is None:
+        if not opens_comment(source, report, at):
+            message = "a CDL file starts with `netcdf NAME {`"
+            report.error("expected-token", message, Span(source, at, at + 1), helps=["write `netcdf NAME {` first"])
+        return None
+    tokens.append(Token(P.NETCDF, at, start.end() - 1))
+    brace = data.find(b"{", start.end())
+    section = SECTION_LINE.search(data, start.end())
+    if brace < 0 or (section is not None and section.start() < brace):
+        return _no_brace(source, report, tokens, start.end())
+    tokens.append(Token(P.DATASET_NAME, start.end(), brace - 1))
+    tokens.append(Token(P.LBRACE, brace, brace))
+    return brace + 1
+
+
+def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> int | None:
+    """`netcdf NAME` without a brace: say so where it should stand, and go on as if it did, if anything follows."""
+    word = re.compile(rb"[ \t]*[^\s{};:]*").match(source.data, at)
+    end = word.end() if word else at
+    space = SPACE.match(source.data, end)
+    here = space.end() if space else end
+    report.error("expected-token", "expected `{` after the dataset name", Span(source, here, here + 1))
+    if here >= len(source.data):
+        tokens.clear()
+        return None
+    tokens.append(Token(P.DATASET_NAME, at, end - 1))
+    tokens.append(Token(P.LBRACE, end, end - 1))
+    return end
+
+
+def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
+    """Report NUL bytes and what is not UTF-8, wherever they stand. Raises nothing; at most 20 of each."""
+    data, found = source.data, 0
+    at = data.find(b"\0")
+    while at >= 0 and found < 20:
+        report.error(
+            "nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"]
+        )
+        at, found = data.find(b"\0", at + 1), found + 1
+    at = 0
+    found = 0
+    while at < len(data) and found < 20:
+        piece = bytes(data[at : at + slab])
+        if piece.isascii():
+            at += slab
+            continue
+        try:
+            piece.decode("utf-8")
+            at += slab
+        except UnicodeDecodeError as error:
+            if error.start + 4 > len(piece) and at + len(piece) < len(data) and error.start > 0:
+                at += error.start  # a character cut by the slab's end
+                continue
+            bad = at + error.start
+            _invalid(source, report, bad)
+            at, found = at + max(error.end, error.start + 1), found + 1
+
+
+def _invalid(source: Source, report: Report, at: int) -> None:
+    """Report a byte that is not UTF-8: text in another encoding, or (0x80 .. 0x9F, no letter of Latin-1) raw data."""
+    byte = source.data[at]
+    message = f"byte 0x{byte:02X} is not valid UTF-8"
+    if byte < 0xA0:
+        help_ = f"it is kept as it is; write \\{byte:03o} to say that a raw byte is meant"
+        report.warning("raw-byte", message, Span(source, at, at + 1), helps=[help_])
+    else:
+        help_ = f"save the file as UTF-8, or write \\{byte:03o} for a raw byte in char data"
+        report.error("invalid-utf8", message, Span(source, at, at + 1), helps=[help_])
+
+
+def opens_comment(source: Source, report: Report, at: int) -> bool:
+    """Report a block comment that begins here and has no end (SPACE has taken all the others)."""
+    if bytes(source.data[at : at + 2]) != b"/*":
+        return False
+    message = "block comment is not closed before the end of the file"
+    report.error("unterminated-comment", message, Span(source, at, at + 2), helps=["close it with `*/`"])
+    return True
+
+
+def skip_character(data: Buffer, at: int) -> int:
+    """Offset behind the character (in UTF-8, as far as it is) that begins at `at`."""
+    end = at + 1
+    while end < len(data) and data[at] >= 0xC0 and 0x80 <= data[end] < 0xC0:
+        end += 1
+    return end
+
+
+def line_end(data: Buffer, at: int) -> int:
+    """Offset of the next newline, or of the end."""
+    end = data.find(b"\n", at)
+    return len(data) if end < 0 else end

@@ -1,0 +1,175 @@
+"""Where the CDL parser goes on after a fault: behind the faulty statement, not at the next word of it.
+
+The runtime would go on at any token that may begin a statement, and nearly every word may. So a word counts only
+where a statement is likely to begin: on a new line, outside braces that the faulty statement opened.
+
+A fault behind a character that was refused is a consequence. What is clear but in disorder is put in order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from nczarr import names
+from nczarr.diagnostics.report import Report
+from nczarr.source import Source, Span
+from nczarr.syntax import recovery
+from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.tokens import ListStream, Token
+
+_WORDS = frozenset({P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF, P.OPAQUE, P.COMPOUND, P.COLON, P.SIMPLE})
+_SECTIONS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
+_STRUCTURE = _SECTIONS | {P.LBRACE, P.RBRACE, P.SEMICOLON}
+_STATEMENTS = (
+    P.AttstatementContext, P.TypestatementContext, P.DimstatementContext, P.VarstatementContext, P.DatastatementContext,
+)  # fmt: skip
+
+
+class Recovery(recovery.Recovery):
+    """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks.
+
+    `refused`: offsets of characters that the token source has reported and left out, ascending.
+    """
+
+    UNITS = (*_STATEMENTS, P.FieldContext)
+    NAME = P.NAME
+
+    def __init__(
+        self,
+        source: Source,
+        report: Report,
+        explain: Callable[[recovery.Fault], recovery.Finding],
+        sound: int | None = None,
+        refused: Sequence[int] = (),
+    ) -> None:
+        super().__init__(source, report, explain, sound)
+        self._unsure: list[Span] = []  # names of types that lack a field
+        self._refused = refused
+
+    def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
+        """Whether what seems to begin here is the rest of a statement, or stands behind a refused character."""
+        if bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start):
+            return True
+        if not self.faulty or self.faulty[-1][1] != first.tokenIndex:
+            return False
+        if isinstance(context, P.FieldContext):
+            return True
+        between = bytes(self.source.data[before.end : first.start])
+        return before.type not in (P.SEMICOLON, P.RBRACE, P.SIMPLE) and b"\n" not in between and b"\r" not in between
+
+    def damaged(self, context: Any) -> None:
+        """Remember types that lack a field."""
+        if isinstance(context, P.FieldContext):
+            name = context.parentCtx.children[1].start
+            self._unsure.append(Span(self.source, name.start, name.end))
+
+    def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
+        """What is clear but in disorder is put in order, and said once; the rest is the runtime's."""
+        finding = None if self.inErrorRecoveryMode(recognizer) else self._disorder(recognizer)
+        if finding is None:
+            token: Token = super().recoverInline(recognizer)
+            return token
+        assert finding.place is not None
+        self.report.error(finding.code, finding.message, finding.place, helps=finding.helps)
+        self.count += 1
+        moved: Token = recognizer.getCurrentToken()
+        recognizer.consume()
+        return moved
+
+    def _disorder(self, recognizer: Any) -> recovery.Finding | None:
+        """Put tokens in order: names behind what they name, parentheses for braces. None: that is not the fault."""
+        stream = recognizer.getTokenStream()
+        tokens, at = stream.tokens, stream.index
+        kinds = [token.type for token in tokens[at : at + 4]]
+        opening: Token = tokens[at - 1]
+        if isinstance(recognizer._ctx, P.NameContext) and kinds[0] == P.LBRACE and opening.type in (P.COMPOUND, P.ENUM):
+            end = _block_end(tokens, at, P.LBRACE, P.RBRACE) + 1
+            if [token.type for token in tokens[end : end + 2]] != [P.NAME, P.SEMICOLON]:
+                return None
+            stream.move(end, at)
+            word = self.source.text(opening.start, opening.end)
+            return self._finding(tokens[at], f"the name of a type stands before the braces: `{word} name {{ … }}`")
+        if opening.type == P.OPAQUE and kinds[:2] == [P.NAME, P.LPAREN] and kinds[3:] == [P.RPAREN]:
+            stream.move(at, at + 3)
+            return self._finding(tokens[at + 3], "the size of an opaque type stands before its name: `opaque(3) name`")
+        if kinds[0] == P.LPAREN and P.LBRACE in recognizer.getExpectedTokens():
+            end = _block_end(tokens, at, P.LPAREN, P.RPAREN)
+            if tokens[end].type != P.RPAREN:
+                return None
+            tokens[at].type, tokens[end].type = P.LBRACE, P.RBRACE
+            return self._finding(tokens[at], "expected `{`, found `(`", "what it holds stands in braces")
+        return None
+
+    def _finding(self, token: Token, message: str, *helps: str) -> recovery.Finding:
+        return recovery.Finding("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
+
+    def finish(self, stream: ListStream) -> set[str]:
+        """Hush what faulty statements hold, and types that lack a field; return the names that stand in the former."""
+        for span in self._unsure:
+            self.report.hush(span)
+        return {names.normal(names.unescape_cdl(name)) for name in super().finish(stream)}
+
+    def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
+        """Drop a token that is too many, but never one that holds statements and blocks together."""
+        if recognizer.getTokenStream().LA(1) in _STRUCTURE:
+            return None
+        token: Token | None = super().singleTokenDeletion(recognizer)
+        return token
+
+    def recover(self, recognizer: Any, e: Any) -> None:
+        """Leave a rule that holds a fault, behind the block that it has opened itself."""
+        context, stream = recognizer._ctx, recognizer.getTokenStream()
+        opened = [child for child in context.children or () if getattr(child, "symbol", None) is not None]
+        depth = sum((child.symbol.type == P.LBRACE) - (child.symbol.type == P.RBRACE) for child in opened)
+        if isinstance(context, P.NcdescContext):
+            depth = 0
+        while depth > 0 and (kind := stream.LA(1)) != P.EOF and kind not in _SECTIONS:
+            depth += (kind == P.LBRACE) - (kind == P.RBRACE)
+            recognizer.consume()
+        super().recover(recognizer, e)
+
+    def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
+        """Skip to a token of the set that may end the faulty statement, or begin the next."""
+        stream = recognizer.getTokenStream()
+        inside = self._open_braces(recognizer)
+        depth = 0
+        while (kind := stream.LA(1)) != P.EOF:
+            if depth == 0 and kind != P.LBRACE and kind in set_ and not self._continues(stream, kind, inside):
+                return
+            depth += (kind == P.LBRACE) - (kind == P.RBRACE)
+            if depth < 0:
+                return
+            recognizer.consume()
+
+    def _continues(self, stream: Any, kind: int, inside: int) -> bool:
+        """Whether a token belongs to the statement that is skipped."""
+        if kind not in _WORDS:
+            return False
+        before: Token = stream.LT(-1)
+        if before is None or before.type in (P.SEMICOLON, P.COMMA):
+            return False
+        between = bytes(self.source.data[before.end : stream.LT(1).start])
+        return inside > 0 or (b"\n" not in between and b"\r" not in between)
+
+    def _open_braces(self, recognizer: Any) -> int:
+        """How many braces the faulty statement has opened so far."""
+        context = recognizer._ctx
+        while context is not None and not isinstance(context, _STATEMENTS):
+            context = context.parentCtx
+        if context is None:
+            return 0
+        stream = recognizer.getTokenStream()
+        kinds = [stream.get(index).type for index in range(context.start.tokenIndex, stream.index)]
+        return kinds.count(P.LBRACE) - kinds.count(P.RBRACE)
+
+
+def _block_end(tokens: Sequence[Token], at: int, opening: int, closing: int) -> int:
+    """The number of the token that closes the block that opens at a token; of the last one if none does."""
+    depth = 0
+    for number in range(at, len(tokens)):
+        depth += (tokens[number].type == opening) - (tokens[number].type == closing)
+        if not depth:
+            return number
+    return len(tokens) - 1

@@ -1,0 +1,304 @@
+"""Special attributes of CDL: storage properties and output kind, written as attributes but never stored as such.
+
+Rules: specs/cdl-language.md §8. Chunk lengths are checked against dimensions later (passes/check_storage.py);
+everything that a value says by itself is checked here, at its place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from nczarr import names
+from nczarr.ast import Codec, Kind, Quantize, Storage
+from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
+from nczarr.diagnostics.report import Label, Report
+from nczarr.formats.cdl.read.scope import VariableDraft
+from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.source import Source, Span
+
+GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
+"""Specials of the root group; all but `_Format` describe the file that a dump was made from, and are ignored."""
+
+_QUANTIZE = {
+    "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",
+    "_QuantizeGranularBitRoundNumberOfSignificantDigits": "granularbitround",
+    "_QuantizeBitRoundNumberOfSignificantDigits": "bitround",
+    "_QuantizeBitRoundNumberOfSignificantBits": "bitround",
+}
+SPECIAL = frozenset(
+    {
+        *("_Storage", "_ChunkSizes", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness"),
+        *("_Filter", "_Codecs", *_QUANTIZE, *GLOBAL),
+    }
+)
+"""Names that are never those of stored attributes (`_FillValue`, which is stored, is not among them)."""
+
+_ZARR_IDS = {"zlib": "deflate", "gzip": "deflate", "bz2": "bzip2"}
+_LEVELS = {"deflate": "level", "bzip2": "level", "zstd": "level"}
+
+
+class Specials:
+    """Reads the special attributes of one source into the storage of its variables."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        self.source = source
+        self.report = report
+        self.readers: dict[str, Callable[[VariableDraft, Sequence[Literal], Span], object]] = {
+            "_Storage": self._layout,
+            "_ChunkSizes": self._chunks,
+            "_DeflateLevel": self._deflate,
+            "_Shuffle": self._flag,
+            "_Fletcher32": self._flag,
+            "_NoFill": self._flag,
+            "_Endianness": self._endian,
+            "_Filter": self._filter,
+            "_Codecs": self._codecs,
+            **dict.fromkeys(_QUANTIZE, self._quantize),
+        }
+        self.known = {*SPECIAL, "_FillValue"}
+
+    def is_special(self, name: str) -> bool:
+        """Whether this is the exact name of a special attribute."""
+        return name in SPECIAL
+
+    def misspelled(self, name: str) -> str | None:
+        """The special name that an ordinary attribute's name looks like, if there is one."""
+        if name in self.known:
+            return None
+        lowered = {known.lower(): known for known in self.known}
+        if name.lower() in lowered:
+            return lowered[name.lower()]
+        if not name.startswith("_"):
+            return None
+        begun = [known for known in lowered if _begins(name.lower(), known)]
+        if begun:
+            return lowered[min(begun, key=lambda known: (-_shared(name.lower(), known), len(known)))]
+        found = names.closest(name, self.known)
+        return found if found is not None and abs(len(found) - len(name)) <= 2 and _near(name, found) else None
+
+    def of_variable(self, variable: VariableDraft, name: str, literals: Sequence[Literal], place: Span) -> None:
+        """Take `v:_Name = literals`; `place` is where the name stands."""
+        if name in variable.specials:
+            first = Label(variable.specials[name][1], "first given here")
+            message = f"attribute `{variable.name}:{name}` is already given"
+            self.report.error("duplicate-name", message, place, others=[first])
+            return
+        value = self.readers[name](variable, literals, place)
+        if value is not None:
+            if name in ("_DeflateLevel", "_Shuffle", "_Fletcher32", "_Filter") and not variable.dimensions and value:
+                message = f"the scalar variable `{variable.name}` cannot be compressed or filtered"
+                self.report.error("filter-on-scalar", message, place, helps=[f"remove `{name}`"])
+                return
+            span = self._at(literals[0]) if literals else place
+            variable.specials[name] = (value, place if name != "_ChunkSizes" else span)
+
+    def kind(self, literals: Sequence[Literal], place: Span) -> Kind | None:
+        """The value of `:_Format`."""
+        text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
+        if text is None:
+            return None
+        found = KIND_SPELLINGS.get(text)
+        if found is None:
+            meant = names.closest(text, KIND_SPELLINGS)
+            help_ = f"did you mean `{meant}`?" if meant else "known are: " + ", ".join(sorted(KIND_SPELLINGS))
+            self.report.error("bad-special-value", f'unknown format "{text}"', self._at(literals[0]), helps=[help_])
+        return found
+
+    def storage(self, variable: VariableDraft) -> Storage:
+        """The storage that the specials of a variable add up to; its span is that of the chunk lengths."""
+        given = {name: value for name, (value, _) in variable.specials.items()}
+        if not given:
+            return variable.storage
+        codecs: list[Codec] = []
+        # The order in which libnetcdf 4.9.0 sets up its pipeline for them (measured: fletcher32, shuffle, deflate).
+        if given.get("_Fletcher32"):
+            codecs.append(Codec(id=CODEC_IDS["fletcher32"]))
+        if given.get("_Shuffle"):
+            codecs.append(Codec(id=CODEC_IDS["shuffle"]))
+        if given.get("_DeflateLevel"):
+            codecs.append(Codec(id=CODEC_IDS["deflate"], parameters=(given["_DeflateLevel"],)))  # type: ignore[arg-type]
+        listed = given.get("_Filter") or given.get("_Codecs") or ()
+        codecs += [codec for codec in listed if codec.id not in {known.id for known in codecs}]  # type: ignore[attr-defined]
+        quantize = next((value for name, value in given.items() if name in _QUANTIZE), None)
+        span = variable.specials["_ChunkSizes"][1] if given.get("_ChunkSizes") else variable.span
+        lengths = given.get("_ChunkSizes") or ()
+        chunks = lengths if any(lengths) else None  # type: ignore[arg-type]  # 0 asks for the default
+        layout = given.get("_Storage") or ("chunked" if lengths else None)
+        return Storage(
+            layout=layout,  # type: ignore[arg-type]
+            chunks=chunks,  # type: ignore[arg-type]
+            codecs=tuple(codecs),
+            endian=given.get("_Endianness"),  # type: ignore[arg-type]
+            no_fill=bool(given.get("_NoFill")),
+            quantize=quantize,  # type: ignore[arg-type]
+            span=span,
+        )
+
+    # ---- one reader a special: value, or None after a fault ---------------------------------------------------
+    def _layout(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        return self._word(literals, place, "_Storage", ("contiguous", "chunked", "compact"))
+
+    def _endian(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        word = self._word(literals, place, "_Endianness", ("little", "big", "native"))
+        if word is not None and variable.type in ("char", "string"):
+            message = f"a variable of type {variable.type} has no byte order"
+            self.report.error("bad-special-value", message, self._at(literals[0]), helps=["remove `_Endianness`"])
+            return None
+        return None if word == "native" else word
+
+    def _chunks(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        if not literals:  # ncdump -s prints an empty list for scalars
+            return ()
+        sizes: list[int] = []
+        for literal in literals:
+            if literal.kind != "int" or literal.value < 0:
+                message = "a chunk size is a positive integer"
+                self.report.error("bad-chunk-size", message, self._at(literal))
+                return None
+            sizes.append(literal.value)
+        rank = len(variable.dimensions)
+        if len(sizes) != rank:
+            ones = "dimension" if rank == 1 else "dimensions"
+            given = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
+            message = f"`{variable.name}` has {rank or 'no'} {ones}, {given} given"
+            self.report.error("bad-chunk-size", message, self._at(literals[0]), helps=["give one size a dimension"])
+            return None
+        if 0 in sizes and any(sizes):
+            bad = literals[sizes.index(0)]
+            self.report.error("bad-chunk-size", "a chunk size is at least 1", self._at(bad))
+            return None
+        return tuple(sizes)
+
+    def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        level = self._integer(literals, place, "_DeflateLevel")
+        if level is not None and not -1 <= level <= 9:
+            self.report.error("bad-special-value", "_DeflateLevel is 0 .. 9", self._at(literals[0]))
+            return None
+        return max(level, 0) if level is not None else None
+
+    def _flag(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        if len(literals) == 1:
+            value = literals[0].value
+            if literals[0].kind == "int" and value in (0, 1):
+                return bool(value)
+            if literals[0].kind == "string" and value in (b"true", b"false", b"1", b"0"):
+                return value in (b"true", b"1")
+        where = self._at(literals[0]) if literals else place
+        self.report.error("bad-special-value", 'expected "true" or "false"', where, helps=["1 and 0 are good as well"])
+        return None
+
+    def _filter(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        wanted = '_Filter is "ID,parameter,…|ID,…", numbers only'
+        text = self._text(literals, place, "_Filter", 'a text such as "307,9"')
+        if text is None:
+            return None
+        codecs: list[Codec] = []
+        for piece in text.split("|"):
+            numbers = [part.strip() for part in piece.split(",")]
+            if not all(re.fullmatch(r"[0-9]{1,10}[uU]?", part) for part in numbers):
+                self.report.error("bad-special-value", wanted, self._at(literals[0]))
+                return None
+            values = [int(part.rstrip("uU")) for part in numbers]
+            if max(values) >= FILTER_LIMIT:
+                self.report.error("bad-special-value", "filter parameters have 32 bits", self._at(literals[0]))
+                return None
+            codecs.append(Codec(id=values[0], parameters=tuple(values[1:])))
+        return tuple(codecs)
+
+    def _codecs(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        text = self._text(literals, place, "_Codecs", "a JSON list of codecs, in quotes")
+        if text is None:
+            return None
+        try:
+            listed = json.loads(text)
+        except (ValueError, RecursionError):
+            listed = None
+        items = listed if isinstance(listed, list) else [listed]
+        if not all(isinstance(item, dict) and isinstance(item.get("id"), str) for item in items):
+            message = '_Codecs is a JSON list such as [{"id": "zlib", "level": 5}]'
+            self.report.error("bad-special-value", message, self._at(literals[0]))
+            return None
+        codecs: list[Codec] = []
+        for item in items:
+            name = _ZARR_IDS.get(item["id"], item["id"])
+            number = CODEC_IDS.get(name)
+            level = item.get(_LEVELS.get(name, ""), None)
+            if number is None or name == "blosc":
+                message = f"codec `{item['id']}` is not known here and is left out"
+                self.report.warning(
+                    "unknown-codec", message, self._at(literals[0]), helps=["use _Filter with its number"]
+                )
+                continue
+            codecs.append(Codec(id=number, parameters=(level,) if isinstance(level, int) and level >= 0 else ()))
+        return tuple(codecs)
+
+    def _quantize(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        name = self.source.text(place.start, place.end)
+        digits = self._integer(literals, place, name)
+        if digits is None:
+            return None
+        algorithm = _QUANTIZE[name]
+        limit = most_digits(variable.type, algorithm)
+        if not limit:
+            message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
+            self.report.error("bad-special-value", message, place)
+            return None
+        if not 1 <= digits <= limit:
+            unit = "bits" if algorithm == "bitround" else "digits"
+            message = f"a {variable.type} variable keeps 1 .. {limit} significant {unit}"
+            self.report.error("bad-special-value", message, self._at(literals[0]))
+            return None
+        return Quantize(algorithm=algorithm, digits=digits)  # type: ignore[arg-type]
+
+    # ---- shapes of values -----------------------------------------------------------------------------------
+    def _at(self, literal: Literal) -> Span:
+        return Span(self.source, literal.start, literal.end)
+
+    def _one(self, literals: Sequence[Literal], place: Span, kind: str, message: str) -> Literal | None:
+        if len(literals) == 1 and literals[0].kind == kind:
+            return literals[0]
+        wrong = next((literal for literal in literals if literal.kind != kind), literals[1] if literals[1:] else None)
+        self.report.error("bad-special-value", message, self._at(wrong) if wrong is not None else place)
+        return None
+
+    def _text(self, literals: Sequence[Literal], place: Span, name: str, wanted: str) -> str | None:
+        literal = self._one(literals, place, "string", f"{name} is {wanted}")
+        return literal.value.decode("utf-8", "replace") if literal is not None else None
+
+    def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int | None:
+        literal = self._one(literals, place, "int", f"{name} is one integer")
+        return literal.value if literal is not None else None
+
+    def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str | None:
+        spelled = ", ".join(f'"{word}"' for word in words if word != "native")
+        text = self._text(literals, place, name, f"one of {spelled}")
+        if text is None or text in words:
+            return text
+        meant = names.closest(text, words)
+        helps = [f'did you mean "{meant}"?'] if meant else []
+        self.report.error("bad-special-value", f"{name} is one of {spelled}", self._at(literals[0]), helps=helps)
+        return None
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+
+
+def _begins(name: str, known: str) -> bool:
+    """Whether most of a name is the begin of a special one: `_deflate`, `_endian`, `_chunking`."""
+    return _shared(name, known) >= max(5, math.ceil(2 * len(name) / 3))
+
+
+def _near(one: str, other: str) -> bool:
+    """Whether two names differ in case and at most two letters."""
+    a, b = one.lower(), other.lower()
+    if len(a) == len(b):
+        return sum(x != y for x, y in zip(a, b, strict=True)) <= 2
+    longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+    at = _shared(longer, shorter)
+    return longer[at + len(longer) - len(shorter) :] == shorter[at:]

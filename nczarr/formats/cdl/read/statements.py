@@ -1,0 +1,256 @@
+"""Statements of CDL: what each context of the parse tree declares.
+
+One function a production of grammar/CDL.g4. A context that holds a syntax error has been reported; what was read of
+it before the error counts where it makes sense by itself. Types are in `typedefs.py`, runs of simple statements in
+`simple.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.ast import Dimension
+from nczarr.check.duplicate_names import numbered
+from nczarr.diagnostics.report import Label
+from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
+from nczarr.formats.cdl.read.declare import add_dimension, declare
+from nczarr.formats.cdl.read.scope import Scope
+from nczarr.formats.cdl.read.simple import simple
+from nczarr.formats.cdl.read.typedefs import typedef
+from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.tokens import Token
+
+if TYPE_CHECKING:
+    from nczarr.formats.cdl.read.assembler import Assembler
+
+_RANK = {P.TYPES: 1, P.DIMENSIONS: 2, P.VARIABLES: 3, P.DATA: 4, P.GROUP: 5}
+_SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5: "group:"}
+
+
+def body(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """The content of a group."""
+    outer, assembler.scope = assembler.scope, scope
+    for child in context.children or ():
+        if isinstance(child, P.SectionContext):
+            section(assembler, scope, child)
+        else:
+            attstatement(assembler, scope, child)
+    assembler.scope = outer
+
+
+def section(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """One section: its place among the others, then its statements."""
+    children = context.children or ()
+    if not children:
+        return
+    head: Token = children[0].symbol
+    _check_order(assembler, scope, head)
+    if head.type == P.GROUP:
+        group(assembler, scope, context)
+        return
+    for child in children[1:]:
+        kind = type(child)
+        if kind is P.TypestatementContext:
+            typestatement(assembler, scope, child)
+        elif kind is P.DimstatementContext:
+            dimstatement(assembler, scope, child)
+        elif kind is P.VarstatementContext:
+            varstatement(assembler, scope, child)
+        elif kind is P.DatastatementContext:
+            datastatement(assembler, scope, child)
+
+
+def _check_order(assembler: Assembler, scope: Scope, head: Token) -> None:
+    rank = _RANK.get(head.type, 0)
+    seen = scope.sections
+    if rank != 5 and rank in seen:
+        line, column = assembler.source.position(seen[rank].start)
+        message = f"second {_SECTION_NAMES[rank]} section (first at {line}:{column})"
+        first = Label(assembler.span(seen[rank]), "first here")
+        assembler.report.error(
+            "duplicate-section", message, assembler.span(head), others=[first], helps=["join the two"]
+        )
+        return
+    later = [other for other in seen if other > rank]
+    if later:
+        after = _SECTION_NAMES[min(later)]
+        message = f"{_SECTION_NAMES[rank]} must come before {after}"
+        first = Label(assembler.span(seen[min(later)]), "this came first")
+        assembler.report.error("section-order", message, assembler.span(head), others=[first])
+    seen.setdefault(rank, head)
+
+
+def group(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """`group: name { … }` and the attributes after it, which belong to the enclosing group."""
+    name_token = token_of(context.children[1]) if len(context.children) > 1 else None
+    if name_token is None:
+        return
+    name = assembler.words.declared(name_token.start, name_token.end, "group") or "_"
+    child = Scope(name, names.join(scope.path, name), assembler.span(name_token), scope)
+    first = scope.child(name)
+    if first is not None:  # checked again by the pass; here only so that both do not share lists by name
+        child.path = numbered(scope.path, name, len(scope.groups))
+    scope.groups.append(child)
+    for part in context.children[2:]:
+        if isinstance(part, P.BodyContext):
+            body(assembler, child, part)
+        elif isinstance(part, P.AttstatementContext):
+            attstatement(assembler, scope, part)
+
+
+def attstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """An attribute before or after the sections."""
+    parts = _parts(assembler, scope, context)
+    if parts is not None and parts.attribute is not None:
+        _attribute(assembler, scope, parts)
+
+
+def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
+    """The parts of a statement; None if it was a run of simple ones (done here) or holds a syntax error."""
+    children = context.children or []
+    if len(children) == 1 and getattr(children[0], "symbol", None) is not None:
+        token = children[0].symbol
+        if token.type == P.SIMPLE:
+            simple(assembler, scope, token)
+            return None
+    parts = Parts(children)
+    if context.exception is not None:  # what was read before the fault (often just a missing `;`) still counts
+        parts.attribute = None
+        parts.end = 0
+    return parts
+
+
+def _declaration(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
+    """The parts of a statement that declares something; None if it was simple, or an attribute (both done here)."""
+    parts = _parts(assembler, scope, context)
+    if parts is None or parts.attribute is None:
+        return parts
+    _attribute(assembler, scope, parts)
+    return None
+
+
+def _attribute(assembler: Assembler, scope: Scope, parts: Parts) -> None:
+    context = parts.attribute
+    if context.exception is not None or not context.children:
+        return
+    name = equals = None
+    for child in context.children:
+        if isinstance(child, P.NameContext):
+            name = token_of(child)
+        elif hasattr(child, "symbol") and child.symbol.type == P.EQUALS:
+            equals = child.symbol
+    if name is not None and equals is not None and equals.tokenIndex >= 0:
+        assembler.attribute(scope, parts.words, name, equals.end, max(parts.end, equals.end))
+
+
+# ---- types ------------------------------------------------------------------------------------------------------
+def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """A type definition, or an attribute among them."""
+    parts = _parts(assembler, scope, context)
+    if parts is None or context.exception is not None:
+        return
+    if parts.attribute is not None:
+        _attribute(assembler, scope, parts)
+    else:
+        typedef(assembler, scope, parts)
+
+
+# ---- dimensions ---------------------------------------------------------------------------------------------------
+def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """`a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
+    parts = _declaration(assembler, scope, context)
+    if parts is None:
+        return
+    sizes = [rule for rule in parts.rules if isinstance(rule, P.SizeContext)]
+    if len(parts.words) == 1 and sizes:
+        dimension(assembler, scope, parts.words[0], sizes[0])
+    for rule in parts.rules:
+        if isinstance(rule, P.DimdefContext) and rule.exception is None and len(rule.children) == 3:
+            name = token_of(rule.children[0])
+            if name is not None:
+                dimension(assembler, scope, name, rule.children[2])
+
+
+def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> None:
+    """One dimension."""
+    declared = assembler.words.declared(name.start, name.end, "dimension")
+    token = token_of(size)
+    if token is None:
+        return
+    if token.type == P.UNLIMITED:
+        assembler.uses[names.join(scope.path, declared) + "="] = (assembler.span(token),)
+        scope.dimensions.append(Dimension(name=declared, size=0, unlimited=True, span=assembler.span(name)))
+        return
+    what = "a dimension size is an integer"
+    length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
+    add_dimension(assembler, scope, declared, length, assembler.span(name), assembler.span(token))
+
+
+# ---- variables ----------------------------------------------------------------------------------------------------
+def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """`T a, b(d)`, or an attribute among the variables."""
+    parts = _declaration(assembler, scope, context)
+    if parts is None:
+        return
+    if len(parts.words) != 2:
+        return
+    type_word, first = parts.words
+    shape = next((rule for rule in parts.rules if isinstance(rule, P.ShapeContext)), None)
+    if shape is not None and shape.exception is not None:
+        return
+    variable(assembler, scope, type_word, first, shape)
+    for rule in parts.rules:
+        if isinstance(rule, P.VarspecContext) and rule.exception is None:
+            name = token_of(rule.children[0])
+            if name is not None:
+                variable(assembler, scope, type_word, name, rule.children[1] if len(rule.children) > 1 else None)
+
+
+def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, shape: Any) -> None:
+    """One variable."""
+    declared = assembler.words.declared(name.start, name.end, "variable")
+    dimensions: list[str] = []
+    uses = [assembler.span(type_word)]
+    if shape is not None and shape.exception is None:
+        references = [token_of(child) for child in shape.children if isinstance(child, P.DimrefContext)]
+        if not references:
+            close = shape.children[-1].symbol
+            message = "empty parentheses: a scalar has none, an array names its dimensions"
+            assembler.report.error("anonymous-dimension", message, assembler.span(close), helps=["remove `()`"])
+        for token in references:
+            if token is None:
+                continue
+            if token.type not in (P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF):
+                _anonymous(assembler, token)
+                assembler.report.hush(assembler.span(name))
+                continue
+            dimensions.append(assembler.words.reference(token.start, token.end))
+            uses.append(assembler.span(token))
+    declare(assembler, scope, assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
+
+
+def _anonymous(assembler: Assembler, token: Token) -> None:
+    text = assembler.source.text(token.start, token.end)
+    help_ = f"declare a dimension in dimensions: and name it here, as in `n = {text} ;` and `(n)`"
+    if text.isdigit() is False:
+        help_ = "name a dimension that is declared in dimensions:"
+    message = f"`{text}` is not the name of a dimension: CDL dimensions are named"
+    assembler.report.error("anonymous-dimension", message, assembler.span(token), helps=[help_])
+
+
+# ---- data ---------------------------------------------------------------------------------------------------------
+def datastatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+    """`x = values`; an attribute here is in the wrong section."""
+    parts = _parts(assembler, scope, context)
+    if parts is None or context.exception is not None:
+        return
+    if parts.attribute is not None:
+        start = parts.words[0] if parts.words else parts.attribute.start
+        message = "attributes must come before data:"
+        assembler.report.error("section-order", message, assembler.span(start), helps=["move it to variables:"])
+        _attribute(assembler, scope, parts)
+        return
+    equals = next((token for token in parts.tokens if token.type == P.EQUALS), None)
+    if parts.words and equals is not None and equals.tokenIndex >= 0:
+        assembler.values(scope, parts.words[0], equals.end, max(parts.end, equals.end))

@@ -1,0 +1,143 @@
+"""What to say of a syntax error in CDL: from the parser's state to a message a person can act on."""
+
+from __future__ import annotations
+
+from nczarr.diagnostics.report import Label
+from nczarr.source import Source, Span
+from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.recovery import Fault, Finding
+from nczarr.syntax.tokens import Token
+
+_SPELLED = {
+    P.LBRACE: "`{`", P.RBRACE: "`}`", P.LPAREN: "`(`", P.RPAREN: "`)`", P.COLON: "`:`", P.SEMICOLON: "`;`",
+    P.COMMA: "`,`", P.EQUALS: "`=`", P.STAR: "`*`", P.NAME: "a name", P.PATH: "a path", P.PRIMITIVE: "a type",
+    P.INT: "a number", P.FLOAT: "a number", P.STRING: "a string", P.CHAR: "a character", P.HEX: "a number",
+    P.ENUM: "`enum`", P.OPAQUE: "`opaque`", P.COMPOUND: "`compound`", P.UNLIMITED: "`UNLIMITED`",
+    P.TYPES: "`types:`", P.DIMENSIONS: "`dimensions:`", P.VARIABLES: "`variables:`", P.DATA: "`data:`",
+    P.GROUP: "`group:`", P.VALUES: "values", P.SIMPLE: "a statement", P.DATASET_NAME: "a name",
+    -1: "the end of the file",
+}  # fmt: skip
+_STATEMENT = {
+    "dimstatement": "the dimension",
+    "dimdef": "the dimension",
+    "varstatement": "the variable",
+    "varspec": "the variable",
+    "shape": "the variable",
+    "attstatement": "the attribute",
+    "attdecl": "the attribute",
+    "datastatement": "the values",
+    "datalist": "the values",
+    "field": "the field",
+    "fieldspec": "the field",
+    "typestatement": "the type",
+}
+_SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
+
+
+class Explainer:
+    """Explains faults of one source; `opened` is where the dataset's brace stands."""
+
+    def __init__(self, source: Source, opened: int) -> None:
+        self.source = source
+        self.opened = opened
+
+    def __call__(self, fault: Fault) -> Finding:
+        """The best that can be said of a fault."""
+        found, expected = fault.found, fault.expected
+        if found.type == -1 and P.RBRACE in expected:
+            return self._unclosed()
+        slash = next((token for token in (found, fault.previous) if token is not None and self._joined(token)), None)
+        if slash is not None:
+            message = 'a netCDF name cannot contain "/"'
+            here = Span(self.source, slash.start, slash.end)
+            return Finding("slash-in-name", message, helps=("use another character",), place=here)
+        if P.SEMICOLON in expected and self._ends_statement(fault):
+            after = _STATEMENT.get(fault.rule, "the statement")
+            if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
+                after = "the attribute"
+            return Finding("expected-token", f"expected `;` after {after}", after=True)
+        special = self._by_rule(fault)
+        if special is not None:
+            return special
+        if found.type == P.INT and P.NAME in expected and P.INT not in expected:
+            text = self._shown(fault)
+            help_ = "a name that begins with a digit takes a backslash before it, as in `\\1st`"
+            return Finding("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
+        return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
+
+    def _joined(self, token: Token) -> bool:
+        """Whether a path continues the name before it, as in `a/b`."""
+        before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
+        return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
+
+    def _unclosed(self) -> Finding:
+        line, column = self.source.position(self.opened)
+        message = f"expected `}}` at the end of the file; the dataset opened at {line}:{column} is not closed"
+        here = Label(Span(self.source, self.opened, self.opened + 1), "opened here")
+        return Finding("expected-token", message, others=(here,))
+
+    def _ends_statement(self, fault: Fault) -> bool:
+        """Whether the statement seems complete: the next token stands on another line, or begins something new."""
+        if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
+            return False
+        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE):
+            return True
+        between = bytes(self.source.data[fault.previous.end : fault.found.start])
+        return b"\n" in between or b"\r" in between
+
+    def _by_rule(self, fault: Fault) -> Finding | None:
+        found, previous = fault.found, fault.previous
+        match fault.rule:
+            case "enumconst" if P.EQUALS in fault.expected and previous is not None:
+                name = self.source.text(previous.start, previous.end)
+                return Finding("expected-token", f"expected `= value` after the enum constant `{name}`")
+            case "enumdef" | "enumconst" | "name" if (
+                previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
+            ):
+                return Finding("expected-token", "expected an enum constant after `,`")
+            case "name":
+                return Finding("expected-token", f"expected a name, found {self._shown(fault)}")
+            case "attdecl" if P.EQUALS in fault.expected:
+                return Finding("expected-token", "expected `=` after the attribute name")
+            case "shape" | "dimref" if found.type == P.EQUALS:
+                help_ = (
+                    "declare it in dimensions:, and write its name alone here (`dim=3` is how netCDF-Java prints it)"
+                )
+                return Finding("expected-token", "a variable names its dimensions, without their sizes", helps=(help_,))
+            case "vlendef":
+                help_ = "a fixed number of values is a dimension, or an array field of a compound"
+                return Finding("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
+            case _:
+                pass
+        if found.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
+            return Finding("expected-token", "an empty statement: one `;` ends a statement", helps=("remove this `;`",))
+        if found.type == P.NETCDF:
+            return Finding("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
+        return None
+
+    def _in(self, fault: Fault, kind: type[object]) -> bool:
+        context = fault.context
+        for _ in range(3):
+            if isinstance(context, kind):
+                return True
+            context = context.parentCtx if context is not None else None
+        return False
+
+    def _shown(self, fault: Fault) -> str:
+        if fault.found.type == -1:
+            return "the end of the file"
+        if fault.found.type in (P.VALUES, P.SIMPLE):
+            words = self.source.text(fault.found.start, min(fault.found.start + 40, fault.found.end)).split()
+            return f"`{words[0]}`" if words else "nothing"
+        text = self.source.text(fault.found.start, fault.found.end)
+        return f"`{text if len(text) <= 30 else text[:30] + '…'}`"
+
+
+def _list(expected: frozenset[int]) -> str:
+    """The expected tokens in words, each once, in a fixed order."""
+    words = list(dict.fromkeys(_SPELLED[kind] for kind in sorted(expected) if kind in _SPELLED and kind != P.SIMPLE))
+    if len(words) > 6:
+        words = [*words[:5], "…"]
+    if len(words) < 2:
+        return words[0] if words else "nothing more"
+    return ", ".join(words[:-1]) + " or " + words[-1]

@@ -1,0 +1,345 @@
+"""The fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
+
+Value lists become one VALUES token, runs of simple statements one SIMPLE token (both spans of the source,
+read later); everything else comes as the plain tokens of the grammar. Texts are never decoded here. What no token can
+begin with is reported and skipped; the parser always gets a well-formed stream that ends in EOF.
+
+Invariant: the tree is the one that the grammar's own lexer would give (tests/unit/syntax proves it on every
+corpus file); only the two virtual tokens are coarser.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nczarr import names
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.read.header import check_bytes, line_end, opens_comment, scan_header, skip_character
+from nczarr.formats.cdl.read.patterns import (
+    HAND_TYPED,
+    HEADER,
+    KIND,
+    MAX_GROUPS,
+    NAME,
+    PLAIN,
+    PUNCTUATION,
+    SECTIONS,
+    SPACE,
+    WORDS,
+    braces,
+    careful_cut,
+    next_statement,
+    simple_run,
+)
+from nczarr.source import Buffer, Source, Span
+from nczarr.syntax._generated.CDLParser import CDLParser as P
+from nczarr.syntax.tokens import Token
+
+_INSTEAD = {
+    "[": "dimensions and sizes stand in parentheses, as in `int v(x)`",
+    "]": "dimensions and sizes stand in parentheses, as in `int v(x)`",
+    "#": "a comment begins with `//`",
+}
+"""What to write for characters of other languages."""
+
+
+class FastTokens:
+    """Scans one source into `tokens`; faults go to the report."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        self.source = source
+        self.report = report
+        self.tokens: list[Token] = []
+        self.length = len(source.data)
+        self.section = 0
+        self.stack: list[int] = []  # the section each open group interrupted
+        self.inner = 0  # open braces that are not of groups
+        self.parentheses = 0
+        self.refused: list[int] = []  # offsets of characters that were reported and left out
+        self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
+
+    def scan(self) -> list[Token]:
+        """All tokens, EOF last."""
+        check_bytes(self.source, self.report)
+        at = scan_header(self.source, self.report, self.tokens)
+        if at is not None:
+            self._body(at)
+        end = self.tokens[-1].stop + 1 if self.tokens and at is None else self.length
+        self.tokens.append(Token(-1, max(end, self.length), self.length - 1))
+        for number, token in enumerate(self.tokens):
+            token.tokenIndex = number
+        return self.tokens
+
+    def _add(self, kind: int, start: int, end: int) -> None:
+        self.tokens.append(Token(kind, start, end - 1))
+
+    def _error(self, code: str, message: str, start: int, end: int, help_: str = "") -> None:
+        self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
+
+    def _body(self, at: int) -> None:
+        data, plain = self.source.data, PLAIN.match
+        fresh = True  # a statement may begin here
+        while True:
+            space = SPACE.match(data, at)
+            at = space.end() if space else at
+            if at >= self.length:
+                return
+            if fresh and not self.inner and (run := simple_run(self.section)) is not None:
+                match = run.match(data, at)
+                if match is not None:
+                    self._add(P.SIMPLE, at, match.end())
+                    at = match.end()
+                    continue
+            match = plain(data, at) if data[at : at + 2] != b"/*" else None
+            if match is None:
+                at = self._bad(at)
+                if at < 0:
+                    return
+                continue
+            end = match.end()
+            kind = match.lastgroup
+            if kind == "word":
+                at, fresh = self._word(match.group(), at, end, fresh=fresh and not self.inner)
+                if at < 0:
+                    return
+                continue
+            fresh = False
+            if kind != "punctuation":
+                self._add(KIND[kind or ""], at, end)
+                at = end
+                continue
+            code = data[at]
+            self._add(PUNCTUATION[code], at, end)
+            at = end
+            if code == 0x3D:  # =
+                at = self._values(end)
+            elif code == 0x3B:  # ;
+                fresh = True
+            elif code == 0x7B:  # {
+                fresh = self._open()
+                if self._too_deep("groups" if len(self.stack) > MAX_GROUPS else "braces", end):
+                    return
+            elif code == 0x28:  # (
+                self.parentheses += 1
+                if self._too_deep("parentheses", end):
+                    return
+            elif code == 0x29:  # )
+                self.parentheses = max(0, self.parentheses - 1)
+            elif code == 0x7D:  # }
+                fresh = True
+                if self.inner:
+                    self.inner -= 1
+                elif self.stack:
+                    self.stack.pop()
+                    self.section = 0
+                else:
+                    self._after(end)
+                    return
+
+    def _too_deep(self, what: str, end: int) -> bool:
+        """Whether nesting is deeper than the parser may recurse: that ends the tokens."""
+        if max(len(self.stack), self.inner, self.parentheses) <= MAX_GROUPS:
+            return False
+        self._error("too-deep-nesting", f"{what} nest deeper than {MAX_GROUPS}", end - 1, end)
+        self.sound = end
+        return True
+
+    def _open(self) -> bool:
+        """A brace was opened: by `group: name {`, or by a type definition. Whether a statement may follow."""
+        if len(self.tokens) >= 3 and self.tokens[-3].type == P.GROUP:
+            self.stack.append(self.section)
+            self.section = 0
+            return True
+        self.inner += 1
+        return False
+
+    def _after(self, at: int) -> None:
+        """The dataset is closed: only white space and comments may follow."""
+        space = SPACE.match(self.source.data, at)
+        at = space.end() if space else at
+        if at < self.length and not opens_comment(self.source, self.report, at):
+            line = bytes(self.source.data[at : at + 40])
+            if HEADER.match(line):
+                message = "a second dataset begins here; only one dataset per file"
+            else:
+                message = "text after the end of the dataset"
+            self._error("trailing-text", message, at, at + 1, "remove it, or check the braces before it")
+
+    def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
+        """A section, keyword or name. Returns where to go on (negative: stop) and whether a statement may begin."""
+        section = SECTIONS.get(text.lower())
+        if section is not None:
+            colon = self._section(section, text, at, end, fresh=fresh)
+            if colon:
+                self._add(section, at, colon)
+                if section != P.GROUP:
+                    self.section = section
+                return colon, section != P.GROUP
+        if not text.isascii():
+            bad = self._strange(at, end)
+            if bad is not None:
+                end = bad
+                if end == at:
+                    return skip_character(self.source.data, at), False
+        self._add(WORDS.get(text, P.NAME), at, end)
+        return end, False
+
+    def _section(self, section: int, text: bytes, at: int, end: int, *, fresh: bool) -> int:
+        """Offset behind the colon if a section begins here, else 0; near misses (`DATA:`, `data :`) are reported."""
+        data = self.source.data
+        if text in SECTIONS and end < self.length and data[end] == 0x3A:
+            return 0 if self._is_variable(text, end) else end + 1
+        blank = re.compile(rb"[ \t]*+:").match(data, end)
+        if not fresh or blank is None or self._declared(text):
+            return 0
+        if text in SECTIONS and not data[blank.end() : blank.end() + 1].isspace():
+            return 0  # `data :a = 1` is an attribute of a type or variable of this name
+        right = text.decode().lower() + ":"
+        if text in SECTIONS:
+            message, code = f"no space is allowed between `{right[:-1]}` and its colon", "keyword-space"
+        else:
+            message, code = f"section keywords are lower case: `{right}`", "keyword-case"
+        self._error(code, message, at, blank.end(), f"write `{right}`")
+        return blank.end()
+
+    def _is_variable(self, word: bytes, colon: int) -> bool:
+        """Whether `data:units = …` means a variable named `data`: no blank after the colon, and one is declared."""
+        if word == b"group" or self.section not in (P.VARIABLES, P.DATA):
+            return False
+        data = self.source.data
+        if re.compile(rb"%s[ \t]*=(?!=)" % NAME).match(data, colon + 1) is None:
+            return False
+        return self._declared(word)
+
+    def _declared(self, word: bytes) -> bool:
+        """Whether a variable of this name seems to be declared in the last variables section."""
+        begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), None)
+        if begin is None:
+            return False
+        declared = re.compile(rb"[\s,]%s\s*[(,;]" % word)
+        return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
+
+    def _strange(self, at: int, end: int) -> int | None:
+        """The offset of the first character that no name holds bare, if there is one; reported."""
+        offset = at
+        for character in self.source.text(at, end):
+            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
+                size = len(character.encode("utf-8", "surrogateescape"))
+                self._bad_character(character, offset, offset + size)
+                return offset
+            offset += len(character.encode("utf-8", "surrogateescape"))
+        return None
+
+    def _bad_character(self, character: str, start: int, end: int) -> None:
+        """Report a character that no token has: the first of each statement, for others seldom come alone."""
+        ended = next((token.end for token in reversed(self.tokens) if token.type in (P.SEMICOLON, P.SIMPLE)), 0)
+        told = bool(self.refused) and self.refused[-1] >= ended
+        if character != "#":  # which hides the rest of its line, and nothing follows from it
+            self.refused.append(start)
+        if told:
+            return
+        help_ = _INSTEAD.get(character, "remove it, or put a space there")
+        self._error("bad-character", names.bad_character(character), start, end, help_)
+
+    def _bad(self, at: int) -> int:
+        """Nothing begins with what stands here. Returns where to go on; negative: nowhere."""
+        data = self.source.data
+        first = data[at]
+        if first == 0x22:
+            self._unclosed_string(at)
+            return -1
+        if first == 0x27:
+            self._error("bad-char-constant", "character constant is not closed", at, at + 1)
+            return line_end(data, at)
+        if self._unclosed_comment(at):
+            return -1
+        if first == 0:
+            return at + 1  # reported by check_bytes
+        end = skip_character(data, at)
+        character = self.source.text(at, end)
+        self._bad_character(character, at, end)
+        return line_end(data, at) if character == "#" else end
+
+    def _unclosed_string(self, at: int) -> None:
+        message = "string constant is not closed before the end of the file"
+        self._error("unterminated-string", message, at, at + 1, 'close it with `"`')
+        self.sound = at
+
+    def _unclosed_comment(self, at: int) -> bool:
+        opens = opens_comment(self.source, self.report, at)
+        if opens:
+            self.sound = at
+        return opens
+
+    def _values(self, at: int) -> int:
+        """After `=`: in `data:` and after `: name` the rest up to the semicolon is one value list."""
+        tokens = self.tokens
+        attribute = len(tokens) >= 3 and tokens[-3].type == P.COLON
+        if not attribute and (self.section != P.DATA or self.inner):
+            return at
+        data = self.source.data
+        end = cut(data, at)
+        if end < self.length and data[end] != 0x3B:
+            if data[end] == 0x22:
+                self._unclosed_string(end)
+                end = self.length
+            elif self._unclosed_comment(end):
+                end = self.length
+        space = SPACE.match(data, at)
+        if space is None or space.end() < end:
+            if self.sound == self.length:
+                end = self._before_statement(at, end, attribute=attribute)
+            self._add(P.VALUES, at, end)
+        return end
+
+    def _before_statement(self, at: int, end: int, *, attribute: bool) -> int:
+        """Where a value list really ends if its semicolon is missing: before a line that begins a statement.
+
+        Only a guess, so only for lists of a size that people type; the parser then asks for the semicolon.
+        """
+        if end - at > HAND_TYPED:
+            return end
+        data = self.source.data
+        depth = 0
+        for match in braces().finditer(data, at, end):
+            depth += {b"{": 1, b"}": -1}.get(match.group(), 0)
+            if depth < 0:  # the brace of a group or of the dataset
+                end = match.start()
+                end -= len(bytes(data[at:end])) - len(bytes(data[at:end]).rstrip())
+                break
+        for match in next_statement(attribute=attribute).finditer(data, at, end):
+            before = bytes(data[at : match.start()])
+            if before.count(b'"') % 2 == 0 and before.rstrip()[-1:] not in (b"", b",", b"{"):
+                return at + len(before.rstrip())
+        return end
+
+
+def cut(data: Buffer, at: int) -> int:
+    """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
+    end = _find(data, b";", at, len(data))
+    here = at
+    while True:  # lists of numbers, however long: hop from comment to comment
+        slash = data.find(b"/", here, end)
+        plain = end if slash < 0 else slash
+        if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
+            match = careful_cut().match(data, here)
+            return match.end() if match else here
+        if slash < 0:
+            return end
+        opener = data[slash : slash + 2]
+        if opener == b"/*":
+            closed = data.find(b"*/", slash + 2)
+            if closed < 0:
+                return slash
+            here = closed + 2
+        elif opener == b"//":
+            here = min(_find(data, b"\n", slash, len(data)), _find(data, b"\r", slash, len(data)))
+        else:
+            here = slash + 1
+        if here > end:
+            end = _find(data, b";", here, len(data))
+
+
+def _find(data: Buffer, what: bytes, start: int, end: int) -> int:
+    found = data.find(what, start, end)
+    return end if found < 0 else found

@@ -1,0 +1,309 @@
+"""Literals → constants of any type: the value grammar of CDL, directed by the type.
+
+Comes in: literals (braces as nested lists) and a resolved type. Goes out: canonical data, or a report of every
+fault at its place. Rules: cdl-language §7.3; recursion follows the type, never the text, so no text is too deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.parts import Types, is_fixed
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
+from nczarr.check.fill_values import default_fill
+from nczarr.formats.cdl.values.convert import Converter, pack
+from nczarr.formats.cdl.values.numerals import Literal
+
+Data = list[bytes] | list["bytes | None"] | list[Constant]
+
+
+class Place(NamedTuple):
+    """What a message calls the thing that takes the values, and whether `_` may stand for its fill value."""
+
+    what: str
+    fill: Constant | None = None
+    may_fill: bool = True
+
+
+class Encoder:
+    """Encodes literals of one source into constants."""
+
+    def __init__(self, convert: Converter, types: Types) -> None:
+        self.convert = convert
+        self.types = types
+
+    def constant(self, literals: Sequence[Literal], type_name: TypeName, place: Place) -> Constant | None:
+        """The values as one constant, one a literal (char: runs of bytes); None after a fault."""
+        if type_name == "char":
+            data = b"".join(self._char(literal, place) or b"" for literal in literals)
+            return Constant.text(data)
+        if (bare := self.bare(literals, type_name)) is not None:
+            self.value(bare, type_name, place)  # says that braces are missing: once, not for every value
+            return None
+        values = [self.value(literal, type_name, place) for literal in literals]
+        known = [value for value in values if value is not None]
+        return self.join(type_name, known) if len(known) == len(values) else None
+
+    def bare(self, literals: Sequence[Literal], type_name: TypeName) -> Literal | None:
+        """The first value that lacks its braces, if the type asks for them."""
+        if not isinstance(self.types.get(type_name), VlenType | CompoundType):
+            return None
+        return next((literal for literal in literals if literal.kind not in ("list", "fill")), None)
+
+    def join(self, type_name: TypeName, values: Sequence[Constant]) -> Constant:
+        """Constants of one type as one constant."""
+        count = sum(value.count for value in values)
+        if not is_fixed(type_name, self.types):
+            items = tuple(item for value in values for item in value.data)
+            return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
+        return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
+
+    def value(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+        """One value of a type; None after a fault."""
+        if literal.kind == "fill":
+            return self._fill(literal, type_name, place)
+        declared = self.types.get(type_name)
+        match declared:
+            case None:
+                return self._atomic(literal, type_name, place)
+            case EnumType():
+                return self._enum(literal, type_name, declared, place)
+            case OpaqueType():
+                return self._opaque(literal, type_name, declared, place)
+            case VlenType():
+                return self._vlen(literal, type_name, declared, place)
+            case CompoundType():
+                return self._compound(literal, type_name, declared, place)
+
+    def _fill(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+        if not place.may_fill:
+            self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
+            return None
+        if place.fill is not None and place.fill.type == type_name:
+            return place.fill
+        found = default_fill(type_name, self.types)
+        if found is None:
+            message = f"`_` has no meaning for {place.what}: its enum has no constant of value 0"
+            help_ = "give the variable a `_FillValue`, or write a constant of the enum"
+            self.convert.error("no-fill-value", message, literal, help_)
+        return found
+
+    def _atomic(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+        if literal.kind == "list":
+            help_ = "braces enclose only compound or vlen values and inner unlimited dimensions"
+            self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, help_)
+            return None
+        if type_name == "string":
+            text = self.convert.string(literal, place.what)
+            return None if isinstance(text, bool) else Constant.strings([text])
+        if type_name == "char":
+            data = self._char(literal, place)
+            if data is None or len(data) > 1:
+                if data is not None:
+                    self.convert.error(
+                        "too-many-values", f"{place.what} holds 1 character, {len(data)} are given", literal
+                    )
+                return None
+            return Constant.text(data or b"\0")
+        number = self.convert.number(literal, type_name, place.what)
+        if number is None:
+            return None
+        return Constant(type=type_name, count=1, data=pack(type_name, [number]))
+
+    def _char(self, literal: Literal, place: Place) -> bytes | None:
+        if literal.kind == "fill" and place.may_fill:
+            fill = place.fill.data if place.fill is not None and place.fill.type == "char" else b"\0"
+            return fill if isinstance(fill, bytes) else b"\0"
+        return self.convert.chars(literal, place.what)
+
+    def _enum(self, literal: Literal, type_name: TypeName, declared: EnumType, place: Place) -> Constant | None:
+        if literal.kind == "list":
+            self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, "remove the braces")
+            return None
+        if literal.kind != "name":
+            meant = ""
+            if literal.kind in ("int", "hex"):
+                number = literal.value if literal.kind == "int" else int(literal.value, 16)
+                meant = next((item.name for item in declared.constants if item.value == number), "")
+            message = f"{place.what} takes constants of the enum `{declared.name}`"
+            message += f": write `{meant}`, not its value" if meant else ", not other values"
+            self.convert.error("type-mismatch", message, literal, "" if meant else f"it has: {_listed(declared)}")
+            return None
+        value = enum_value(literal.value, declared)
+        if value is None:
+            message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_listed(declared)})"
+            meant = names.closest(literal.value, (item.name for item in declared.constants)) or ""
+            self.convert.error("undefined-enum-constant", message, literal, f"did you mean `{meant}`?" if meant else "")
+            return None
+        return Constant(type=type_name, count=1, data=pack(declared.base, [value]))
+
+    def _opaque(self, literal: Literal, type_name: TypeName, declared: OpaqueType, place: Place) -> Constant | None:
+        if literal.kind != "hex":
+            code = "unexpected-braces" if literal.kind == "list" else "type-mismatch"
+            help_ = f"write it in hexadecimal, as in 0x{'00' * min(declared.size, 8)}"
+            self.convert.error(code, f"{place.what} takes opaque({declared.size}) values", literal, help_)
+            return None
+        digits: bytes = literal.value
+        data = bytes.fromhex((digits + b"0" * (len(digits) % 2)).decode())
+        if len(data) > declared.size:
+            ones = "byte is" if len(data) == 1 else "bytes are"
+            self.convert.error("opaque-length", f"{len(data)} {ones} given for opaque({declared.size})", literal)
+            return None
+        if len(data) < declared.size or len(digits) % 2:
+            message = f"{len(digits)} digits are given for opaque({declared.size}): zeros are added behind them"
+            self.convert.warning("short-opaque", message, literal, f"write {2 * declared.size} digits")
+        return Constant(type=type_name, count=1, data=data.ljust(declared.size, b"\0"))
+
+    def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: Place) -> Constant | None:
+        if literal.kind != "list":
+            message = f"a value of the vlen type `{declared.name}` must be enclosed in {{ }}"
+            self.convert.error("missing-braces", message, literal, "write it as `{1, 2, 3}`")
+            return None
+        nested = next((item for item in literal.value if item.kind == "list"), None)
+        if nested is not None and declared.base in ATOMIC:
+            message = f"a vlen of {declared.base} takes plain values, not nested lists"
+            self.convert.error("nesting", message, nested, "remove the inner braces")
+            return None
+        inner = Place(f"the vlen type `{declared.name}`", None, place.may_fill)
+        element = self.constant(literal.value, declared.base, inner)
+        return None if element is None else Constant(type=type_name, count=1, data=(element,))
+
+    def _compound(self, literal: Literal, type_name: TypeName, declared: CompoundType, place: Place) -> Constant | None:
+        if literal.kind != "list":
+            message = f"a value of the compound type `{declared.name}` must be enclosed in {{ }}"
+            self.convert.error("missing-braces", message, literal, "write it as `{field, field}`")
+            return None
+        given: list[Literal] = literal.value
+        if len(given) > len(declared.fields):
+            if self._field_without_braces(given, declared, place):
+                return None
+            ones = "field" if len(declared.fields) == 1 else "fields"
+            message = f"compound `{declared.name}` has {len(declared.fields)} {ones}, {len(given)} values are given"
+            self.convert.error("too-many-values", message, given[len(declared.fields)])
+            return None
+        fills = self._field_fills(declared, type_name, place)
+        values: list[Constant] = []
+        sound = True
+        for index, field in enumerate(declared.fields):
+            fill = fills[index] if index < len(fills) else None
+            value = self._field(given[index] if index < len(given) else None, field, fill, literal, place)
+            sound = sound and value is not None
+            if value is not None:
+                values.append(value)
+        if not sound:
+            return None
+        if not is_fixed(type_name, self.types):
+            return Constant(type=type_name, count=1, data=tuple(values))
+        return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
+
+    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Place) -> bool:
+        """Whether there are too many values because a field lacks its braces, which is then reported."""
+        for literal, field in zip(given, declared.fields, strict=False):
+            array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
+            if array or self.bare([literal], field.type) is not None:
+                self._field(literal, field, None, literal, place)
+                return True
+        return False
+
+    def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Place) -> tuple[Constant, ...]:
+        """The fields of the variable's own `_FillValue`, if it has one and its fields are constants of their own."""
+        if place.fill is None or place.fill.type != type_name or not isinstance(place.fill.data, tuple):
+            return ()
+        return tuple(item for item in place.fill.data if isinstance(item, Constant))
+
+    def _field(
+        self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: Place
+    ) -> Constant | None:
+        count = 1
+        for length in field.shape:
+            count *= length
+        what = f"field `{field.name}`"
+        if literal is not None and literal.kind == "fill" and not place.may_fill:
+            self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
+            return None
+        if literal is None or literal.kind == "fill":
+            found = fill or default_fill(field.type, self.types, count)
+            if found is None:
+                message = f"{what} has no fill value: its enum has no constant of value 0"
+                self.convert.error("no-fill-value", message, literal or whole)
+            return found
+        inner = Place(what, None, place.may_fill)
+        if field.type == "char":
+            return self._char_field(literal, field, count, inner)
+        if not field.shape:
+            return self.value(literal, field.type, inner)
+        if literal.kind != "list":
+            message = f"the values of the array {what} must be enclosed in {{ }}"
+            self.convert.error("missing-braces", message, literal, "put braces around them")
+            return None
+        return self._array(literal, field.type, count, inner)
+
+    def _array(self, literal: Literal, type_name: TypeName, count: int, place: Place) -> Constant | None:
+        given: list[Literal] = literal.value
+        if len(given) > count:
+            message = f"{place.what} holds {count} values, {len(given)} are given"
+            self.convert.error("too-many-values", message, given[count])
+            return None
+        value = self.constant(given, type_name, place)
+        if value is None or len(given) == count:
+            return value
+        rest = default_fill(type_name, self.types, count - len(given))
+        if rest is None:
+            message = f"{place.what} needs {count} values, {len(given)} are given"
+            self.convert.error("too-few-values", message, literal)
+            return None
+        return self.join(type_name, [value, rest])
+
+    def _char_field(self, literal: Literal, field: Field, count: int, place: Place) -> Constant | None:
+        """Chars of a field: texts, each padded to a row of the last dimension if there are several rows."""
+        given: list[Literal] = literal.value if literal.kind == "list" else [literal]
+        row = field.shape[-1] if len(field.shape) > 1 else 0
+        data = b""
+        for text in strings(given):
+            runs = [self._char(item, place) for item in text]
+            if None in runs:
+                return None
+            run = b"".join(piece for piece in runs if piece is not None)
+            if row:
+                run = run.ljust(max(row, -(-len(run) // row) * row), b"\0")
+            data += run
+            if len(data) > count:
+                ones = "character" if count == 1 else "characters"
+                message = f"{place.what} holds {count} {ones}, {len(data)} are given"
+                first = text[0]
+                self.convert.error("too-many-values", message, first)
+                return None
+        return Constant.text(data.ljust(count, b"\0"))
+
+
+def strings(literals: Sequence[Literal]) -> list[list[Literal]]:
+    """Char literals as texts: a string each, a run of character constants together (cdl-language §7.3)."""
+    found: list[list[Literal]] = []
+    for literal in literals:
+        if literal.kind != "string" and found and found[-1][0].kind != "string":
+            found[-1].append(literal)
+        else:
+            found.append([literal])
+    return found
+
+
+def enum_value(text: str, declared: EnumType) -> int | None:
+    """The value that a word means in an enum: a constant's name, `E.name`, or a path to either; None if none."""
+    word = text.rsplit("/", 1)[-1] if text.startswith("/") else text
+    values = {constant.name: constant.value for constant in declared.constants}
+    whole = names.normal(names.unescape_cdl(word))
+    if whole in values:
+        return values[whole]
+    for at, character in enumerate(word):
+        if character == "." and names.normal(names.unescape_cdl(word[:at])) == declared.name:
+            value = values.get(names.normal(names.unescape_cdl(word[at + 1 :])))
+            if value is not None:
+                return value
+    return None
+
+
+def _listed(declared: EnumType) -> str:
+    known = [constant.name for constant in declared.constants]
+    return ", ".join(known[:8]) + (", …" if len(known) > 8 else "")

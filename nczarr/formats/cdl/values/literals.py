@@ -1,0 +1,259 @@
+"""Literals of CDL: the text of a value list → literals, exactly and with the place of every fault.
+
+Comes in: a byte range of a source (what stands between `=` and `;`). Goes out: a tree of `Literal`, braces
+being lists. Rules: specs/cdl-language.md §5; where ncgen wraps, cuts or guesses in silence, this reports.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from nczarr import names
+from nczarr.formats.cdl.values.numerals import Literal, Numerals, Stop, show
+from nczarr.source import Buffer, Span
+
+_ITEM = re.compile(
+    rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
+    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
+    rb"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)"
+    rb"|(?P<hex>0[xX][0-9a-fA-F]++[A-Za-z0-9_]*+)"
+    rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]*+)?[A-Za-z0-9_]*+|[+-]?[0-9]++[eE][+-]?[0-9]++[A-Za-z_]*+)"
+    rb"|(?P<strange>[+-]?[0-9]++[A-Za-z0-9_]++)"
+    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
+    rb"|(?P<word>(?:/?(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+)"
+    rb"|(?P<signed>[+-][A-Za-z]++)"
+)
+_SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)+")
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|(?s:.))")
+_SIMPLE_ESCAPES = {
+    b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
+    b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",
+}  # fmt: skip
+SPECIAL_WORDS: dict[bytes, tuple[float, str]] = {
+    b"NaN": (math.nan, "double"), b"nan": (math.nan, "double"),
+    b"NaNf": (math.nan, "float"), b"nanf": (math.nan, "float"),
+    b"Infinity": (math.inf, "double"), b"DoubleInf": (math.inf, "double"),
+    b"Infinityf": (math.inf, "float"), b"Inff": (math.inf, "float"), b"FloatInf": (math.inf, "float"),
+    b"-Infinity": (-math.inf, "double"), b"-Infinityf": (-math.inf, "float"), b"-Inff": (-math.inf, "float"),
+}  # fmt: skip
+_NIL = frozenset((b"NIL", b"nil", b"Nil"))
+_NUMBER_HELP = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity", "inff": "Infinityf", "infinityf": "Infinityf"}
+
+
+class ListReader(Numerals):
+    """Reads one value list of a source."""
+
+    def read(self, start: int, end: int) -> list[Literal] | None:
+        """The literals between two offsets, braces as nested lists; None after a fault (which is reported)."""
+        try:
+            return self._read(start, end)
+        except Stop:
+            return None
+
+    def _read(self, start: int, end: int) -> list[Literal]:
+        data: Buffer = self.source.data
+        top: list[Literal] = []
+        stack: list[tuple[list[Literal], int]] = []
+        here, expect_value, previous = top, True, start
+        at = start
+        while True:
+            space = _SPACE.match(data, at, end)
+            at = space.end() if space else at
+            if at >= end:
+                break
+            match = _ITEM.match(data, at, end)
+            if match is None:
+                raise self._bad(at, end)
+            kind, at_end = match.lastgroup, match.end()
+            if kind == "comma":
+                if expect_value:
+                    raise self._no_value(here, at, at + 1, top, stack)
+                expect_value = True
+            elif kind == "close":
+                if not stack:
+                    raise self.stop("expected-token", "expected `;` before `}`", previous, previous)
+                if expect_value and here:
+                    raise self.stop("expected-value", "a value is missing after `,`", at, at + 1)
+                inner, opened = here, stack[-1][1]
+                here = stack.pop()[0]
+                here.append(Literal("list", inner, "", opened, at_end))
+                expect_value = False
+            elif not expect_value:
+                raise self._adjacent(kind or "", at, at_end, previous)
+            elif kind == "open":
+                stack.append((here, at))
+                here = []
+            else:
+                here.append(self._literal(kind or "", match.group(), at, at_end))
+                at_end = self._call(here, at_end, end)
+                expect_value = False
+            previous = at = at_end
+        if stack:
+            opened = stack[-1][1]
+            raise self.stop("expected-token", "expected `}`: this brace is not closed", opened, opened + 1)
+        if expect_value and top:
+            raise self.stop("expected-value", "a value is missing after `,`", end, end + 1)
+        return top
+
+    def _no_value(
+        self, here: list[Literal], start: int, end: int, top: list[Literal], stack: list[tuple[list[Literal], int]]
+    ) -> Stop:
+        if not here:
+            return self.stop("expected-value", "a value is missing before `,`", start, end)
+        help_ = "use `_` for the fill value"
+        return self.stop("expected-value", "a value is missing between two commas", start, end, help_)
+
+    def _adjacent(self, kind: str, start: int, end: int, previous: int) -> Stop:
+        """Two values without a comma: a missing comma, or a missing semicolon before the next statement."""
+        between = bytes(self.source.data[previous:start])
+        if kind in ("word", "strange") and (b"\n" in between or b"\r" in between):
+            return self.stop("expected-token", "expected `;` after the last value", previous, previous)
+        if kind == "string":
+            message = "adjacent strings are not joined; put a comma between them"
+            return self.stop("expected-token", message, start, end)
+        return self.stop("expected-token", "expected `,` or `;` after the value", start, end)
+
+    def _bad(self, at: int, end: int) -> Stop:
+        data = self.source.data
+        first = bytes(data[at : at + 1])
+        if first in (b"+", b"-"):
+            return self.stop("bad-number", "a sign must stand directly before its number", at, at + 1)
+        if first == b"'":
+            return self.stop("bad-char-constant", "character constant is not closed", at, at + 1)
+        if first == b":":
+            return self.stop("expected-token", "expected `;` before this attribute", at, at + 1)
+        stop = at + 1
+        while stop < end and first[0] >= 0xC0 and 0x80 <= data[stop] < 0xC0:
+            stop += 1
+        return self.stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop)
+
+    def _call(self, here: list[Literal], at: int, end: int) -> int:
+        """If a `(` follows a word, the only function there is: `time("2000-01-01")`. Returns where to go on."""
+        word = here[-1]
+        space = _SPACE.match(self.source.data, at, end)
+        opens = space.end() if space else at
+        if word.kind != "name" or bytes(self.source.data[opens : opens + 1]) != b"(":
+            return at
+        close = bytes(self.source.data[opens:end]).find(b")") + opens
+        if close < opens:
+            raise self.stop("expected-token", "expected `)`: this parenthesis is not closed", opens, opens + 1)
+        if word.value.lower() != "time":
+            message = f'unknown function `{word.value}`; the only one is `time("2000-01-01")`'
+            raise self.stop("bad-function", message, word.start, word.end)
+        arguments = self._read(opens + 1, close)
+        if len(arguments) != 1 or arguments[0].kind != "string":
+            raise self.stop("bad-function", "`time` takes one string, a date", opens, close + 1)
+        hours = _hours(arguments[0].value)
+        if hours is None:
+            message = "`time` takes a date such as `2000-01-01` or `2000-01-01 12:30`"
+            raise self.stop("bad-function", message, arguments[0].start, arguments[0].end)
+        here[-1] = Literal("float", hours, "double", word.start, close + 1)
+        return close + 1
+
+    def _literal(self, kind: str, text: bytes, start: int, end: int) -> Literal:
+        match kind:
+            case "int":
+                return self.integer(text, start, end)
+            case "float":
+                return self.real(text, start, end)
+            case "string":
+                return Literal("string", self.unescape(text[1:-1], start + 1), "char", start, end)
+            case "char":
+                return self._char(text, start, end)
+            case "hex":
+                return self.hexadecimal(text, start, end)
+            case "word":
+                return self._word(text, start, end)
+            case "signed":
+                if text in SPECIAL_WORDS:
+                    return Literal("float", *SPECIAL_WORDS[text], start, end)
+                meant = _NUMBER_HELP.get(text[1:].decode("ascii", "replace").lower())
+                help_ = f"did you mean `{'-' if text[:1] == b'-' and meant != 'NaN' else ''}{meant}`?" if meant else ""
+                raise self.stop("bad-number", f"`{text.decode()}` is not a number", start, end, help_)
+            case _:
+                raise self.stop("bad-number", f"`{show(text)}` is not a number", start, end)
+
+    def _char(self, text: bytes, start: int, end: int) -> Literal:
+        body = text[1:-1]
+        if not body:
+            raise self.stop("bad-char-constant", "empty character constant", start, end)
+        short = re.fullmatch(rb"\\([0-7]{1,2})", body)  # `'\0'` is common; in a string it would be ambiguous
+        value = bytes([int(short.group(1), 8)]) if short else self.unescape(body, start + 1)
+        if len(value) != 1:
+            shown = show(body)
+            if len(shown) == 1:
+                message = f"`{shown}` needs {len(value)} bytes in UTF-8 and does not fit a char"
+                help_ = f"use a string, or an escape such as \\{body[0]:03o}"
+            else:
+                message, help_ = "a character constant holds one character", f'use "{shown}" for a text'
+            raise self.stop("bad-char-constant", message, start, end, help_)
+        return Literal("char", value, "byte", start, end)
+
+    def _word(self, text: bytes, start: int, end: int) -> Literal:
+        if text == b"_":
+            return Literal("fill", None, "", start, end)
+        if text in _NIL:
+            return Literal("nil", None, "string", start, end)
+        if text in SPECIAL_WORDS:
+            return Literal("float", *SPECIAL_WORDS[text], start, end)
+        if not text.isascii():
+            self._check_characters(start, end)
+        return Literal("name", text.decode("utf-8", "replace"), "", start, end)
+
+    def _check_characters(self, start: int, end: int) -> None:
+        offset = start
+        for character in self.source.text(start, end):
+            width = len(character.encode("utf-8", "surrogateescape"))
+            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
+                raise self.stop("bad-character", names.bad_character(character), offset, offset + width)
+            offset += width
+
+    def unescape(self, raw: bytes, start: int) -> bytes:
+        """The bytes behind a quoted text; `start` is its offset, for the places of bad escapes."""
+        if b"\\" not in raw:
+            return raw
+
+        def plain(match: re.Match[bytes]) -> bytes:
+            body, at = match.group(1), start + match.start()
+            known = _SIMPLE_ESCAPES.get(body)
+            if known is not None:
+                return known
+            if body[:1] == b"x" and len(body) == 3:
+                return bytes([int(body[1:], 16)])
+            if body[:1].isdigit() and body[0] < 0x38:
+                return self._octal_escape(body, at, start + match.end())
+            if body == b"x":
+                self.error("bad-escape", "\\x needs two hexadecimal digits", at, at + 2)
+            elif body in (b"\n", b"\r"):
+                self.error("bad-escape", "a backslash cannot end a line", at, at + 1, "write \\n, or close the string")
+            else:
+                span = Span(self.source, at, at + 1 + len(body))
+                message = f"unknown escape `{show(match.group())}` stands for `{show(body)}`"
+                self.report.warning("unknown-escape", message, span, helps=["remove the backslash"])
+            return body
+
+        return _ESCAPE.sub(plain, raw)
+
+    def _octal_escape(self, body: bytes, start: int, end: int) -> bytes:
+        value = int(body, 8)
+        if len(body) < 3:
+            message = f"an octal escape needs three digits: \\{value:03o}"
+            self.error("bad-escape", message, start, end)
+        elif value > 0o377:
+            self.error("bad-escape", f"octal escape \\{body.decode()} does not fit one byte", start, end)
+            value &= 0xFF
+        return bytes([value])
+
+
+def _hours(text: bytes) -> float | None:
+    """Hours since 1970-01-01 UTC of an ISO date, as ncgen's undocumented `time` gives them."""
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text.decode("ascii").strip())
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 3600

@@ -1,0 +1,332 @@
+"""Value lists → typed columns, once types are known.
+
+Expects: resolved and sound types; `work.lists` (a span of the source for each variable that has data) and
+`work.attribute_lists`. Ensures: attributes of user-defined types have their constants; `work.columns` holds the
+values of each list as runs, with the extents that they give to unlimited dimensions (`infer_shapes` turns them
+into sizes, `place_values` into arrays). Plain numbers are read in bulk (`bulk.py`), everything else literal by
+literal. Nothing is materialised for space that is only filled.
+
+A list is flat in row-major order. Braces enclose each row along an inner unlimited dimension (not the first), each
+compound and vlen value, and each array field (cdl-language §7.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nczarr import names
+from nczarr.arrays.columns import Columns
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.walk import G, groups, rebuilt
+from nczarr.check.checked import Unchecked, tables_of
+from nczarr.check.fill_values import default_fill
+from nczarr.check.tables import Tables
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.encode import Encoder, Place, strings
+from nczarr.formats.cdl.values.literals import ListReader
+from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from nczarr.formats.cdl.values.dates import TimeUnits
+
+
+def read_lists(work: Unchecked, report: Report) -> Unchecked:
+    """Read all value lists of a CDL text; other front ends have none."""
+    if work.attribute_lists:
+        work.dataset = _with_attributes(work, report)
+    known = tables_of(work)
+    for path, span in work.lists.items():
+        variable = known.variables.get(path)
+        if variable is None or span.source is None:
+            continue
+        if variable.type not in ATOMIC and variable.type not in known.types:
+            continue  # an undefined type, reported by `resolve`
+        columns = _VariableReader(path, variable, span, span.source, known, report).read()
+        if columns is not None:
+            work.columns[path] = columns
+    return work
+
+
+def _with_attributes(work: Unchecked, report: Report) -> Dataset:
+    """The dataset with the values of attributes of user-defined types read."""
+    known = tables_of(work)
+    values: dict[tuple[str, str], Constant] = {}
+    for path, group in groups(work.dataset):
+        for attribute in group.attributes:
+            _read_attribute(path, attribute, None, known, work, values, report)
+        for variable in group.variables:
+            for attribute in variable.attributes:
+                owner = names.join(path, variable.name)
+                _read_attribute(owner, attribute, variable, known, work, values, report)
+    return _replace(work.dataset, "/", values)
+
+
+def _read_attribute(
+    owner: str,
+    attribute: Attribute,
+    variable: Variable | None,
+    known: Tables,
+    work: Unchecked,
+    values: dict[tuple[str, str], Constant],
+    report: Report,
+) -> None:
+    span = work.attribute_lists.get((owner, attribute.name))
+    type_name = attribute.value.type
+    if span is None or span.source is None or type_name not in known.types:
+        return
+    literals = ListReader(span.source, report).read(span.start, span.end)
+    if literals is None:
+        return
+    convert = Converter(span.source, report)
+    if attribute.name == "_FillValue" and variable is not None and len(literals) != 1:
+        place = Span(span.source, literals[1].start, literals[1].end) if literals else attribute.span
+        report.error("fill-value-count", "_FillValue is a single value", place)
+        return
+    if not literals:
+        place = Span(span.source, span.end, span.end + 1)
+        message = f"attribute `{attribute.name}` has no value; only char and string attributes may be empty"
+        report.error("empty-attribute", message, place, helps=["give a value"])
+        return
+    what = f"attribute `{attribute.name}`"
+    constant = Encoder(convert, known.types).constant(literals, type_name, Place(what, None, may_fill=False))
+    if constant is not None:
+        values[owner, attribute.name] = constant
+
+
+def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) -> G:
+    def renewed(attributes: tuple[Attribute, ...], owner: str) -> tuple[Attribute, ...]:
+        return tuple(
+            Attribute(name=item.name, value=values[owner, item.name], span=item.span)
+            if (owner, item.name) in values
+            else item
+            for item in attributes
+        )
+
+    variables = []
+    for variable in group.variables:
+        owner = names.join(path, variable.name)
+        attributes = renewed(variable.attributes, owner)
+        if attributes != variable.attributes:
+            members = {field: getattr(variable, field) for field in Variable.model_fields}
+            variable = Variable(**{**members, "attributes": attributes})
+        variables.append(variable)
+    return rebuilt(
+        group,
+        variables=tuple(variables),
+        attributes=renewed(group.attributes, path),
+        groups=tuple(_replace(child, names.join(path, child.name), values) for child in group.groups),
+    )
+
+
+def variable_fill(variable: Variable, known: Tables) -> Constant | None:
+    """One value that fills a variable: its `_FillValue`, else the default of its type, else None."""
+    for attribute in variable.attributes:
+        if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
+            return attribute.value
+    return default_fill(variable.type, known.types)
+
+
+def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | None:
+    """The units of time of a variable, or of the one whose bounds it holds (CF `bounds`)."""
+    from nczarr.formats.cdl.values.dates import time_units
+
+    group = known.groups[names.parent(path)]
+    for candidate in (variable, *group.variables):
+        bounds = next((item.value for item in candidate.attributes if item.name == "bounds"), None)
+        if candidate is variable or (bounds is not None and bounds.data == variable.name.encode()):
+            units = time_units(candidate)
+            if units is not None:
+                return units
+    return None
+
+
+class _Fault(Exception):  # noqa: N818
+    """A list that makes no sense from here on; it has been reported."""
+
+
+class _VariableReader:
+    """Reads the list of one variable."""
+
+    def __init__(
+        self, path: str, variable: Variable, span: Span, source: Source, known: Tables, report: Report
+    ) -> None:
+        self.variable = variable
+        self.span = span
+        self.source = source
+        self.known = known
+        self.report = report
+        self.convert = Converter(source, report, lambda: _time_units(path, variable, known))
+        self.encoder = Encoder(self.convert, known.types)
+        self.fill = variable_fill(variable, known)
+        self.dimensions = [_dimension(reference, known) for reference in variable.dimensions]
+        kind = variable.type if variable.type in ATOMIC else known.types[variable.type].kind
+        self.what = f"{'an' if kind[0] in 'aeio' else 'a'} {kind} variable"
+        self.columns = Columns([0] * len(self.dimensions))
+
+    def read(self) -> Columns | None:
+        """The columns of the list; None after a fault."""
+        if None in self.dimensions:
+            return None
+        inner = self._next_unlimited(0)
+        long = self.span.end - self.span.start >= SMALL
+        if long and inner is None and self.variable.type in _BULK and self.dimensions:
+            done = self._bulk()
+            if done is not None:
+                return done
+        literals = ListReader(self.source, self.report).read(self.span.start, self.span.end)
+        if literals is None:
+            return None
+        if not literals and not (self.variable.type == "char" and self.dimensions):
+            at = Span(self.source, self.span.end, self.span.end + 1)
+            help_ = "remove the line: without it, all values are fill"
+            self.report.error("empty-data", f"no values are given for `{self.variable.name}`", at, helps=[help_])
+            return None
+        try:
+            self._block(literals, 0, ())
+        except _Fault:
+            return None
+        return self.columns
+
+    def _bulk(self) -> Columns | None:
+        from nczarr.formats.cdl.values.bulk import read_numbers
+
+        values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill, self.report)
+        if values is None or not len(values):
+            return None
+        row = self._row(0)
+        if row == 0 or (not self._is_unlimited(0) and len(values) > row * self._size(0)):
+            return None  # the slow way finds the place of the surplus value
+        self.columns.extents[0] = -(-len(values) // row)
+        self.columns.add((), len(values), values)
+        return self.columns
+
+    # ---- dimensions ------------------------------------------------------------------------------------------------
+    def _is_unlimited(self, axis: int) -> bool:
+        dimension = self.dimensions[axis]
+        return isinstance(dimension, Dimension) and dimension.unlimited
+
+    def _size(self, axis: int) -> int:
+        dimension = self.dimensions[axis]
+        return dimension.size if isinstance(dimension, Dimension) else dimension or 0
+
+    def _next_unlimited(self, axis: int) -> int | None:
+        """The next unlimited dimension behind `axis`, whose rows are enclosed in braces."""
+        return next((k for k in range(axis + 1, len(self.dimensions)) if self._is_unlimited(k)), None)
+
+    def _row(self, axis: int) -> int:
+        """Elements of one step along `axis`, all dimensions behind it being fixed."""
+        total = 1
+        for behind in range(axis + 1, len(self.dimensions)):
+            total *= self._size(behind)
+        return total
+
+    # ---- lists -------------------------------------------------------------------------------------------------------
+    def _block(self, literals: Sequence[Literal], axis: int, prefix: tuple[int, ...]) -> None:
+        """The values of all dimensions from `axis` on, at one place of those before it."""
+        inner = self._next_unlimited(axis)
+        if inner is None:
+            self._leaf(literals, axis, prefix)
+            return
+        lengths = [self._size(k) for k in range(axis, inner)]
+        grows = self._is_unlimited(axis)
+        places = 1
+        for length in lengths[1:]:
+            places *= length
+        limit = None if grows else places * lengths[0]
+        row_name = self._name(inner)
+        for count, literal in enumerate(literals):
+            if literal.kind != "list":
+                message = f"values along the inner unlimited dimension `{row_name}` must be enclosed in {{ }}"
+                self._stop("missing-braces", message, literal, "write `{1, 2}, {3}`: one pair of braces a row")
+            if limit is not None and count >= limit:
+                message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
+                self._stop("too-many-values", message, literal)
+            index: list[int] = []
+            rest = count
+            for length in reversed(lengths[1:]):
+                index.insert(0, rest % length if length else 0)
+                rest = rest // length if length else rest
+            self._extend(axis, rest + 1)
+            self._block(literal.value, inner, (*prefix, rest, *index))
+        if limit is not None and len(literals) < limit:
+            message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, only {len(literals)} are given"
+            at = literals[-1] if literals else Literal("list", [], "", self.span.start, self.span.end)
+            self._stop("too-few-values", message, at, "write `{}` for a row without values")
+
+    def _leaf(self, literals: Sequence[Literal], axis: int, prefix: tuple[int, ...]) -> None:
+        """A flat list: the dimensions behind `axis` are fixed (`axis` itself may be unlimited)."""
+        rank = len(self.dimensions)
+        row = self._row(axis) if rank else 1
+        limit = None if rank and self._is_unlimited(axis) else row * (self._size(axis) if rank else 1)
+        if self.variable.type == "char":
+            constant = self._chars(literals, axis, limit)
+        else:
+            bare = self.encoder.bare(literals, self.variable.type)
+            if bare is None and limit is not None and len(literals) > limit:
+                self._too_many(literals[limit], limit, len(literals))
+            place = Place(self.what, self.fill)
+            found = self.encoder.constant(literals, self.variable.type, place)
+            if found is None:
+                raise _Fault
+            constant = found
+        if rank and row:
+            self._extend(axis, -(-constant.count // row))
+        if constant.count:
+            self.columns.add(prefix, constant.count, constant)
+
+    def _chars(self, literals: Sequence[Literal], axis: int, limit: int | None) -> Constant:
+        """Texts of a char variable: joined along one dimension; padded to rows where there are more."""
+        rank = len(self.dimensions)
+        pad = self.fill.data if self.fill is not None and isinstance(self.fill.data, bytes) else b"\0"
+        row = self._size(rank - 1) if rank - axis >= 2 and not self._is_unlimited(rank - 1) else 0
+        data = bytearray()
+        for text in strings(literals):
+            runs = [b"" if item.kind == "fill" else self.convert.chars(item, self.what) for item in text]
+            if None in runs:
+                raise _Fault
+            run = b"".join(piece for piece in runs if piece is not None)
+            data += run.ljust(max(row, -(-len(run) // row) * row), pad) if row else run
+            if limit is not None and len(data) > limit:
+                shape = ", ".join(self._name(k) for k in range(rank))
+                name = f"{self.variable.name}({shape})" if rank else self.variable.name
+                ones = "character" if limit == 1 else "characters"
+                given = sum(len(item.value) for item in literals if isinstance(item.value, bytes))
+                message = f"`{name}` holds {limit} {ones}, {given} are given"
+                self._stop("too-many-values", message, text[0])
+        if not rank and not data:
+            data += b"\0"
+        return Constant.text(bytes(data))
+
+    def _extend(self, axis: int, length: int) -> None:
+        self.columns.extents[axis] = max(self.columns.extents[axis], length)
+
+    # ---- messages ----------------------------------------------------------------------------------------------------
+    def _name(self, axis: int) -> str:
+        reference = self.variable.dimensions[axis]
+        return names.last(reference) if isinstance(reference, str) else str(reference)
+
+    def _too_many(self, literal: Literal, limit: int, given: int) -> None:
+        name = self.variable.name
+        if not self.dimensions:
+            self._stop("too-many-values", f"`{name}` is a scalar, {given} values are given", literal)
+        shape = ", ".join(self._name(axis) for axis in range(len(self.dimensions)))
+        ones = "value" if limit == 1 else "values"
+        message = f"`{name}({shape})` holds {limit} {ones}, {given} are given"
+        self._stop("too-many-values", message, literal, "remove the surplus values, or enlarge the dimension")
+
+    def _stop(self, code: str, message: str, literal: Literal, help_: str = "") -> None:
+        self.convert.error(code, message, literal, help_)
+        raise _Fault
+
+
+SMALL = 256
+"""Bytes below which a list is read literal by literal: importing what reads it in bulk costs more than that."""
+
+_BULK = frozenset(name for name, atomic in ATOMIC.items() if atomic.is_integer or atomic.is_float)
+
+
+def _dimension(reference: str | int, known: Tables) -> Dimension | int | None:
+    return reference if isinstance(reference, int) else known.dimensions.get(reference)

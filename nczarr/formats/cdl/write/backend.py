@@ -1,0 +1,101 @@
+"""CDL written: `Checked` → text, laid out as ncdump lays it out, so that every value reads back exactly.
+
+Comes in: a checked dataset with its array sources. Goes out: pieces of text; neither text nor data is ever held whole.
+Layout: cdl-language §10; differences from ncdump and their reasons: `docs/cdl-output.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nczarr import names
+from nczarr.ast import Group
+from nczarr.check.anonymous_dimensions import Anonymous
+from nczarr.check.checked import Checked
+from nczarr.formats.cdl.spelling import identifier
+from nczarr.formats.cdl.write.data import extent_carriers, variable_data
+from nczarr.formats.cdl.write.header import Header
+from nczarr.formats.cdl.write.representable import sayable
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
+    from nczarr.options import Options
+    from nczarr.plan.planned import Planned
+
+
+def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+    """The CDL of a planned dataset in pieces, UTF-8."""
+    for piece in pieces(sayable(planned.checked).checked, options):
+        yield piece.encode("utf-8", "surrogateescape")
+
+
+def pieces(checked: Checked, options: Options) -> Iterator[str]:
+    """The CDL of a checked dataset that CDL can say (`sayable`). Of the options, those count that are flags of ncdump.
+
+    With `special`, nothing that the tree says is lost: storage and kind become special attributes.
+    """
+    name = checked.dataset.name if options.name is None else options.name
+    yield f"netcdf {dataset_name(name)} {{\n"
+    yield from _Printer(checked, options).group("/", checked.dataset, 0)
+    yield "}\n"
+
+
+def dataset_name(name: str) -> str:
+    """The name as it can stand before the first brace: what would end it or be dropped becomes `_`."""
+    return "".join("_" if character <= " " or character in "{}\x7f" else character for character in name)
+
+
+class _Printer:
+    """One run over the tree."""
+
+    def __init__(self, checked: Checked, options: Options) -> None:
+        self._checked = checked
+        self._header = Header(checked, Anonymous(checked), special=options.special)
+        self._with_data = not options.header_only
+        self._printed = printed(checked, options)
+
+    def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
+        """The contents of a group: declarations, data, subgroups."""
+        indent = "  " * depth
+        yield "".join(self._header.lines(path, group, indent))
+        if group.variables and self._with_data:
+            yield f"{indent}data:\n"
+            for variable in group.variables:
+                fqn = names.join(path, variable.name)
+                if fqn in self._printed:
+                    yield from variable_data(self._checked, fqn, self._checked.parts.get(fqn), len(indent))
+        for child in group.groups:
+            written = identifier(child.name)
+            yield f"\n{indent}group: {written} {{\n"
+            yield from self.group(names.join(path, child.name), child, depth + 1)
+            yield f"{indent}  }} // group {written}\n"
+
+
+def printed(checked: Checked, options: Options) -> set[str]:
+    """The variables whose values are printed: those asked for that have data, and those that tell a length."""
+    if options.header_only:
+        return set()
+    chosen = {fqn for fqn in checked.parts if _wanted(checked, fqn, options)}
+    return chosen | set(extent_carriers(checked, chosen))
+
+
+def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
+    """Whether the options ask for the data of a variable (ncdump's -c, -v, -g)."""
+    name, group = names.last(fqn), names.parent(fqn)
+    if options.coordinates_only and not _is_coordinate(checked, name, group):
+        return False
+    if options.variables and name not in options.variables and fqn not in options.variables:
+        return False
+    if not options.groups:
+        return True
+    return any(wanted in (group, names.last(group) if group != "/" else "/") for wanted in options.groups)
+
+
+def _is_coordinate(checked: Checked, name: str, group: str) -> bool:
+    """Whether a variable has the name of a dimension that it could see."""
+    while names.join(group, name) not in checked.dimensions:
+        if group == "/":
+            return False
+        group = names.parent(group)
+    return True

@@ -1,0 +1,97 @@
+"""Values that CDL has no spelling for: NaNs with other bits than the usual one, enum values without a name.
+
+Comes in: constants, and arrays in the dtypes of `arrays/parts.py`. Goes out: how many there are, by the code of the
+loss. Arrays are looked at in bounded blocks, and only where something was stored.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.bands import Bands
+from nczarr.arrays.blocks import linear_block, region_of
+from nczarr.arrays.parts import Types, descr, parts
+from nczarr.arrays.source import Parts, little, numpy_dtype
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BLOCK = 1 << 16
+"""Elements looked at together."""
+
+NAN, UNNAMED = "nan-bits", "unnamed-value"
+
+_BITS = {"f": (0x7FC00000, 0x7F800000, 0x7FFFFFFF, "I"), "d": (0x7FF8 << 48, 0x7FF0 << 48, (1 << 63) - 1, "Q")}
+"""By `struct` code: the bits of the NaN that the word means, those of infinity, all but the sign, their own code."""
+
+
+def in_constant(constant: Constant, types: Types) -> Counter[str]:
+    """How many odd values an attribute has."""
+    data = constant.data
+    if isinstance(data, tuple):
+        found: Counter[str] = Counter()
+        for item in data:
+            if isinstance(item, Constant):
+                found += in_constant(item, types)
+        return found
+    atomic = ATOMIC.get(constant.type)
+    if atomic is not None and atomic.is_float:
+        return _in_floats(data, constant.count, atomic.code)
+    if not can_be_odd(constant.type, types):
+        return Counter()
+    import numpy as np
+
+    return in_array(np.frombuffer(data, numpy_dtype(descr(constant.type, types))), constant.type, types)
+
+
+def _in_floats(data: bytes, count: int, code: str) -> Counter[str]:
+    """As `in_array`, for schemas that can do without numpy."""
+    usual, infinite, unsigned, bits = _BITS[code]
+    values = struct.unpack(f"<{count}{bits}", data)
+    return +Counter({NAN: sum(value & unsigned > infinite and value != usual for value in values)})
+
+
+def can_be_odd(type_name: str, types: Types) -> bool:
+    """Whether a fixed-size type has floats or enums in it."""
+    declared = types.get(type_name)
+    if isinstance(declared, CompoundType):
+        return any(can_be_odd(field.type, types) for field in declared.fields)
+    return isinstance(declared, EnumType) or (declared is None and ATOMIC[type_name].is_float)
+
+
+def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
+    """How many odd values an array of a fixed-size type has."""
+    import numpy as np
+
+    declared = types.get(type_name)
+    found: Counter[str] = Counter()
+    if isinstance(declared, CompoundType):
+        for field in declared.fields:
+            found += in_array(values[field.name], field.type, types)
+    elif isinstance(declared, EnumType):
+        known = np.array([constant.value for constant in declared.constants], values.dtype)
+        found[UNNAMED] = int(np.count_nonzero(~np.isin(values, known)))
+    elif declared is None and ATOMIC[type_name].is_float:
+        usual, _, _, bits = _BITS[ATOMIC[type_name].code]
+        nans = np.ascontiguousarray(values[np.isnan(values)])
+        found[NAN] = int(np.count_nonzero(nans.view(bits) != usual))
+    return +found
+
+
+def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> Counter[str]:
+    """How many odd values the stored arrays of a variable have."""
+    found: Counter[str] = Counter()
+    for part in parts(type_name, shape, types):
+        source = sources.get(part.path)
+        if source is None or not can_be_odd(part.type, types):
+            continue
+        block = linear_block(source.layout.shape, BLOCK)
+        with closing(Bands(source, BLOCK)) as bands:
+            for index in source.occupied(block):
+                values = little(bands.read(region_of(index, block, source.layout.shape)))
+                found += in_array(values, part.type, types)
+    return found

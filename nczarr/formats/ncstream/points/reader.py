@@ -1,0 +1,176 @@
+"""Streams of points → datasets (ncstream §11): a collection says what rows hold, a feature is place, time and row.
+
+Comes in: a file that begins with one of three magics. Goes out: for each collection a dimension `obs` and a variable
+of records `obs(obs)`. The first members are where and when: `time latitude longitude altitude nominal_time`, with a `_`
+where a member of the collection has the name; the attribute `location` of the variable lists them. The members of the
+collection follow in their types; enums are their integers. What is said of a member stands as attributes of the
+variable, `time.units`, `depth.long_name`; its own `long_name` is the name of the collection. A second collection is
+`obs_2`.
+
+Lists of stations are passed over with a warning; a missing END is none. Invariant: memory is that of what is given: a
+row is looked at only if it has the length that its collection says.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.types import CompoundType, Field
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.points.collection import LOCATION, Collection, Member
+from nczarr.formats.ncstream.read.scan import entries
+from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES
+from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError, bad, contradictory, oversized
+from nczarr.json.tolerant import name_problem
+from nczarr.options import Options
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from nczarr.arrays.source import Parts
+
+MOST_MEMBERS = 10_000
+"""Members of a collection, at most."""
+
+LONGEST_ROW = 1 << 31
+"""Bytes of a row are less."""
+
+
+def is_points(head: bytes) -> bool:
+    """Whether bytes begin a stream of points."""
+    return head[:4] in (COLLECTION, FEATURE, STATIONS)
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a stream of points; None, and an error with its offset, for what is none."""
+    from nczarr.formats.ncstream.points.rows import parts
+
+    found: list[Collection] = []
+    try:
+        found.extend(_collections(source, report))
+        stems = ["obs" if not place else f"obs_{place + 1}" for place in range(len(found))]
+        declared = [_declared(stem, each, source) for stem, each in zip(stems, found, strict=True)]
+        values: dict[str, Parts] = {}
+        for stem, each, (record, _, _) in zip(stems, found, declared, strict=True):
+            values["/" + stem] = parts(each, record)
+    except RefusedError as error:
+        report.error(error.code, str(error), Span(source, error.start, error.end))
+        return None
+    dataset = Dataset(
+        name="",
+        types=tuple(record for record, _, _ in declared),
+        dimensions=tuple(dimension for _, dimension, _ in declared),
+        variables=tuple(variable for _, _, variable in declared),
+        attributes=(Attribute(name="featureType", value=Constant.text(b"point")),),
+    )
+    return Unchecked(dataset, parts=values)
+
+
+def _collections(source: Source, report: Report) -> Iterator[Collection]:
+    """The collections of a stream, each when all its features are there. Raises RefusedError."""
+    collection: Collection | None = None
+    end = len(source.data)
+    for entry in entries(Incoming(source.data, DEFAULT)):
+        match entry.kind:
+            case "feature":
+                if collection is None:
+                    raise bad("a point comes before the collection that it belongs to", entry.offset)
+                collection.add(entry.message, entry.offset)
+            case "collection":
+                if collection is not None:
+                    yield collection
+                collection = _begun(entry.message, entry.offset)
+            case "stations":
+                text = f"a list of {len(entry.message.stations)} stations is passed over"
+                report.warning("skipped-stations", text, Span(source, entry.offset, entry.end))
+            case "error":
+                text = entry.message.message.decode("utf-8", "replace")
+                span = Span(source, entry.offset, entry.end)
+                report.error("stream-error", f"the sender of the stream gave up: {text!r}", span)
+            case "end":
+                end = entry.end
+            case _:
+                raise bad(f"a message `{entry.kind}` stands in a stream of points", entry.offset, entry.end)
+    if end < len(source.data):
+        raise bad("the stream goes on behind its end", end)
+    if collection is not None:
+        yield collection
+
+
+def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
+    """A collection without features. Raises RefusedError for members that the model has no form for."""
+    if len(message.members) > MOST_MEMBERS:
+        raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
+    members: list[Member] = []
+    start = 0
+    for given in message.members:
+        name = names.normal(given.name.decode("utf-8", "surrogateescape"))
+        problem = name_problem(name)
+        if problem is not None:
+            raise bad(f"a member of the collection cannot be called so: {problem}", offset)
+        word = ATOMS.get(given.dataType) or ENUM_BASES.get(given.dataType)
+        if word is None:
+            text = f"member `{name}` has the type {_type_name(given.dataType)}, which rows of points do not hold"
+            raise bad(text, offset)
+        shape = tuple(each.size for each in given.section.range)
+        if not all(shape) or math.prod(shape) >= LONGEST_ROW:
+            raise bad(f"member `{name}` has the lengths {', '.join(map(str, shape))}", offset)
+        members.append(Member(name, word, shape, start))
+        start += members[-1].width
+    if len({each.name for each in members}) < len(members):
+        raise contradictory("two members of the collection have the same name", offset)
+    if start >= LONGEST_ROW:
+        raise oversized(f"a row has {start} bytes", offset)
+    return Collection(message, offset, tuple(members), start, array("d"), array("q"), [], [])
+
+
+def _type_name(data_type: int) -> str:
+    return pb.DataType.Name(data_type) if data_type in pb.DataType.values() else str(data_type)
+
+
+def location_names(taken: set[str]) -> tuple[str, ...]:
+    """What the members are called that say where and when a point is, beside members with these names."""
+    found = []
+    for name in LOCATION:
+        while name in taken:
+            name += "_"
+        found.append(name)
+    return tuple(found)
+
+
+def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
+    """What the model says of a collection."""
+    span = Span(source, collection.offset, collection.offset)
+    members = collection.members
+    where = location_names({each.name for each in members})
+    record = CompoundType(
+        name=f"{stem}_t",
+        fields=(
+            *(Field(name=name, type="double", span=span) for name in where),
+            *(Field(name=each.name, type=each.type, shape=each.shape, span=span) for each in members),
+        ),
+        span=span,
+    )
+    message = collection.message
+    said = [
+        ("location", " ".join(where).encode()),
+        ("long_name", message.name),
+        (f"{where[0]}.units", message.timeUnit),
+        (f"{where[1]}.units", b"degrees_north"),
+        (f"{where[2]}.units", b"degrees_east"),
+        (f"{where[3]}.units", message.altUnit),
+        (f"{where[4]}.units", message.timeUnit),
+    ]
+    for each, given in zip(members, message.members, strict=True):
+        said += [(f"{each.name}.long_name", given.desc), (f"{each.name}.units", given.units)]
+    attributes = tuple(Attribute(name=name, value=Constant.text(text), span=span) for name, text in said if text)
+    variable = Variable(name=stem, type=f"/{record.name}", dimensions=(f"/{stem}",), attributes=attributes, span=span)
+    return record, Dimension(name=stem, size=len(collection.rows), span=span), variable

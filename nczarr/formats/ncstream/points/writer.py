@@ -1,0 +1,229 @@
+"""Variables of records → streams of points (ncstream §11), the inverse of `points`.
+
+Comes in: a checked dataset and a variable of one dimension, whose records have members of atomic types, with dimensions
+or without. Goes out: one collection, a feature a record, END; in pieces, never all at once. Where and when a point is
+say the members that the attribute `location` of the variable names, else those called as in `LOCATION` or in short
+(`lat`, `lon`, `alt`). A double among them stands in the place of the feature alone; any other type in the row as well.
+Without altitude it is NaN, without nominal time the time. What the format has no place for is one warning,
+lost-beside-points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import escape, is_fixed
+from nczarr.arrays.source import Parts, Selection
+from nczarr.ast import Constant, Variable
+from nczarr.ast.types import ATOMIC, CompoundType, EnumType
+from nczarr.ast.types import Field as TypeField
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.points.collection import LOCATION, Member
+from nczarr.formats.ncstream.wire.dtypes import WIRE
+from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
+from nczarr.formats.ncstream.wire.protobuf import encoded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
+"""What members may be called as well."""
+
+BLOCK = 1 << 22
+"""Bytes of rows that are made at once, about."""
+
+
+class _Plan(NamedTuple):
+    """What is written: the members of rows, and the member of each place, None where there is none."""
+
+    path: str
+    variable: Variable
+    record: CompoundType
+    members: tuple[Member, ...]
+    places: tuple[str | None, ...]
+
+
+def write(checked: Checked, report: Report, path: str | None = None) -> Iterator[bytes] | None:
+    """The pieces of the stream of points that a variable stands for: the one at `path`, else the only one that can.
+
+    None, and an error, if it is none. Raises OSError while the pieces are made.
+    """
+    path = _chosen(checked, report) if path is None else path
+    if path is None:
+        return None
+    plan = _plan(checked, path, report)
+    if plan is None:
+        return None
+    _warn(checked, plan, report)
+    return _pieces(checked, plan)
+
+
+def _chosen(checked: Checked, report: Report) -> str | None:
+    suited = [
+        path
+        for path, variable in checked.variables.items()
+        if len(variable.dimensions) == 1 and isinstance(checked.types.get(variable.type), CompoundType)
+    ]
+    if len(suited) == 1:
+        return suited[0]
+    what = f"{len(suited)} variables of records along one dimension" if suited else "no variable of records"
+    report.error("unsuited-points", f"the dataset has {what}: a stream of points has one", helps=["name the variable"])
+    return None
+
+
+def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
+    variable = checked.variables.get(path)
+    if variable is None:
+        report.error("unsuited-points", f"there is no variable `{path}`")
+        return None
+    record = checked.types.get(variable.type)
+    if not isinstance(record, CompoundType) or len(variable.dimensions) != 1:
+        text = f"`{path}` is no variable of records along one dimension"
+        report.error("unsuited-points", text, variable.span)
+        return None
+    words = {field.name: _word(field, checked) for field in record.fields}
+    unsuited = [name for name, word in words.items() if word is None]
+    if unsuited:
+        text = f"member `{unsuited[0]}` of `{path}` has type `{dict(_types(record))[unsuited[0]]}`: rows of points "
+        report.error("unsuited-points", text + "hold numbers, chars and strings", variable.span)
+        return None
+    places = _places(variable, record, words)
+    missing = [name for name, found in zip(LOCATION[:3], places, strict=False) if found is None]
+    if missing:
+        text = f"the records of `{path}` have no number that is the {', the '.join(missing)}"
+        helps = ["the attribute `location` of the variable names five members: " + ", ".join(LOCATION)]
+        report.error("unsuited-points", text, variable.span, helps=helps)
+        return None
+    members = tuple(
+        Member(field.name, words[field.name] or "", field.shape, 0)
+        for field in record.fields
+        if not (field.name in places and field.type == "double")
+    )
+    return _Plan(path, variable, record, members, places)
+
+
+def _types(record: CompoundType) -> Iterator[tuple[str, str]]:
+    return ((field.name, field.type) for field in record.fields)
+
+
+def _word(field: TypeField, checked: Checked) -> str | None:
+    """The atomic type that a member is written as: of an enum its integers."""
+    declared = checked.types.get(field.type)
+    if isinstance(declared, EnumType):
+        return declared.base
+    return field.type if declared is None else None
+
+
+def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | None]) -> tuple[str | None, ...]:
+    """The members that say where and when a point is."""
+    numbers = {
+        field.name for field in record.fields if not field.shape and words[field.name] not in ("char", "string", None)
+    }
+    named = _text(variable, "location").decode("utf-8", "replace").split(" ")
+    if len(named) == len(LOCATION) and numbers.issuperset(named):
+        return tuple(named)
+    return tuple(next((each for each in (name, SHORT.get(name, "")) if each in numbers), None) for name in LOCATION)
+
+
+def _text(variable: Variable, name: str) -> bytes:
+    """The text of an attribute; empty if there is none."""
+    for attribute in variable.attributes:
+        if attribute.name == name:
+            return _said(attribute.value)
+    return b""
+
+
+def _said(value: Constant) -> bytes:
+    if value.type == "char" and isinstance(value.data, bytes):
+        return value.data.rstrip(b"\0")
+    if value.type == "string" and value.count == 1 and isinstance(value.data[0], bytes):
+        return value.data[0]
+    return b""
+
+
+def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
+    from nczarr.formats.ncstream.points.rows import rows
+
+    header = _header(plan).SerializeToString()
+    yield COLLECTION + encoded(len(header)) + header
+    [length] = checked.shapes[plan.path]
+    sources = checked.parts.get(plan.path) or all_fill(
+        checked.fills[plan.path], plan.variable.type, (length,), checked.types
+    )
+    width = 40 + sum(each.width + 32 * each.elements * (each.type == "string") for each in plan.members)
+    step = max(1, BLOCK // width)
+    for start in range(0, length, step):
+        count = min(step, length - start)
+        columns = _columns(sources, checked, plan, (slice(start, start + count),))
+        where = _where(columns, plan, count)
+        data, texts = rows([columns[each.name] for each in plan.members], plan.members, count)
+        yield b"".join(map(_feature, where, data, texts))
+    yield END
+
+
+def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
+    said = plan.variable
+    made = points_pb.PointFeatureCollection(name=_text(said, "long_name") or said.name.encode())
+    for name, place in (("timeUnit", 0), ("altUnit", 3)):
+        unit = _text(said, f"{plan.places[place]}.units")
+        if unit:
+            setattr(made, name, unit)
+    for each in plan.members:
+        member = made.members.add(name=each.name.encode(), dataType=WIRE[each.type])
+        member.section.SetInParent()
+        for size in each.shape:
+            member.section.range.add(size=size, stride=1)
+        member.desc, member.units = _text(said, f"{each.name}.long_name"), _text(said, f"{each.name}.units")
+    return made
+
+
+def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -> dict[str, NDArray[Any]]:
+    """The values of some records, by member."""
+    if is_fixed(plan.variable.type, checked.types):
+        values = sources[""].read(region)
+        return {field.name: values[field.name] for field in plan.record.fields}
+    return {
+        field.name: sources[escape(field.name)].read((*region, *(slice(0, length) for length in field.shape)))
+        for field in plan.record.fields
+    }
+
+
+def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
+    """Where and when each of some points is, in the order of the message."""
+    import numpy as np
+
+    time = columns[plan.places[0] or ""]
+    instead = (None, None, None, np.full(count, math.nan), time)
+    found = [
+        np.asarray(columns[name] if name is not None else other, np.float64).tolist()
+        for name, other in zip(plan.places, instead, strict=True)
+    ]
+    return zip(*found, strict=True)
+
+
+def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
+    time, lat, lon, alt, nominal = where
+    place = points_pb.Location(time=time, lat=lat, lon=lon, alt=alt, nomTime=nominal)
+    block = points_pb.PointFeature(loc=place, data=data, sdata=texts).SerializeToString()
+    return FEATURE + encoded(len(block)) + block
+
+
+def _warn(checked: Checked, plan: _Plan, report: Report) -> None:
+    """Say once what is not in the stream."""
+    dataset, variable = checked.dataset, plan.variable
+    written = {"location", "long_name"}
+    written |= {f"{each.name}.{word}" for each in plan.members for word in ("units", "long_name")}
+    written |= {f"{name}.units" for name in plan.places if name}
+    lost = [f"variable `{path}`" for path in checked.variables if path != plan.path]
+    lost += [f"attribute `{each.name}` of `{plan.path}`" for each in variable.attributes if each.name not in written]
+    lost += [f"global attribute `{each.name}`" for each in dataset.attributes if each.name != "featureType"]
+    lost += [f"the labels of `{each.type}`" for each in plan.record.fields if each.type not in ATOMIC]
+    if lost:
+        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        text = f"a stream of points has no place for {', '.join(lost[:5])}{more}"
+        report.warning("lost-beside-points", text, variable.span)

@@ -1,0 +1,80 @@
+"""Attributes as streams have them → attributes of the model (ncstream §4).
+
+Both generations are read: the second names the type in `dataType`, the first in `type`, and texts are neither's number.
+One text is a char attribute, as netCDF has them; several, or none, are strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import EnumType
+from nczarr.ast.values import swapped
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES, UNSIGNED
+
+_OLD: dict[int, str] = {
+    pb.Attribute.BYTE: "byte", pb.Attribute.SHORT: "short", pb.Attribute.INT: "int", pb.Attribute.LONG: "int64",
+    pb.Attribute.FLOAT: "float", pb.Attribute.DOUBLE: "double",
+}  # fmt: skip
+
+
+class UnreadableAttributeError(ValueError):
+    """What an attribute says of itself does not fit together."""
+
+
+def constant(given: pb.Attribute) -> Constant:
+    """The value of an attribute. Raises UnreadableAttributeError."""
+    type_name = _type(given)
+    if type_name == "string":
+        texts = list(given.sdata)
+        if len(texts) == 1:
+            return Constant.text(texts[0])
+        return Constant.strings(texts)
+    width = ATOMIC[type_name].size
+    if type_name == "char":
+        return Constant.text(given.data)
+    if len(given.data) != given.len * width:
+        raise UnreadableAttributeError(f"{given.len} values of type {type_name} are no {len(given.data)} bytes")
+    return Constant(type=type_name, count=given.len, data=swapped(given.data, width))
+
+
+def _type(given: pb.Attribute) -> str:
+    """The type of the values. Raises UnreadableAttributeError."""
+    if given.dataType:
+        number = int(given.dataType)
+        found = ATOMS.get(number) or ENUM_BASES.get(number)
+    elif given.type:
+        found = _OLD.get(int(given.type))
+    elif given.sdata or (not given.data and given.HasField("type")):
+        return "string"
+    else:
+        return "char"
+    if found is None:
+        raise UnreadableAttributeError(f"there is no type {given.dataType or given.type} of attributes")
+    if given.unsigned:
+        found = UNSIGNED.get(found, found)
+    return found
+
+
+def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) -> Constant | None:
+    """A fill value in the type of its variable: the name of a constant of one of its `enums` as an integer, signed
+    integers of an unsigned variable, the text of a string. None where it is no value of that type.
+    """
+    if value.type == type_name:
+        return value
+    if not isinstance(value.data, bytes):
+        return None
+    if value.type == "char":
+        codes = {each.value for enum in enums for each in enum.constants if each.name.encode() == value.data}
+        if len(codes) == 1 and type_name != "string":
+            base = type_name if type_name in ATOMIC else next(iter(enums)).base
+            data = Constant.numbers(base, codes).data
+            return Constant(type=type_name, count=1, data=data)
+        return Constant.strings([value.data]) if type_name == "string" else None
+    widths = {ATOMIC[enum.base].size for enum in enums if type_name not in ATOMIC}
+    if UNSIGNED.get(value.type) == type_name or widths == {ATOMIC[value.type].size}:
+        return Constant(type=type_name, count=value.count, data=value.data)
+    return None

@@ -1,0 +1,288 @@
+"""`read`: a stream in a file → a dataset whose values lie in the messages, decoded only where somebody reads them.
+
+The stream is gone through once, from message to message: that is its index (ncstream §2). Where the header holds the
+model (`heading.py` wrote it) that is the tree, else one is made of the header's own words (`model.py`). A variable
+whose numbers lie uncompressed in one message is a view of the file, and its bytes are moved or referred to as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.source import Parts
+from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.ast import ATOMIC
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import EnumType
+from nczarr.ast.walk import building
+from nczarr.check.checked import Unchecked
+from nczarr.check.tables import Tables, tables
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.formats.cdl.values.read_lists import variable_fill
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.points import reader
+from nczarr.formats.ncstream.read import immediate, model
+from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
+from nczarr.formats.ncstream.read.lazy_local import Held, Piece, in_one_piece, sources
+from nczarr.formats.ncstream.read.names import named
+from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
+from nczarr.formats.ncstream.wire import headers
+from nczarr.formats.ncstream.wire.decode import column_tree
+from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
+from nczarr.formats.ncstream.wire.dtypes import full_bytes, full_name
+from nczarr.formats.ncstream.wire.elements import section_of
+from nczarr.formats.ncstream.wire.framing import Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError
+from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.cdm_remote import Served
+
+_OTHERS = {
+    "coverages": "a coverage's header",
+    "coverage data": "values of a coverage",
+    "stations": "a list of stations",
+    "collection": "a collection of points",
+    "feature": "a point",
+}
+"""Messages that are no part of a dataset."""
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a stream. Reports what cannot be read, with its byte offset; raises OSError."""
+    if isinstance(source, Served):
+        from nczarr.formats.ncstream.read import remote
+
+        return remote.read(source, report, options)
+    source = Source(source.name, source.data, binary=True, path=source.path)
+    if reader.is_points(source.data[:4]):
+        return reader.read(source, report, options)
+    before = report.errors
+    found = scan(source, report)
+    for entry in found:
+        _refuse(entry, source, report)
+    if report.errors > before:
+        return None
+    if not any(entry.kind in ("header", "data", "column") for entry in found):
+        report.error("bad-ncstream", "the stream holds neither a header nor data", Span(source, 0, len(source.data)))
+        return None
+    if found[0].kind == "start" and found[-1].kind != "end":
+        text = "the stream has a beginning and no end: there may be less in it than was sent"
+        report.warning("unended-stream", text, Span(source, found[-1].offset, found[-1].end))
+    with building():
+        return _Reader(source, found, report, options).read()
+
+
+def _refuse(entry: Entry, source: Source, report: Report) -> None:
+    """Report a message that no dataset has."""
+    span = Span(source, entry.offset, entry.end)
+    if entry.kind == "error":
+        refuse_error(entry, span, report)
+    elif entry.kind in _OTHERS:
+        helps = ["`nczarr.ncstream.read_messages` reads it"]
+        report.error("bad-ncstream", f"{_OTHERS[entry.kind]} is no part of a dataset", span, helps=helps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InFile:
+    """A message of data in a file. `declared`: a header with the variable alone, for what the message does not say."""
+
+    file: FileBytes
+    offset: int
+    end: int
+    declared: bytes
+
+    def tree(self) -> Tree:
+        """The decoded values. Raises OSError, ValueError."""
+        data = memoryview(self.file.data)[self.offset : self.end]
+        self.file.seen(self.end - self.offset)
+        return decoded(data, self.offset, self.declared)
+
+
+def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
+    """The values of the message that some bytes are, which begin at an offset of their stream. Raises RefusedError."""
+    incoming = Incoming(data, DEFAULT)
+    incoming.base = offset
+    entry = next(entries(incoming, values=True))
+    return column_tree(entry, data, Definitions(pb.Header.FromString(declared)), base=offset).tree
+
+
+class Given(NamedTuple):
+    """A message of data, and the part of its variable that it holds."""
+
+    entry: Entry
+    ranges: tuple[range, ...]
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, source: Source, found: list[Entry], report: Report, options: Options) -> None:
+        self._source = source
+        self._report = report
+        self._options = options
+        self._file = FileBytes.of(source)
+        data = [entry for entry in found if entry.kind in ("data", "column")]
+        given = [entry for entry in found if entry.kind == "header"]
+        self._header = headers.merged([each.message for each in given]) if given else headers.made_up(data)
+        first = given[0] if given else found[0]
+        self._span = Span(source, first.offset, first.end)
+        self._has_header = bool(given)
+        self._definitions = Definitions(self._header)
+        self._named = named(self._header)
+        spelled = set(map(full_name, self._named.spelled.values()))
+        self._data: dict[str, list[Entry]] = {}
+        for entry in data:
+            name = wire_name(entry)
+            self._data.setdefault(name if name in spelled else names.normal(name), []).append(entry)
+
+    def read(self) -> Unchecked | None:
+        """The dataset, with the array sources of its variables."""
+        asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
+        made = dataset_of(self._named.header, asked, self._source.name)
+        if made is None:
+            return None
+        made.namesakes += self._named.namesakes
+        known = tables(made.dataset)
+        fills, shapes = told_fills(self._header), shapes_of(known)
+        for path, variable in known.variables.items():
+            messages = self._data.pop(self._named.wire_name(path), [])
+            shape = shapes.get(path)
+            given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
+            if shape is not None:
+                own = suited_fills(fills.get(path, {}), variable, known, self._ignored)
+                found = self._parts(path, given, shape, known, own)
+                if found:
+                    made.parts[path] = found
+        for messages in self._data.values():
+            for entry in messages:
+                self._lost(f"`{wire_name(entry)}` is no variable of the header", entry)
+        return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, self._span)
+
+    def _lost(self, message: str, entry: Entry) -> None:
+        """Report data that are left out: an error, unless the run allows it."""
+        code = "unreadable-array"
+        allowed = self._options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        found = Diagnostic(
+            code, Severity.ERROR, message, Label(Span(self._source, entry.offset, entry.end)), helps=helps
+        )
+        self._report.lose(found, allowed=allowed)
+
+    def _given(self, path: str, entry: Entry, shape: tuple[int, ...] | None) -> Given | None:
+        """What a message holds of its variable; None (reported) if that is no part of it."""
+        ragged = entry.kind == "column" or is_counted(entry.message)
+        try:
+            section, _ = section_of(entry.message, entry.offset, ragged=ragged)
+        except RefusedError as fault:
+            refuse(fault, self._source, self._report)
+            return None
+        if shape is None:
+            return None
+        whole = tuple(map(range, shape))
+        if section is None or not shape or not self._has_header:
+            return Given(entry, whole)
+        ranges = section[: len(shape)]  # dimensions behind a ragged one are of its elements
+        fits = len(ranges) == len(shape) and all(
+            not indices or indices[-1] < length for indices, length in zip(ranges, shape, strict=True)
+        )
+        if not fits:
+            lengths = " × ".join(map(str, shape)) or "one value"
+            self._lost(f"the section of a message of `{path}` does not lie within {lengths}", entry)
+            return None
+        return Given(entry, ranges)
+
+    def _parts(
+        self, path: str, given: list[Given], shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]
+    ) -> Parts | None:
+        """The array sources of a variable; None if the stream has no values of it."""
+        variable = known.variables[path]
+        written = self._named.spelled.get(path, path)
+        declared = self._definitions.find(full_bytes(written))
+        if not given:
+            return self._immediate(path, declared, shape, known)
+        if len(given) == 1:
+            plain = self._plain(given[0], variable.type, shape, known.types, fills)
+            if plain is not None:
+                return {"": plain}
+        alone = headers.alone(written, declared)
+        pieces = tuple(
+            Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
+        )
+        fill = variable_fill(variable, known)
+        return sources(Held(variable.type, shape, dict(known.types), fill, pieces), fills)
+
+    def _plain(
+        self, given: Given, type_name: TypeName, shape: tuple[int, ...], types: Types, fills: Mapping[str, bytes]
+    ) -> AffineArray | None:
+        """Numbers that lie in the file as they are; None if they do not."""
+        place, big = plain_numbers(given.entry)
+        declared = types.get(type_name)
+        number = declared.base if isinstance(declared, EnumType) else type_name
+        width = ATOMIC[number].size if number in ATOMIC else 0
+        if place is None or not width or given.ranges != tuple(map(range, shape)):
+            return None
+        if place[1] - place[0] != math.prod(shape) * width:
+            return None
+        dtype = descr(type_name, types)
+        assert isinstance(dtype, str)
+        fill = fills.get("")
+        if big:
+            dtype = dtype.replace("<", ">")
+            fill = None if fill is None else fill[::-1]
+        return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
+
+    def _immediate(self, path: str, declared: Declared | None, shape: tuple[int, ...], known: Tables) -> Parts | None:
+        """The values that the header itself has of a variable; None if it has none."""
+        type_name = known.variables[path].type
+        try:
+            values = immediate.values(declared, type_name, shape, known.types)
+        except ValueError as fault:
+            self._ignored(f"the values of `{path}` in the header are left out: {fault}")
+            return None
+        if values is None:
+            return None
+        return {"": ArrayInMemory(in_one_piece(descr(type_name, known.types), shape), values)}
+
+    def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """The size of all opaque values of a variable or member; None where they differ, or there are none."""
+        sizes: set[int] = set()
+        written = self._named.spelled.get(path, path)
+        for entry in self._data.get(full_name(written), ()):
+            try:
+                declared = self._definitions.find(full_bytes(written))
+                tree = InFile(self._file, entry.offset, entry.end, headers.alone(written, declared)).tree()
+            except ValueError:
+                return None  # told where the values are read
+            found = opaque_sizes(tree, members)
+            if found is None:
+                return None
+            sizes |= found
+        return sizes.pop() if len(sizes) == 1 else None
+
+
+def wire_name(entry: Entry) -> str:
+    """The full name that a message of data has, as its sender spells it."""
+    name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
+    return name.removeprefix(b"/").decode("utf-8", "surrogateescape")
+
+
+def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
+    """Where the numbers of a message lie as they are, and whether they are big-endian; no place if they do not."""
+    if entry.column is not None:
+        message: pb.DataCol = entry.column.message
+        plain = not message.isVlen and not entry.column.members
+        return entry.column.payload if plain else None, message.bigend
+    data: pb.Data = entry.message
+    counted = is_counted(data) or data.dataType in (pb.STRUCTURE, pb.SEQUENCE)
+    return None if counted or data.compress else entry.payload, True

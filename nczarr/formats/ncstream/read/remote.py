@@ -1,0 +1,220 @@
+"""Datasets on servers of CDM Remote: the header once, values by sections when somebody reads them (ncstream §8, §9).
+
+Comes in: a `Served` source. Goes out: the tree of its header, as of any stream, and for each variable array sources
+that ask for what is read. A part of fixed size, or of strings, is asked for just the region, in pieces of at most
+`PIECE` bytes. Lists, and records that have them, are asked for in blocks of cells (`blocks.py`): nobody knows how long
+they are before they are here. Both kinds of message are understood, whatever the server sends; members of records are
+picked here, and so are the records that were asked for, where a server sends all. Invariant: an answer holds what was
+asked for, or is an OSError.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.blocks import every_block
+from nczarr.arrays.memory import ArrayInMemory, fill_array
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, itemsize, numpy_dtype
+from nczarr.ast.node import TypeName
+from nczarr.ast.walk import building
+from nczarr.check.checked import Unchecked
+from nczarr.check.tables import Tables, tables
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.read_lists import variable_fill
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read import immediate, model
+from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
+from nczarr.formats.ncstream.read.lazy_local import in_one_piece
+from nczarr.formats.ncstream.read.lazy_remote import sources
+from nczarr.formats.ncstream.read.names import named
+from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
+from nczarr.formats.ncstream.read.scan import refuse_error, scan
+from nczarr.formats.ncstream.wire import headers
+from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
+from nczarr.formats.ncstream.wire.dtypes import full_bytes
+from nczarr.formats.ncstream.wire.trees import opaque_sizes
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.cdm_remote import Served
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECE = 16 << 20
+"""Bytes of values that one answer is asked for, at most."""
+
+LOOKED_AT = 4096
+"""Cells of an opaque variable, at most, that are looked at to see how long its values are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells(Computed):
+    """A variable of values of fixed size, or of strings: one array."""
+
+    variable: Variable
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """True."""
+        return True
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, asked for in pieces, several at once. Raises OSError."""
+        region = tuple(
+            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
+        )
+        if not all(region):
+            return fill_array(self.layout, tuple(map(len, region)))
+        pieces = list(divided(region, itemsize(self.layout.dtype) or TEXT))
+        if len(pieces) == 1:
+            return self._piece(region)
+        import numpy as np
+
+        out = np.empty(tuple(map(len, region)), numpy_dtype(self.layout.dtype))
+
+        def fill(piece: Region) -> None:
+            place = tuple(
+                slice(part.start - whole.start, part.stop - whole.start)
+                for part, whole in zip(piece, region, strict=True)
+            )
+            out[place] = self._piece(piece)
+
+        each_at_once(fill, pieces)
+        return out
+
+    def _piece(self, region: Region) -> NDArray[Any]:
+        is_record = self.variable.behind == 0 and not isinstance(self.layout.dtype, str)
+        return self.variable.values(region, keep=is_record)[""]  # old servers send all records every time
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Every chunk of the grid: nobody tells what is fill."""
+        return every_block(self.layout.shape, chunks)
+
+
+def divided(region: Region, width: int) -> Iterator[Region]:
+    """A region in pieces of at most `PIECE` bytes, cut along its first dimensions."""
+    inner = width
+    axis = len(region)
+    while axis and inner * len(region[axis - 1]) <= PIECE:
+        axis -= 1
+        inner *= len(region[axis])
+    if not axis:
+        yield region
+        return
+    step = max(1, PIECE // inner)
+    whole = region[axis - 1]
+    for start in range(whole.start, whole.stop, step):
+        cut = (*region[: axis - 1], range(start, min(start + step, whole.stop)), *region[axis:])
+        yield from _single(cut, axis - 1)
+
+
+def _single(region: Region, axes: int) -> Iterator[Region]:
+    """A region for each index along the first dimensions."""
+    import itertools
+
+    for leading in itertools.product(*region[:axes]):
+        yield (*(range(index, index + 1) for index in leading), *region[axes:])
+
+
+# ---- from the header -------------------------------------------------------------------------------------------------
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a server, which a `Served` source comes from. Raises OSError."""
+    assert isinstance(source, Served)
+    before = report.errors
+    found = scan(source, report)
+    given = [entry.message for entry in found if entry.kind == "header"]
+    for entry in found:
+        if entry.kind == "error":
+            refuse_error(entry, Span(source, 0, 0), report)
+    if not given and report.errors == before:
+        report.error("bad-ncstream", "the answer holds no header", Span(source, 0, len(source.data)))
+    if report.errors > before:
+        return None
+    with building():
+        return _Reader(source, headers.merged(given), report, options).read()
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, source: Served, header: pb.Header, report: Report, options: Options) -> None:
+        self._source = source
+        self._header = header
+        self._report = report
+        self._options = options
+        self._definitions = Definitions(header)
+        self._named = named(header)
+
+    def read(self) -> Unchecked | None:
+        """The dataset, with the array sources of its variables."""
+        span = Span(self._source, 0, len(self._source.data))
+        asked = model.Asked(span, self._report, self._options, self._opaque_size)
+        made = dataset_of(self._named.header, asked, self._source.name)
+        if made is None:
+            return None
+        made.namesakes += self._named.namesakes
+        known = tables(made.dataset)
+        fills = told_fills(self._header)
+        for path, shape in shapes_of(known).items():
+            own = suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
+            made.parts[path] = self._parts(path, shape, known, own)
+        return made
+
+    def _ignored(self, message: str) -> None:
+        """Report values of the header that are left out."""
+        self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
+
+    def _declared(self, path: str) -> Declared | None:
+        return self._definitions.find(full_bytes(self._named.spelled.get(path, path)))
+
+    def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
+        declared = self._declared(path)
+        behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
+        path = self._named.spelled.get(path, path)
+        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
+
+    def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
+        """The array sources of a variable."""
+        found = known.variables[path]
+        fill = variable_fill(found, known)
+        usual = all_fill(fill, found.type, shape, known.types)
+        if not math.prod(shape):
+            return dict(usual)
+        values = self._immediate(path, found.type, shape, known.types)
+        variable = self._variable(path, found.type, shape, dict(known.types))
+        if not (found.type == "string" or is_fixed(found.type, known.types)):
+            return sources(variable, {part: fills.get(part, each.layout.fill) for part, each in usual.items()})
+        layout = in_one_piece(descr(found.type, known.types), shape, fills.get("", usual[""].layout.fill))
+        return {"": Cells(variable, layout) if values is None else ArrayInMemory(layout, values)}
+
+    def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
+        """The values that the header itself has of a variable, if they suit it."""
+        try:
+            return immediate.values(self._declared(path), type_name, shape, types)
+        except ValueError:
+            return None  # then they are asked for
+
+    def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """The size of all opaque values of a small variable, or member of one; None where they differ, or are many."""
+        declared = self._declared(path)
+        if declared is None or any(each.isVlen for each in declared.shape):
+            return None
+        shape = tuple(each.length for each in declared.shape)
+        if not 0 < math.prod(shape) <= LOOKED_AT:
+            return None
+        path = self._named.spelled.get(path, path)
+        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
+        try:
+            tree = variable.tree(tuple(map(range, shape)), keep=True)
+        except ValueError:
+            return None  # told where the values are read
+        sizes = opaque_sizes(tree, members)
+        return sizes.pop() if sizes is not None and len(sizes) == 1 else None

@@ -1,0 +1,124 @@
+"""Questions to a server of CDM Remote, and what their answers hold (ncstream §8, §9).
+
+Comes in: a variable and a region. Goes out: the values of the region by part. Invariant: an answer holds what was asked
+for, or is an OSError.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.arrays.parts import Types
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import ATOMIC
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.lazy_local import Held, Piece
+from nczarr.formats.ncstream.read.scan import entries, said
+from nczarr.formats.ncstream.wire.decode import column_tree
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.dtypes import full_bytes
+from nczarr.formats.ncstream.wire.framing import Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT
+from nczarr.formats.ncstream.wire.trees import Tree
+from nczarr.select.section_syntax import written
+from nczarr.stores.cdm_remote import MOST_BYTES, Service
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+AT_ONCE = 8
+"""Questions that are under way for one read of a large region."""
+
+TEXT = 64
+"""Bytes that a string is taken for."""
+
+LONGEST_HEAD = 2 << 20
+"""Bytes that an answer has beside its numbers, at most."""
+
+Region = tuple[range, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A variable on a server: what has to be known to ask for it and to understand the answer. Pickles.
+
+    `behind`: how many dimensions its section has beyond those of `shape`: ragged ones, and what follows them.
+    `declared`: a header with the variable alone.
+    """
+
+    service: Service
+    path: str
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Types
+    behind: int
+    declared: bytes
+
+    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
+        """The values of a region by part. `keep`: others will ask for the same. Raises OSError."""
+        held = Held(self.type, self.shape, self.types, None, ())
+        try:
+            return held.decoded(Piece(region, _Message(self, region, keep)))
+        except ValueError as fault:
+            text = f"the answer to `{self.section(region)}` cannot be used: {fault}"
+            raise OSError(None, text, self.service.shown) from None
+
+    def section(self, region: Region) -> str:
+        """The section of a region as servers read it."""
+        path = names.split(self.path)
+        return written(path, [*region, *[None] * self.behind] if self.shape else None)
+
+    def tree(self, region: Region, *, keep: bool = False) -> Tree:
+        """The answer for a region, decoded. Raises OSError, ValueError."""
+        ask = self.service.recall if keep else self.service.ask
+        count = math.prod(map(len, region))
+        most = MOST_BYTES
+        if self.type in ATOMIC and self.type != "string":  # others may come whole, or are of any length
+            most = 2 * count * ATOMIC[self.type].size + LONGEST_HEAD
+        data = ask("data", variable=self.section(region), size=count * TEXT, most=most)
+        wanted = full_bytes(self.path)
+        for entry in entries(Incoming(data, DEFAULT), values=True):
+            if entry.kind == "error":
+                raise OSError(None, f"the server says: {said(entry)}", self.service.shown)
+            if entry.kind not in ("data", "column"):
+                continue
+            found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
+            name = entry.message.name if entry.kind == "column" else entry.message.varName
+            if name.removeprefix(b"/") not in (wanted, wanted.rsplit(b"/", 1)[-1]):
+                raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
+            section = found.section
+            if self.shape and section is not None and section[: len(region)] != region and section != ():
+                raise ValueError("its section is another")
+            return found.tree
+        raise ValueError("it has no data")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """The message that answers a question."""
+
+    variable: Variable
+    region: Region
+    keep: bool
+
+    def tree(self) -> Tree:
+        """The decoded values. Raises OSError, ValueError."""
+        return self.variable.tree(self.region, keep=self.keep)
+
+
+def each_at_once(call: Any, items: list[Any]) -> None:
+    """Call a function with each of some items, several at once. Raises what it raises."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
+        running = [threads.submit(call, item) for item in items]
+        try:
+            for each in running:
+                each.result()
+        except BaseException:
+            for each in running:
+                each.cancel()
+            raise

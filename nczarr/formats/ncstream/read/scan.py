@@ -1,0 +1,179 @@
+"""The index of a stream: where its messages and their values lie (ncstream §2: there is no other).
+
+Comes in: the bytes of a stream. Goes out: an `Entry` a message, in order. Values are passed over, not looked at; only
+where a message has a count of blocks, these are counted. Invariant: an entry is given only if all its bytes are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from nczarr.diagnostics.report import Report
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.columns import NIL, Column, Columns
+from nczarr.formats.ncstream.wire.elements import NUMPY
+from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, Bounds, Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, bad
+from nczarr.source import Source, Span
+
+_NIL = frozenset({NIL})
+
+WHOLE: dict[str, Any] = {
+    "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse,
+    "stations": points_pb.StationList, "collection": points_pb.PointFeatureCollection,
+    "feature": points_pb.PointFeature,
+}  # fmt: skip
+"""Messages that are one block, which is parsed at once."""
+
+
+class Entry(NamedTuple):
+    """A message of a stream. `offset` and `end` are places in the stream, all others in the buffer; in a file or memory
+    map these are the same.
+
+    `message`: what the block says, values aside; None where there is no block, or one of a kind that is not known
+    here (then `payload` is all of it). `payload`: where the values lie: the block of numbers, deflated ones too; the
+    block of a StructureData; counted blocks from the first to the last, `blocks` of them; the records of a sequence;
+    the numbers of a column, if it is not a list or structure itself. `bounds`: where lists lie, `items`: strings and
+    opaque values, both only if asked for. `nil`: runs of NIL strings. `column`: the columns of a message of the
+    second kind.
+    """
+
+    kind: str
+    offset: int
+    end: int
+    message: Any = None
+    payload: tuple[int, int] | None = None
+    blocks: int = 0
+    bounds: Bounds | None = None
+    items: list[bytes] | None = None
+    nil: tuple[tuple[int, int], ...] = ()
+    column: Column | None = None
+
+
+def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[Entry]:
+    """The messages of a file. A fault is reported, and what lies before it is given."""
+    found: list[Entry] = []
+    try:
+        incoming = Incoming(source.data, limits)
+        found.extend(entries(incoming))
+    except RefusedError as error:
+        refuse(error, source, report)
+    return found
+
+
+def refuse(error: RefusedError, source: Source, report: Report) -> None:
+    """Report what is wrong with a stream, by its byte offset."""
+    report.error(error.code, str(error), Span(source, error.start, error.end))
+
+
+def refuse_error(entry: Entry, span: Span, report: Report) -> None:
+    """Report what a sender said instead of the rest."""
+    report.error("stream-error", f"the sender of the stream gave up: {said(entry)!r}", span)
+
+
+def said(entry: Entry) -> str:
+    """The words of an error message."""
+    text: bytes = entry.message.message
+    return text.decode("utf-8", "replace")
+
+
+def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
+    """The messages of a stream one by one; places hold until the next one is asked for. Raises RefusedError.
+
+    `values`: whether counted blocks are listed, because they will be asked for.
+    """
+    at = 0
+    while True:
+        at = incoming.begin(at)
+        magic = incoming.magic(at)
+        if magic is None:
+            return
+        kind = MAGICS.get(magic)
+        if kind is None:
+            raise bad(f"no message begins with {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
+        entry, after = _entry(incoming, kind, at, values=values)
+        yield entry
+        if kind == "end":
+            return
+        at = after
+
+
+def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Entry, int]:
+    offset, base = incoming.base + at, incoming.base
+    if kind in BARE:
+        return Entry(kind, offset, offset + 4), at + 4
+    start, end = incoming.block(at + 4)
+    if kind == "data":
+        return _data(incoming, offset, start, end, values=values)
+    if kind == "column":
+        column = Columns(incoming.buffer, base, incoming.limits).column(start, end)
+        return Entry(kind, offset, base + end, column.message, column.payload, column=column), end
+    if kind not in WHOLE:
+        return Entry(kind, offset, base + end, payload=(start, end)), end
+    message = parsed(WHOLE[kind], memoryview(incoming.buffer)[start:end], kind, base + start)
+    return Entry(kind, offset, base + end, message), end
+
+
+def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
+    """A message of protobuf."""
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        raise bad(f"the block of a message `{name}` is no protobuf message of its kind", offset) from None
+
+
+def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[Entry, int]:
+    """A data message of the first kind, with its payload."""
+    base = incoming.base
+    small, found = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
+    message = parsed(pb.Data, small, "data", base + start)
+    nil = tuple(found.get(NIL, ()))
+    if is_counted(message) and message.compress != pb.Data.DEFLATE:
+        count, first = incoming.vlen(end)
+        places = items = None
+        if not values:
+            after = incoming.skip(first, count)
+        elif message.dataType in NUMPY:
+            places, after = incoming.bounds(first, count)
+        else:
+            items, after = incoming.items(first, count)
+        return Entry("data", offset, base + after, message, (first, after), count, places, items, nil), after
+    if message.dataType == pb.SEQUENCE:
+        count, after = _sequence(incoming, end)
+        return Entry("data", offset, base + after, message, (end, after), count, nil=nil), after
+    first, after = incoming.block(end)
+    return Entry("data", offset, base + after, message, (first, after), 1, nil=nil), after
+
+
+def is_counted(message: pb.Data) -> bool:
+    """Whether the payload is a count of blocks, each with a value."""
+    return message.dataType in (pb.STRING, pb.OPAQUE) or (
+        message.vdata and message.dataType not in (pb.STRUCTURE, pb.SEQUENCE)
+    )
+
+
+def _sequence(incoming: Incoming, at: int) -> tuple[int, int]:
+    """How many records a sequence has, and where it ends."""
+    count = 0
+    while True:
+        buffer, size = incoming.buffer, len(incoming.buffer)
+        while at + 5 < size and buffer[at : at + 4] == RECORD:
+            length = buffer[at + 4]
+            if length >= 0x80 or at + 5 + length > size:
+                break
+            at += 5 + length
+            count += 1
+        magic = incoming.magic(at)
+        if magic == LAST_RECORD:
+            return count, at + 4
+        if magic != RECORD:
+            text = "the stream ends within a sequence" if magic is None else f"{magic.hex(' ')} in a sequence"
+            error = RefusedError("truncated-ncstream" if magic is None else "bad-ncstream", text, incoming.base + at)
+            raise error
+        _, at = incoming.block(at + 4)
+        count += 1

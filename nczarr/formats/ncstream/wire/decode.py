@@ -1,0 +1,284 @@
+"""Values of data messages as trees (ncstream §5, §6).
+
+Comes in: an entry of the index and the buffer that it points into. Goes out: the section, and the values as a tree
+whose numbers are views of the buffer wherever nothing has to be moved. Invariant: numbers of the first kind of
+message are big-endian, whatever its flag says; only rows follow the flag.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.scan import Entry, is_counted
+from nczarr.formats.ncstream.wire import definitions as known
+from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.columns import Decoder
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.elements import (
+    NUMPY,
+    UNSIGNED,
+    Section,
+    dtype_of,
+    known_type,
+    name_of,
+    section_of,
+    shape_of,
+)
+from nczarr.formats.ncstream.wire.framing import Bounds, Incoming
+from nczarr.formats.ncstream.wire.inflate import inflated
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, bad, contradictory
+from nczarr.formats.ncstream.wire.nil import with_nil
+from nczarr.formats.ncstream.wire.protobuf import Buffer
+from nczarr.formats.ncstream.wire.rows import RowReader
+from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Texts, Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+JOINED = 512
+"""Bytes of lists on average from which on they are moved one by one."""
+
+
+class Decoded(NamedTuple):
+    """The values of a message: `shape` is that of its cells, which the section has unless it is None or does not tell.
+
+    `ragged`: the place of the ragged dimension among those of the section, where the message gives one.
+    """
+
+    section: Section | None
+    shape: tuple[int, ...]
+    tree: Tree
+    ragged: int | None = None
+
+
+def column_tree(
+    entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
+) -> Decoded:
+    """The values of a message `data` or `column`. `base`: the offset of the buffer in its stream.
+
+    Raises RefusedError.
+    """
+    if entry.column is not None:
+        return _column(entry, buffer, definitions, base)
+    return _Reader(entry, buffer, definitions, limits, base).read()
+
+
+def _column(entry: Entry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
+    assert entry.column is not None
+    declared = definitions.find(entry.message.name)
+    place = None if declared is None else known.ragged_place(declared)
+    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
+    if known.is_unsigned(declared):
+        tree = unsigned(tree)
+    cells = len(tree)
+    if section is None:
+        return Decoded(None, _declared_shape(declared, cells), tree)
+    shape = shape_of(section)
+    if isinstance(tree, Lists) and tree.inner:
+        shape = shape[: len(shape) - len(tree.inner)]
+    return Decoded(section, shape, tree)
+
+
+def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
+    """The shape of a whole variable; one dimension where nothing tells another."""
+    if declared is not None:
+        shape = known.shape_of(declared)
+        if math.prod(shape) == cells:
+            return shape
+    return (cells,)
+
+
+def unsigned(tree: Tree) -> Tree:
+    """Integers that the first generation sends with a sign, without it."""
+    if isinstance(tree, Lists):
+        return dataclasses.replace(tree, content=unsigned(tree.content))
+    if isinstance(tree, Numbers) and tree.data_type in UNSIGNED:
+        dtype = dtype_of(UNSIGNED[tree.data_type], big=tree.values.dtype.str[0] == ">")
+        return dataclasses.replace(tree, values=tree.values.view(dtype))
+    return tree
+
+
+class _Reader:
+    """Reads one message of the first kind."""
+
+    def __init__(self, entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int) -> None:
+        assert entry.payload is not None
+        self._entry = entry
+        self._message: pb.Data = entry.message
+        self._buffer = buffer
+        self._limits = limits
+        self._base = base
+        self._start, self._end = entry.payload
+        self._declared = definitions.find(self._message.varName)
+        known_type(self._message.dataType, entry.offset)
+        ragged = self._message.vdata or self._message.dataType in (pb.STRING, pb.OPAQUE)
+        self._section, self._ragged = section_of(self._message, entry.offset, ragged=ragged)
+
+    def read(self) -> Decoded:
+        message = self._message
+        if message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
+            return self._rows()
+        if message.compress not in (pb.Data.NONE, pb.Data.DEFLATE):
+            raise bad(f"there is no compression {message.compress}", self._entry.offset)
+        if is_counted(message):
+            return self._counted()
+        wanted = None if self._section is None else math.prod(shape_of(self._section))
+        return self._shaped(self._numbers(wanted))
+
+    def _shaped(self, tree: Tree) -> Decoded:
+        if self._section is None:
+            return Decoded(None, _declared_shape(self._declared, len(tree)), tree)
+        return Decoded(self._section, shape_of(self._section), tree, self._ragged)
+
+    def _numbers(self, count: int | None) -> Tree:
+        import numpy as np
+
+        dtype = dtype_of(self._message.dataType, big=True)
+        buffer, start, size = self._buffer, self._start, self._end - self._start
+        if self._message.compress == pb.Data.DEFLATE:
+            wanted = self._message.uncompressedSize if count is None else count * dtype.itemsize
+            self._check_announced(wanted)
+            buffer = inflated(memoryview(buffer)[start : self._end], wanted, self._limits, self._base + start)
+            start, size = 0, wanted
+        if count is None:
+            count = size // dtype.itemsize
+        if count * dtype.itemsize != size:
+            text = f"{count} values of type {name_of(self._message.dataType)} in {size} bytes"
+            raise contradictory(text, self._base + self._start, self._base + self._end)
+        values = np.frombuffer(buffer, dtype, count, start if count else 0)
+        return self._signed(Numbers(self._message.dataType, values))
+
+    def _signed(self, tree: Tree) -> Tree:
+        return unsigned(tree) if known.is_unsigned(self._declared) else tree
+
+    def _check_announced(self, wanted: int) -> None:
+        announced = self._message.uncompressedSize
+        if self._message.HasField("uncompressedSize") and announced != wanted & 0xFFFF_FFFF:
+            raise contradictory(f"{announced} bytes are announced, and the section takes {wanted}", self._entry.offset)
+
+    # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
+
+    def _counted(self) -> Decoded:
+        if self._message.dataType in NUMPY:
+            return self._lists(*self._bounds())
+        items = self._items()
+        cells = None if self._section is None else math.prod(shape_of(self._section))
+        if cells is not None and len(items) != cells:
+            raise contradictory(f"{len(items)} values, and the section has {cells} places", self._entry.offset)
+        if self._message.dataType == pb.OPAQUE:
+            return self._shaped(Opaque(items))
+        return self._shaped(Texts(with_nil(items, self._nil(), self._entry.offset)))
+
+    def _items(self) -> list[Any]:
+        """Strings or opaque values."""
+        entry = self._entry
+        if entry.items is not None:
+            return entry.items
+        if self._message.compress == pb.Data.DEFLATE:
+            found: list[Any] = self._inflated(lambda inside, count: inside.items(0, count))[1]
+            return found
+        data = bytes(memoryview(self._buffer)[self._start : self._end])
+        return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
+
+    def _bounds(self) -> tuple[Buffer, Bounds]:
+        """Where lists lie, and in what."""
+        entry = self._entry
+        if entry.bounds is not None:
+            return self._buffer, entry.bounds
+        if self._message.compress == pb.Data.DEFLATE:
+            return self._inflated(lambda inside, count: inside.bounds(0, count))
+        return self._buffer, Incoming(self._buffer, self._limits).bounds(self._start, entry.blocks)[0]
+
+    def _inflated(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
+        """Blocks that one writer deflates without their count, which it gives as the inflated size (§5)."""
+        start, end = self._base + self._start, self._base + self._end
+        data = inflated(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
+        count = self._message.uncompressedSize
+        if self._section is not None:
+            count = math.prod(shape_of(self._section))
+        try:
+            found, after = read(Incoming(data, self._limits), count)
+        except RefusedError as error:  # whose place is one in the inflated bytes
+            raise contradictory(f"{count} values within a deflated block: {error}", start, end) from None
+        if after != len(data):
+            raise contradictory(f"{count} values do not fill the deflated block", start, end)
+        return data, found
+
+    def _nil(self) -> NDArray[np.uint64]:
+        import numpy as np
+
+        pieces = [protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in self._entry.nil]
+        return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
+
+    def _lists(self, buffer: Buffer, bounds: Bounds) -> Decoded:
+        import numpy as np
+
+        starts, lengths = bounds
+        dtype = dtype_of(self._message.dataType, big=True)
+        shape, inner = self._cells(len(starts))
+        width = dtype.itemsize * math.prod(inner)
+        counts = lengths // width if width else np.zeros(len(starts), np.int64)
+        wrong = np.flatnonzero(counts * width != lengths)
+        if len(wrong):
+            first = int(wrong[0])
+            place = self._start if buffer is not self._buffer else int(starts[first])
+            raise contradictory(f"a list of {lengths[first]} bytes, of elements of {width}", self._base + place)
+        content = np.frombuffer(_joined(buffer, bounds), dtype)
+        tree = self._signed(Lists(counts, Numbers(self._message.dataType, content), inner))
+        return Decoded(self._section, shape, tree, self._ragged)
+
+    def _cells(self, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shape of cells, and that of elements where more dimensions follow the ragged one."""
+        if self._section is None:
+            return _declared_shape(self._declared, count), ()
+        shape = shape_of(self._section)
+        place = len(shape) if self._ragged is None else self._ragged
+        if place < len(shape) and math.prod(shape[:place]) == count:
+            return shape[:place], shape[place:]
+        if math.prod(shape) == count:
+            return shape, ()
+        text = f"{count} lists, and the section has {math.prod(shape)} places"
+        raise contradictory(text, self._entry.offset)
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _rows(self) -> Decoded:
+        reader = RowReader(self._entry, self._buffer, self._declared, self._limits, self._base)
+        if self._message.dataType == pb.SEQUENCE:
+            tree = reader.sequence(self._nil())
+            return Decoded(None, (len(tree),), tree)
+        section = self._section
+        cells = None if section is None else math.prod(shape_of(section))
+        if not self._message.version and cells is not None:
+            tree = reader.bare(cells)
+        else:
+            tree = reader.structure(section, self._nil())
+        if section is None or cells != len(tree):
+            return Decoded(section, _declared_shape(self._declared, len(tree)), tree)
+        return Decoded(section, shape_of(section), tree)
+
+
+def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
+    """Bytes of many places one behind the other."""
+    import numpy as np
+
+    starts, lengths = bounds
+    total = int(lengths.sum())
+    if not total:
+        return b""
+    ends = starts + lengths
+    if total >= JOINED * len(lengths):
+        view = memoryview(buffer)
+        return b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+    first, last = int(starts[0]), int(ends[-1])
+    raw = np.frombuffer(buffer, np.uint8, last - first, first)
+    kept = np.ones(last - first, np.bool_)
+    gaps = starts[1:] - ends[:-1]  # the lengths between blocks
+    for step in range(1, int(gaps.max(initial=0)) + 1):
+        kept[starts[1:][gaps >= step] - (first + step)] = False
+    return raw[kept]

@@ -1,0 +1,239 @@
+"""Values as data messages: the inverse of `decoding` (ncstream §5, §6, and the writer of §10).
+
+Comes in: names, sections and trees, or their numbers piece by piece. Goes out: the bytes of a message, in pieces.
+Messages of the first kind are big-endian and say so, columns little-endian. Invariant: what is held is what was handed
+in, and deflated blocks. Raises UnwritableError for what has no form in a message.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire import pack_rows, protobuf
+from nczarr.formats.ncstream.wire.elements import RAGGED, Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.framing import COLUMN
+from nczarr.formats.ncstream.wire.message_header import VERSION, begun, head
+from nczarr.formats.ncstream.wire.nil import nil_runs
+from nczarr.formats.ncstream.wire.pieces import (
+    Piece,
+    Raw,
+    UnwritableError,
+    check_block,
+    deflated,
+    raw,
+    size_of,
+    written,
+)
+from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Rows, Texts, Tree, element_type
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def data_message(
+    name: bytes, tree: Tree, section: Section | None, *, deflate: int | None = None, ragged: int | None = None
+) -> Iterator[Piece]:
+    """A message of the first kind. `section` is None for a sequence, whose records need none.
+
+    `deflate`: a level, for numbers. `ragged`: the place of the ragged dimension of lists, the last one if None.
+    """
+    match tree:
+        case Numbers():
+            return numbers_message(name, tree.data_type, section, [tree.values], len(tree), deflate=deflate)
+        case Texts() | Opaque():
+            data_type = element_type(tree)
+            nil = nil_runs(tree.items) if isinstance(tree, Texts) else []
+            return blocks_message(name, data_type, section, [tree.items], len(tree), nil=nil)
+        case Lists():
+            return _lists_message(name, tree, section, ragged)
+        case Records() | Rows():
+            return pack_rows.sequence(name, tree) if section is None else pack_rows.structure(name, tree, section)
+
+
+def numbers_message(
+    name: bytes,
+    data_type: int,
+    section: Section | None,
+    arrays: Iterable[NDArray[Any]],
+    count: int,
+    *,
+    deflate: int | None = None,
+) -> Iterator[Piece]:
+    """Numbers, handed in as arrays one behind the other that have `count` elements together."""
+    dtype = dtype_of(data_type, big=True)
+    size = count * dtype.itemsize
+    check_block(size, "a variable")
+    if section is not None and math.prod(shape_of(section)) != count:
+        raise UnwritableError(f"{count} values, and the section has {math.prod(shape_of(section))} places")
+    message = head(name, data_type, section)
+    pieces: Iterable[Piece] = itertools.chain.from_iterable(raw(each, dtype) for each in arrays)
+    if deflate is not None:
+        message.compress = pb.Data.DEFLATE
+        message.uncompressedSize = size
+        block = deflated(pieces, deflate)
+        size = size_of(block)
+        check_block(size, "a deflated variable")
+        pieces = block
+    yield begun(message) + protobuf.encoded(size)
+    yield from pieces
+
+
+def blocks_message(
+    name: bytes,
+    data_type: int,
+    section: Section | None,
+    batches: Iterable[Sequence[bytes | None]],
+    count: int,
+    *,
+    nil: Sequence[int] = (),
+) -> Iterator[Piece]:
+    """Strings or opaque values, `count` of them in all. `nil`: runs of NIL strings, which are handed in as None."""
+    message = head(name, data_type, section)
+    message.nil.extend(nil)
+    if section is not None and math.prod(shape_of(section)) != count:
+        raise UnwritableError(f"{count} values, and the section has {math.prod(shape_of(section))} places")
+    yield begun(message) + protobuf.encoded(count)
+    for each in batches:
+        yield prefixed(each)
+
+
+_SHORT = [bytes([length]) for length in range(128)]
+
+
+def prefixed(items: Sequence[bytes | None]) -> bytes:
+    """Items with their lengths in front."""
+    parts: list[bytes] = []
+    for item in items:
+        data = item or b""
+        length = len(data)
+        parts += (_SHORT[length] if length < 128 else protobuf.encoded(length), data)
+    return b"".join(parts)
+
+
+def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: int | None) -> Iterator[Piece]:
+    content = tree.content
+    if not isinstance(content, Numbers):
+        raise UnwritableError("lists in a message of the first kind hold numbers")
+    message = head(name, content.data_type, section)
+    message.vdata = True
+    if section is not None:
+        place = len(section) if ragged is None else ragged
+        del message.section.range[:]
+        write_section(section[:place], message.section)
+        message.section.range.add(size=RAGGED)
+        write_section(section[place:], message.section)
+    yield begun(message) + protobuf.encoded(len(tree))
+    dtype = dtype_of(content.data_type, big=True)
+    data = b"".join(raw(content.values, dtype))
+    lengths = tree.counts * (dtype.itemsize * math.prod(tree.inner))
+    stops = lengths.cumsum().tolist()
+    parts: list[Piece] = []
+    view, start = memoryview(data), 0
+    for stop in stops:
+        length = stop - start
+        parts += (_SHORT[length] if length < 128 else protobuf.encoded(length), view[start:stop])
+        start = stop
+    yield b"".join(parts)
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+
+
+def column_message(name: bytes, tree: Tree, section: Section | None) -> Iterator[Piece]:
+    """A message of the second kind, whatever the values are."""
+    pieces = _column(name, tree, section, top=True)
+    size = size_of(pieces)
+    check_block(size, "a message of columns")
+    yield COLUMN + protobuf.encoded(size)
+    yield from written(pieces)
+
+
+def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = False) -> list[Piece | Raw]:
+    """The fields of a column, in the order of their numbers."""
+    message = pb.DataCol()
+    if name:
+        message.name = name
+    if element_type(tree):
+        message.dataType = pb.DataType.Name(element_type(tree))  # type: ignore[assignment]
+    if section is not None:
+        write_section(section, message.section)
+    if top:
+        message.version = VERSION
+    counts: NDArray[np.int64] | None = None
+    inside: Section = section if section is not None else (range(len(tree)),)
+    content = tree
+    if isinstance(tree, Lists):
+        message.isVlen = True
+        counts = tree.counts * math.prod(tree.inner)
+        content = tree.content
+        inside = (range(len(content)),)
+    inner = tree.inner if isinstance(tree, Lists) else ()
+    if section is not None and math.prod(shape_of(section)) != len(tree) * math.prod(inner):
+        raise UnwritableError(f"{len(tree)} values, and the section has {math.prod(shape_of(section))} places")
+    if len(content) >= 1 << 32:
+        raise UnwritableError(f"{len(content)} elements are more than a column can count")
+    if len(content):
+        message.nelems = len(content)
+    return [message.SerializeToString(deterministic=True), *_values(content, counts, inside)]
+
+
+def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -> Iterator[Piece | Raw]:
+    """The fields with values; `section` is that of the elements."""
+    strings = opaque = b""
+    members: list[Piece | Raw] = []
+    match content:
+        case Numbers():
+            found = Raw(content.values, dtype_of(content.data_type, big=False))
+            if found.size:
+                yield protobuf.tagged(10, found.size)
+                yield found
+        case Texts():
+            strings = _fields(11, content.items)
+        case Opaque():
+            opaque = _fields(13, content.items)
+        case Lists():
+            members = _column(b"", content, (range(len(content)),))
+            members = [protobuf.tagged(1, size_of(members)), *members]
+        case Records():
+            members = list(_members(content, section))
+        case Rows():
+            raise UnwritableError("rows whose members nobody has told have no form as columns")
+    if strings:
+        yield strings
+    if counts is not None and len(counts):
+        if int(counts.max()) >= 1 << 32:
+            raise UnwritableError("a list is longer than a column can count")
+        lengths = protobuf.packed(counts)
+        yield protobuf.tagged(12, len(lengths)) + lengths
+    if opaque:
+        yield opaque
+    if members:
+        yield protobuf.tagged(14, size_of(members))
+        yield from members
+    if isinstance(content, Texts) and (nil := nil_runs(content.items)):
+        yield pb.DataCol(nil=nil).SerializeToString()
+
+
+def _members(records: Records, section: Section) -> Iterator[Piece | Raw]:
+    for name, shape, member in zip(records.names, records.shapes, records.members, strict=True):
+        whole = (*section, *map(range, shape))
+        one = _column(name.encode("utf-8", "surrogateescape"), member, whole)
+        yield protobuf.tagged(1, size_of(one))
+        yield from one
+
+
+def _fields(number: int, items: Sequence[bytes | None]) -> bytes:
+    """A repeated field of bytes."""
+    tag = protobuf.encoded(number << 3 | protobuf.BYTES)
+    short = [tag + each for each in _SHORT]
+    parts: list[bytes] = []
+    for item in items:
+        data = item or b""
+        length = len(data)
+        parts += (short[length] if length < 128 else tag + protobuf.encoded(length), data)
+    return b"".join(parts)

@@ -1,0 +1,244 @@
+"""The lexical layer of streams: magics and blocks (ncstream §1).
+
+Comes in: bytes, a memory map, or any binary file, a pipe with short reads too. Goes out: bytes by place, of which a
+file's are here as far as somebody asked. Invariant: memory is that of what was read, whatever a length announces.
+"""
+
+from __future__ import annotations
+
+from errno import EAGAIN
+from mmap import mmap
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
+from nczarr.formats.ncstream.wire.protobuf import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+START = b"CDFS"
+HEADER = b"\xad\xec\xce\xda"
+DATA = b"\xab\xec\xce\xba"
+COLUMN = b"\xab\xeb\xbe\xba"
+RECORD = b"\xab\xef\xfe\xba"
+LAST_RECORD = b"\xed\xef\xfe\xda"
+ERROR = b"\xab\xad\xba\xda"
+END = b"\xed\xed\xde\xde"
+COVERAGES = b"\xad\xed\xde\xda"
+COVERAGE_DATA = b"\xab\xed\xde\xba"
+STATIONS = b"\xfe\xfe\xef\xef"
+COLLECTION = b"\xfa\xfa\xaf\xaf"
+FEATURE = b"\xf0\xf0\x0f\x0f"
+
+MAGICS: dict[bytes, str] = {
+    START: "start", HEADER: "header", DATA: "data", COLUMN: "column", ERROR: "error", END: "end",
+    COVERAGES: "coverages", COVERAGE_DATA: "coverage data",
+    STATIONS: "stations", COLLECTION: "collection", FEATURE: "feature",
+}  # fmt: skip
+"""What begins a message, and the kind of it."""
+
+BARE = frozenset({"start", "end"})
+"""Kinds of message that are their magic alone; all others go on with a block."""
+
+AHEAD, MOST = 1 << 18, 1 << 20
+"""Bytes that are read at once from a file, at least and at most; memory for more would be mapped anew each time."""
+
+Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
+"""Where messages come from."""
+
+
+class Bounds(NamedTuple):
+    """Where blocks begin, their lengths left out, and how many bytes each has."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+class Incoming:
+    """The bytes of a stream in their order. `buffer` has those that are here, `base` is the offset of its first one.
+
+    Places are those in the buffer; they hold until `begin` is called with the place where the next message begins.
+    """
+
+    __slots__ = ("_begun", "_file", "base", "buffer", "limits")
+
+    def __init__(self, stream: Stream, limits: Limits) -> None:
+        self.limits = limits
+        self.base = 0
+        self._begun = 0
+        self._file: IO[bytes] | None = None
+        if isinstance(stream, bytes | bytearray):
+            self.buffer: Buffer = stream
+        elif isinstance(stream, memoryview | mmap):
+            view = memoryview(stream)
+            view = view if view.c_contiguous else memoryview(view.tobytes())
+            self.buffer = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        elif not callable(getattr(stream, "read", None)):
+            raise TypeError(f"a stream is bytes, a memory map or a binary file, and not {type(stream).__name__}")
+        else:
+            self._file = stream
+            self.buffer = bytearray()
+
+    def begin(self, at: int) -> int:
+        """Begin a message. What lies before is no longer needed here; the place of the message from now on."""
+        if self._file is not None and at > 0 and (at == len(self.buffer) or at > AHEAD):
+            self.buffer = bytearray(memoryview(self.buffer)[at:])
+            self.base += at
+            at = 0
+        self._begun = at
+        return at
+
+    def has(self, end: int) -> bool:
+        """Whether the stream reaches to a place; a file is read up to there."""
+        while len(self.buffer) < end:
+            if self._file is None:
+                return False
+            if end - self._begun > self.limits.message:
+                raise oversized(f"a message has more than {self.limits.message} bytes", self.base + self._begun)
+            if not self._read(end - len(self.buffer)):
+                return False
+        return True
+
+    def _read(self, missing: int) -> int:
+        """Read on: what is missing, and a little ahead, but a little at once."""
+        assert self._file is not None
+        room = min(max(missing, AHEAD), MOST)
+        read = getattr(self._file, "read1", self._file.read)
+        found: Any = read(room)
+        if found is None:
+            raise BlockingIOError(EAGAIN, "the stream does not wait for its sender, and nothing is there yet")
+        if isinstance(found, str):
+            raise TypeError("a stream is a binary file, and this one gives text")
+        if not isinstance(self.buffer, bytearray):
+            raise AssertionError
+        try:
+            self.buffer += found
+        except BufferError:  # values of messages before look into it
+            self.buffer = self.buffer + found
+        return len(found)
+
+    def magic(self, at: int) -> bytes | None:
+        """The four bytes that begin a message; None at the end of the stream."""
+        if self.has(at + 4):
+            return bytes(self.buffer[at : at + 4])
+        if len(self.buffer) == at:
+            return None
+        raise truncated("what begins a message", self.base + at, self.base + len(self.buffer))
+
+    def vlen(self, at: int) -> tuple[int, int]:
+        """A length of a block, or a count, and where it ends."""
+        first = at
+        value = shift = 0
+        while self.has(at + 1):
+            byte = self.buffer[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value, at
+            shift += 7
+            if shift == 70:
+                raise bad("a length has more than ten bytes", self.base + first, self.base + at)
+        raise truncated("a length", self.base + first, self.base + at)
+
+    def block(self, at: int) -> tuple[int, int]:
+        """Where the bytes of a block lie, all of which are here then."""
+        length, start = self.vlen(at)
+        if length > self.limits.block:
+            raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
+        if not self.has(start + length):
+            left = len(self.buffer) - start
+            raise truncated(f"a block of {length} bytes, of which {left} are there", self.base + at)
+        return start, start + length
+
+    def skip(self, at: int, count: int) -> int:
+        """Where `count` blocks end."""
+        self._check(at, count)
+        while count:
+            buffer, size = self.buffer, len(self.buffer)
+            while count and at < size:
+                length = buffer[at]
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    length += (more << 7) - 0x7F if more < 0x80 else size
+                if at + length >= size:
+                    break
+                at += length + 1
+                count -= 1
+            if count:
+                _, at = self.block(at)
+                count -= 1
+        return at
+
+    def items(self, at: int, count: int) -> tuple[list[bytes], int]:
+        """The bytes of `count` blocks, and where the last one ends."""
+        self._check(at, count)
+        found: list[Any] = []
+        add = found.append
+        while count:
+            buffer, size = self.buffer, len(self.buffer)
+            while count and at < size:
+                start = at + 1
+                length = buffer[at]
+                if length >= 0x80 and start < size:  # most of the others take two bytes
+                    more = buffer[start]
+                    start += 1
+                    length += (more << 7) - 0x80 if more < 0x80 else size
+                end = start + length
+                if end > size:
+                    break
+                add(buffer[start:end])
+                at = end
+                count -= 1
+            if count:
+                start, at = self.block(at)
+                add(self.buffer[start:at])
+                count -= 1
+        return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
+
+    def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
+        """Where the bytes of `count` blocks lie, and where the last one ends."""
+        import numpy as np
+
+        self._check(at, count)
+        first = at
+        lengths: list[int] = []
+        wide: list[tuple[int, int]] = []  # blocks whose length takes more bytes than it has to, or three
+        add = lengths.append
+        while len(lengths) < count:
+            buffer, size, left = self.buffer, len(self.buffer), count - len(lengths)
+            while left and at < size:
+                length = buffer[at]
+                if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
+                    more = buffer[at + 1]
+                    if more >= 0x80 or not more:
+                        break
+                    length += (more << 7) - 0x80
+                    at += 1
+                    if at + length >= size:
+                        at -= 1
+                        break
+                elif at + length >= size:
+                    break
+                at += length + 1
+                add(length)
+                left -= 1
+            if left:
+                start, end = self.block(at)
+                wide.append((len(lengths), start - at - (2 if end - start >= 0x80 else 1)))
+                add(end - start)
+                at = end
+        sizes = np.array(lengths, np.int64)
+        begins = first + np.cumsum(sizes + 1 + (sizes >= 0x80)) - sizes
+        if wide:
+            places, longer = np.array(wide, np.int64).T
+            shifts = np.zeros(len(sizes), np.int64)
+            shifts[places] = longer
+            begins += np.cumsum(shifts)
+        return Bounds(begins, sizes), at
+
+    def _check(self, at: int, count: int) -> None:
+        """A block has a byte at least."""
+        if self._file is None and count > len(self.buffer) - at:
+            message = f"{count} blocks, for which {len(self.buffer) - at} bytes are there"
+            raise truncated(message, self.base + at)

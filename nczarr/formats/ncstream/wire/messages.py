@@ -1,0 +1,351 @@
+"""Messages of a stream as values of Python, and the way from and to bytes (ncstream §2).
+
+Comes in: a stream, or messages. Goes out: messages, or their bytes. Invariant: what `written` makes of a message is
+read as an equal one: its values, section and name; senders' habits that say nothing (versions, flags that lie) are
+not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nczarr.ast import Dataset
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.coverages import arrays, axes
+from nczarr.formats.ncstream.read.model import Asked
+from nczarr.formats.ncstream.read.scan import Entry, entries
+from nczarr.formats.ncstream.wire import framing
+from nczarr.formats.ncstream.wire.decode import column_tree
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.elements import NAMES, Section, shape_of
+from nczarr.formats.ncstream.wire.encode import column_message, data_message
+from nczarr.formats.ncstream.wire.framing import Incoming, Stream
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
+from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError
+from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
+from nczarr.options import UNREAD, Options
+from nczarr.source import Source, Span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Message:
+    """One message of a stream; `offset` is where it began there, None if it was made."""
+
+    kind = ""
+
+    def __init__(self, offset: int | None = None) -> None:
+        self.offset = offset
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._said()})"
+
+    def _said(self) -> str:
+        return "" if self.offset is None else f"at byte {self.offset}"
+
+
+class Start(Message):
+    """What a file begins with."""
+
+    kind = "start"
+
+
+class End(Message):
+    """What a file ends with."""
+
+    kind = "end"
+
+
+class _Block(Message):
+    """A message that is one block; `message` is its protobuf message."""
+
+    def __init__(self, message: Any, offset: int | None = None) -> None:
+        super().__init__(offset)
+        self.message = message
+
+
+class Header(_Block):
+    """What a dataset consists of: `header` is the protobuf message."""
+
+    kind = "header"
+    message: pb.Header
+
+    @property
+    def header(self) -> pb.Header:
+        """The protobuf message. Its texts are bytes, as they lie."""
+        return self.message
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What the header says, as the tree that `nczarr.open` has. What has no form there is left out.
+
+        Raises CompileError if the header tells a model that is none.
+        """
+        from nczarr.formats.ncstream.read.header_reader import dataset_of
+
+        report, source = Report(), Source("header", b"", binary=True)
+        span = Span(source, self.offset or 0, self.offset or 0)
+        asked = Asked(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
+        made = dataset_of(self.message, asked, source.name)
+        if made is None:
+            raise CompileError(report.sorted())
+        return made.dataset
+
+
+class Error(_Block):
+    """What a sender says instead of the rest: `text` and a `code` of its own."""
+
+    kind = "error"
+    message: pb.Error
+
+    @property
+    def text(self) -> str:
+        """What it says; bytes that are no UTF-8 are shown as such."""
+        return self.message.message.decode("utf-8", "backslashreplace")
+
+    @property
+    def code(self) -> int:
+        """A number, 0 if there is none."""
+        return self.message.code
+
+    def _said(self) -> str:
+        return f"{self.text!r}, {self.code}"
+
+
+class CoverageHeader(_Block):
+    """What coverages there are: `message` is a `CoverageDataset`."""
+
+    kind = "coverages"
+    message: pb.CoverageDataset
+
+    @cached_property
+    def axes(self) -> dict[str, NDArray[Any]]:
+        """The values of axes by name, as far as they are there."""
+        return axes(self.message.coordAxes, self.offset or 0)
+
+
+class CoverageData(_Block):
+    """Values of coverages: `message` is a `CoverageDataResponse`."""
+
+    kind = "coverage data"
+    message: pb.CoverageDataResponse
+
+    def __init__(self, message: Any, offset: int | None = None, limits: Limits = DEFAULT) -> None:
+        super().__init__(message, offset)
+        self.values: dict[str, NDArray[Any]] = arrays(message.geoArray, offset or 0, limits)
+        self.axes: dict[str, NDArray[Any]] = axes(message.coordAxes, offset or 0)
+
+
+class Stations(_Block):
+    """A list of stations of a point stream: `message` is a `StationList`."""
+
+    kind = "stations"
+
+
+class Points(_Block):
+    """What the rows of the points that follow hold: `message` is a `PointFeatureCollection`."""
+
+    kind = "collection"
+
+
+class Point(_Block):
+    """Place, time and row of a point: `message` is a `PointFeature`. `nczarr.open` makes records of all of them."""
+
+    kind = "feature"
+
+
+_BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
+
+
+class _Values(Message):
+    """A message with values of a variable.
+
+    `name`: the full name, groups by `/`, `.` and `\\` escaped; `section`: the indices of each dimension, None if the
+    message does not say any. `tree`: the values as columns; `message`: what the sender says, values aside.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tree: Tree,
+        section: Section | None,
+        shape: tuple[int, ...] | None = None,
+        *,
+        message: Any = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__(offset)
+        self.name = name
+        self.tree = tree
+        self.section = section
+        self.shape = shape if shape is not None else (len(tree),) if section is None else shape_of(section)
+        self.message = message
+
+    @property
+    def data_type(self) -> str:
+        """What the format calls the type of elements, e.g. `FLOAT`."""
+        if self.message is not None:
+            return NAMES[self.message.dataType]
+        return NAMES[element_type(self.tree)]
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The values as one numpy array of the section's shape: see `nczarr.ncstream.read_messages`."""
+        return values(self.tree, self.shape)
+
+    def _said(self) -> str:
+        return f"{self.name!r}, {self.data_type}, {self.shape}"
+
+
+class Data(_Values):
+    """Values of a variable in a message of the first kind. `deflate`: at which level it is to be deflated, if it is.
+
+    `sequence`: whether they are the records of a sequence. `ragged`: the place of the ragged dimension in the section.
+    """
+
+    kind = "data"
+
+    def __init__(
+        self,
+        name: str,
+        tree: Tree,
+        section: Section | None,
+        shape: tuple[int, ...] | None = None,
+        *,
+        deflate: int | None = None,
+        sequence: bool = False,
+        ragged: int | None = None,
+        message: Any = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__(name, tree, section, shape, message=message, offset=offset)
+        self.deflate = deflate
+        self.sequence = sequence
+        self.ragged = ragged
+
+    @property
+    def data_type(self) -> str:
+        """What the format calls the type of elements, e.g. `FLOAT`."""
+        return "SEQUENCE" if self.sequence else super().data_type
+
+
+class DataColumn(_Values):
+    """Values of a variable in a message of the second kind."""
+
+    kind = "column"
+
+
+def of_values(
+    name: str, array: Any, section: Section | None = None, *, data_type: str | None = None, column: bool | None = None
+) -> Data | DataColumn:
+    """A message with the values of a numpy array, such as those of messages read.
+
+    `section`: all of the array if None. `data_type`: where the dtype does not say it: OPAQUE, ENUM1, …. `column`:
+    which kind of message; None: lists and records are columns, everything else is not.
+    """
+    import numpy as np
+
+    number = None if data_type is None else pb.DataType.Value(data_type)
+    found = np.asarray(array)
+    sequence = number == pb.SEQUENCE
+    tree = tree_of(found, None if number in (pb.SEQUENCE, pb.STRUCTURE) else number)
+    ragged = None
+    if section is None:
+        section = tuple(map(range, found.shape))
+        if isinstance(tree, Lists) and tree.inner:
+            ragged = len(section)
+            section += tuple(map(range, tree.inner))
+    elif shape_of(section) != found.shape:
+        raise ValueError(f"an array of shape {found.shape} for a section of shape {shape_of(section)}")
+    if sequence:
+        return Data(name, tree, None, found.shape, sequence=True)
+    if column is None:
+        column = isinstance(tree, Lists) or element_type(tree) == pb.STRUCTURE
+    if column:
+        return DataColumn(name, tree, section, found.shape)
+    return Data(name, tree, section, found.shape, ragged=ragged)
+
+
+# ---- from bytes ------------------------------------------------------------------------------------------------------
+
+
+def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[Message]:
+    """The messages of a stream, one by one. Raises RefusedError."""
+    incoming = Incoming(stream, limits)
+    for entry in entries(incoming, values=True):
+        yield message_of(entry, incoming, definitions, limits)
+
+
+def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Message:
+    """The message of an entry of a stream."""
+    match entry.kind:
+        case "start":
+            return Start(entry.offset)
+        case "end":
+            return End(entry.offset)
+        case "header":
+            definitions.add(entry.message)
+            return Header(entry.message, entry.offset)
+        case "coverage data":
+            return CoverageData(entry.message, entry.offset, limits)
+        case "data" | "column":
+            return _of_data(entry, incoming, definitions, limits)
+        case _:
+            return _BLOCKS[entry.kind](entry.message, entry.offset)
+
+
+def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
+    found = column_tree(entry, incoming.buffer, definitions, limits, base=incoming.base)
+    message = entry.message
+    if entry.column is not None:
+        name = entry.column.name
+        return DataColumn(name, found.tree, found.section, found.shape, message=message, offset=entry.offset)
+    return Data(
+        message.varName.decode("utf-8", "surrogateescape"),
+        found.tree,
+        found.section,
+        found.shape,
+        deflate=-1 if message.compress == pb.Data.DEFLATE else None,
+        sequence=message.dataType == pb.SEQUENCE,
+        ragged=found.ragged,
+        message=message,
+        offset=entry.offset,
+    )
+
+
+# ---- to bytes --------------------------------------------------------------------------------------------------------
+
+
+def written(message: Message) -> Iterator[Piece]:
+    """The bytes of a message, in pieces. Raises UnwritableError."""
+    match message:
+        case Start():
+            yield framing.START
+        case End():
+            yield framing.END
+        case _Block():
+            block = message.message.SerializeToString(deterministic=True)
+            yield _MAGIC[message.kind] + encoded(len(block)) + block
+        case DataColumn():
+            yield from column_message(_bytes(message.name), message.tree, message.section)
+        case Data():
+            section = None if message.sequence else message.section
+            if section is None and not message.sequence:
+                section = tuple(map(range, message.shape))
+            yield from data_message(
+                _bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
+            )
+        case _:
+            raise UnwritableError(f"{type(message).__name__} is no message of a stream")
+
+
+_MAGIC = {kind: magic for magic, kind in framing.MAGICS.items()}
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")

@@ -1,0 +1,215 @@
+"""Records as packed rows with a heap of strings: structures and sequences of the first kind of message (ncstream §5).
+
+Invariant: rows are big-endian, and every string of a row has an entry of its own in the heap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.elements import Section, dtype_of, shape_of
+from nczarr.formats.ncstream.wire.framing import LAST_RECORD, RECORD
+from nczarr.formats.ncstream.wire.message_header import begun, head
+from nczarr.formats.ncstream.wire.nil import nil_runs
+from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError, check_block, raw
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH = 1 << 14
+"""Records of a sequence that are made at once."""
+
+
+class _Strings(NamedTuple):
+    """The strings of one member, `cells` entries a row, each of `length` strings."""
+
+    items: Sequence[bytes | None]
+    cells: int
+    length: int
+
+
+class _Packed(NamedTuple):
+    """Rows, and the strings of all members in the order of their entries."""
+
+    rows: NDArray[Any]
+    strings: list[_Strings]
+
+
+def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[Piece]:
+    """A message with all records in one block."""
+    if isinstance(tree, Rows):
+        yield from _unknown(name, tree, section)
+        return
+    if math.prod(shape_of(section)) != len(tree):
+        raise UnwritableError(f"{len(tree)} records, and the section has {math.prod(shape_of(section))} places")
+    packed = _packed(tree, each=False)
+    strings = [item for each in packed.strings for item in each.items]
+    message = pb.StructureData(nrows=len(tree), rowLength=packed.rows.dtype.itemsize)
+    for each in packed.strings:
+        message.heapCount.extend([each.length] * (each.cells * len(tree)))
+    message.sdata.extend(item or b"" for item in strings)
+    top = head(name, pb.STRUCTURE, section)
+    top.nil.extend(nil_runs(strings))
+    yield from _block(top, message, packed.rows)
+
+
+def _unknown(name: bytes, tree: Rows, section: Section) -> Iterator[Piece]:
+    """Rows as they came."""
+    message = pb.StructureData(nrows=len(tree), rowLength=tree.values.dtype.itemsize)
+    message.heapCount.extend(map(len, tree.heap))
+    strings = [item for each in tree.heap for item in each]
+    message.sdata.extend(item or b"" for item in strings)
+    top = head(name, pb.STRUCTURE, section, big=tree.big)
+    top.nil.extend(nil_runs(strings))
+    yield from _block(top, message, tree.values)
+
+
+def _block(top: pb.Data, message: pb.StructureData, rows: NDArray[Any]) -> Iterator[Piece]:
+    size = int(rows.size) * int(rows.dtype.itemsize)
+    field = protobuf.tagged(2, size) if size else b""
+    rest = message.SerializeToString(deterministic=True)
+    total = len(field) + size + len(rest)
+    check_block(total, "a structure")
+    yield begun(top) + protobuf.encoded(total) + field
+    yield from raw(rows, rows.dtype)
+    yield rest
+
+
+def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
+    """A message with each record in a block of its own, as many as there are."""
+    if isinstance(tree, Rows):
+        if tree.heap:
+            raise UnwritableError("records of a sequence whose members nobody has told have strings")
+        packed = _Packed(tree.values, [])
+    else:
+        packed = _packed(tree, each=True)
+    big = tree.big if isinstance(tree, Rows) else True
+    top = head(name, pb.SEQUENCE, None, big=big)
+    count = len(tree)
+    top.nil.extend(nil_runs(list(_in_order(packed, count))))
+    yield begun(top)
+    for start in range(0, count, BATCH):
+        yield _records(packed, start, min(count, start + BATCH))
+    yield LAST_RECORD
+
+
+def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
+    """All strings of a sequence, record by record."""
+    for record in range(count if packed.strings else 0):
+        for each in packed.strings:
+            times = each.cells * each.length
+            yield from each.items[record * times : (record + 1) * times]
+
+
+def _records(packed: _Packed, start: int, stop: int) -> bytes:
+    """Records with their magics, one behind the other."""
+    import numpy as np
+
+    length = packed.rows.dtype.itemsize
+    data = b"".join(raw(packed.rows[start:stop], packed.rows.dtype))
+    rest = pb.StructureData(nrows=1, rowLength=length)
+    before = protobuf.tagged(2, length)
+    if not packed.strings:
+        after = rest.SerializeToString(deterministic=True)
+        front = RECORD + protobuf.encoded(len(before) + length + len(after)) + before
+        made = np.empty((stop - start, len(front) + length + len(after)), np.uint8)
+        made[:, : len(front)] = np.frombuffer(front, np.uint8)
+        made[:, len(front) : len(front) + length] = np.frombuffer(data, np.uint8).reshape(-1, length)
+        made[:, len(front) + length :] = np.frombuffer(after, np.uint8)
+        return made.tobytes()
+    rest.heapCount.extend([each.length for each in packed.strings for _ in range(each.cells)])
+    parts: list[bytes] = []
+    for record in range(start, stop):
+        del rest.sdata[:]
+        for each in packed.strings:
+            times = each.cells * each.length
+            rest.sdata.extend(item or b"" for item in each.items[record * times : (record + 1) * times])
+        after = rest.SerializeToString(deterministic=True)
+        place = (record - start) * length
+        block = before + data[place : place + length] + after
+        parts += (RECORD, protobuf.encoded(len(block)), block)
+    return b"".join(parts)
+
+
+def _packed(tree: Records, *, each: bool) -> _Packed:
+    """Records as rows; `each`: whether every record has a heap of its own."""
+    import numpy as np
+
+    if not tree.names:
+        raise UnwritableError("records without a member")
+    tree = _in_order_of_headers(tree)
+    rows = np.empty(tree.length, _dtype(tree))
+    strings: list[_Strings] = []
+    _fill(tree, rows, strings, _Heap(tree.length, each=each))
+    return _Packed(rows, strings)
+
+
+def _in_order_of_headers(tree: Records) -> Records:
+    """Records with structures behind all other members: headers have no other order (§3)."""
+    places = sorted(range(len(tree.names)), key=lambda place: isinstance(tree.members[place], Records))
+    members = (tree.members[place] for place in places)
+    return Records(
+        tree.length,
+        tuple(tree.names[place] for place in places),
+        tuple(tree.shapes[place] for place in places),
+        tuple(_in_order_of_headers(each) if isinstance(each, Records) else each for each in members),
+    )
+
+
+class _Heap:
+    """Gives out the entries of heaps, of so many `records`."""
+
+    def __init__(self, count: int, *, each: bool) -> None:
+        self.records = count
+        self._each = each
+        self._next = 0
+
+    def take(self, cells: int) -> NDArray[np.int64]:
+        """The entries of a member that has so many cells in all."""
+        import numpy as np
+
+        one = cells // self.records if self.records and self._each else cells
+        found = np.arange(cells, dtype=np.int64)
+        if self._each and one:
+            found %= one
+        found += self._next
+        self._next += one
+        return found
+
+
+def _dtype(tree: Records) -> Any:
+    import numpy as np
+
+    fields: list[tuple[str, Any, tuple[int, ...]]] = []
+    for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
+        match member:
+            case Numbers():
+                fields.append((name, dtype_of(member.data_type, big=True), shape))
+            case Texts():
+                fields.append((name, dtype_of(pb.INT, big=True), ()))
+            case Records():
+                fields.append((name, _dtype(member), shape))
+            case _:
+                raise UnwritableError(f"the member `{name}` has no form in rows, which columns have")
+    return np.dtype(fields)
+
+
+def _fill(tree: Records, rows: NDArray[Any], strings: list[_Strings], heap: _Heap) -> None:
+    for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
+        into = rows[name]
+        if isinstance(member, Records):
+            _fill(member, into, strings, heap)
+        elif isinstance(member, Texts):
+            cells = int(rows.size)
+            into[...] = heap.take(cells).reshape(into.shape)
+            length = math.prod(shape)
+            count = heap.records
+            strings.append(_Strings(member.items, cells // count if count else 0, length))
+        elif isinstance(member, Numbers):
+            into[...] = member.values.reshape(into.shape)

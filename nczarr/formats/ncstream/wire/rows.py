@@ -1,0 +1,250 @@
+"""Rows of structures and sequences: packed records, and a heap for their strings (ncstream §5).
+
+Comes in: blocks of `StructureData` and what a header says of the variable. Goes out: records whose members are views of
+the rows; without a header the rows as they are. Invariant: rows follow the message's flag of byte order; without it
+they are big-endian up to version 2.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.scan import Entry, parsed
+from nczarr.formats.ncstream.wire import definitions as known
+from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
+from nczarr.formats.ncstream.wire.elements import Section, shape_of
+from nczarr.formats.ncstream.wire.limits import Limits, contradictory
+from nczarr.formats.ncstream.wire.nil import with_nil
+from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
+from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
+_BULK = frozenset({_MEMBER, _DATA, _HEAP})
+_RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
+
+
+class _Block(NamedTuple):
+    """A `StructureData`: where its rows lie, and its heap."""
+
+    rows: int
+    length: int
+    start: int
+    end: int
+    members: tuple[int, ...]
+    counts: NDArray[np.int64]
+    strings: list[Any]
+
+
+class RowReader:
+    """Reads the rows of one message. Raises RefusedError."""
+
+    def __init__(self, entry: Entry, buffer: Buffer, declared: Declared | None, limits: Limits, base: int) -> None:
+        assert entry.payload is not None
+        self._entry = entry
+        self._buffer = buffer
+        self._limits = limits
+        self._base = base
+        self._declared = declared if isinstance(declared, pb.Structure) else None
+        self._start, self._end = entry.payload
+        message: pb.Data = entry.message
+        self._big = message.bigend if message.HasField("bigend") else message.version < 3
+
+    def structure(self, section: Section | None, nil: NDArray[np.uint64]) -> Tree:
+        """The records of a structure. A server may send all of them, whatever was asked for; they are cut here."""
+        import numpy as np
+
+        block = self._block(self._start, self._end)
+        self._check(block)
+        layout = self._layout(block.members)
+        dtype = self._dtype(layout, block.length)
+        rows = np.frombuffer(self._buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
+        chosen = self._chosen(section, block.rows)
+        if chosen is not None:
+            rows = rows[chosen]
+        return self._tree(rows, layout, block.counts, with_nil(block.strings, nil, self._entry.offset))
+
+    def bare(self, cells: int) -> Tree:
+        """Rows without a StructureData, as the oldest writers have them."""
+        import numpy as np
+
+        size = self._end - self._start
+        layout = self._layout(())
+        length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
+        if not length or cells * length != size:
+            if not cells and not size:
+                return Rows(np.zeros(0, "V1"), self._big)
+            raise contradictory(f"{cells} rows in {size} bytes", self._base + self._start, self._base + self._end)
+        rows = np.frombuffer(self._buffer, self._dtype(layout, length), cells, self._start)
+        return self._tree(rows, layout, np.zeros(0, np.int64), [])
+
+    def sequence(self, nil: NDArray[np.uint64]) -> Tree:
+        """The records of a sequence, each with a heap of its own, as one array."""
+        import numpy as np
+
+        entry = self._entry
+        found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
+        layout = self._layout(found.members)
+        dtype = self._dtype(layout, found.length)
+        rows = np.frombuffer(found.data, dtype) if found.data else np.zeros(0, dtype)
+        heaps = found.before if found.strings else None
+        return self._tree(rows, layout, found.counts, with_nil(found.strings, nil, entry.offset), heaps)
+
+    def _block(self, start: int, end: int) -> _Block:
+        import numpy as np
+
+        base = self._base
+        small, found = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
+        message = parsed(pb.StructureData, small, "data", base + start)
+        places = found.get(_DATA)
+        first, last = places[-1] if places else (end, end)
+        strings: list[Any] = []
+        for run in found.get(_STRINGS, ()):
+            strings += self._parsed(run).sdata
+        members = self._integers(found, _MEMBER).tolist()
+        counts = self._integers(found, _HEAP)
+        rows = rows_of(message)
+        if int(counts.sum()) != len(strings):
+            raise contradictory(
+                f"a heap of {int(counts.sum())} strings, of which {len(strings)} are there", base + start
+            )
+        return _Block(rows, message.rowLength, first, last, tuple(members), np.asarray(counts), strings)
+
+    def _parsed(self, place: tuple[int, int]) -> pb.StructureData:
+        data: Any = memoryview(self._buffer)[place[0] : place[1]]
+        return pb.StructureData.FromString(data)
+
+    def _integers(self, found: dict[int, list[tuple[int, int]]], number: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in found.get(number, ())]
+        for run in found.get(number | UNPACKED, ()):
+            message = self._parsed(run)
+            some = message.member if number == _MEMBER else message.heapCount
+            pieces.append(np.fromiter(some, np.uint64, len(some)))
+        return np.concatenate([np.zeros(0, np.uint64), *pieces]).astype(np.int64)
+
+    def _check(self, block: _Block) -> None:
+        """The bytes are those of the rows, and a row has some."""
+        size = block.end - block.start
+        if block.rows * block.length != size or (block.rows and not block.length):
+            text = f"{block.rows} rows of {block.length} bytes in {size} bytes"
+            raise contradictory(text, self._base + block.start, self._base + block.end)
+
+    def _layout(self, members: tuple[int, ...]) -> Layout | None:
+        if self._declared is None:
+            return None
+        return Layouts(self._limits, self._entry.offset, big=self._big).layout(self._declared, members)
+
+    def _dtype(self, layout: Layout | None, length: int) -> Any:
+        import numpy as np
+
+        if layout is None:
+            return np.dtype(f"V{max(1, length)}") if length < 1 << 31 else self._refuse(length, None)
+        if layout.dtype.itemsize != length and length:
+            self._refuse(length, layout.dtype.itemsize)
+        return layout.dtype
+
+    def _refuse(self, length: int, wanted: int | None) -> None:
+        text = f"a row has {length} bytes" + ("" if wanted is None else f", and the header says {wanted}")
+        raise contradictory(text, self._entry.offset)
+
+    def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
+        """Which rows a section has, where they are all there; None if the rows are those of the section, or unclear."""
+        import numpy as np
+
+        if section is None or rows == math.prod(shape_of(section)):
+            return None
+        whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
+        inside = all(not len(each) or each[-1] < size for each, size in zip(section, whole, strict=False))
+        if math.prod(whole) != rows or len(whole) != len(section) or not inside:
+            if self._declared is None:
+                return None
+            text = f"{rows} rows, and the section has {math.prod(shape_of(section))} places"
+            raise contradictory(text, self._entry.offset)
+        cut = tuple(slice(each.start, each.stop, each.step) for each in section)
+        return np.arange(rows).reshape(whole)[cut].reshape(-1)
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+
+    def _tree(
+        self,
+        rows: NDArray[Any],
+        layout: Layout | None,
+        counts: NDArray[np.int64],
+        strings: list[Any],
+        heaps: NDArray[np.int64] | None = None,
+    ) -> Tree:
+        """`heaps`: by row, how many entries lie in the heaps before that of the row."""
+        import numpy as np
+
+        if layout is None:
+            starts = [0, *np.cumsum(counts).tolist()]
+            heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
+            return Rows(rows, bool(self._big), heap)
+        return _Members(self, counts, strings, self._end - self._start).records(rows, layout, heaps)
+
+    @property
+    def offset(self) -> int:
+        """Where the message begins, for what is said of it."""
+        return self._entry.offset
+
+
+class _Members:
+    """Takes rows apart; `most`: strings that all members may have together, a bound by the bytes that are there."""
+
+    def __init__(self, reader: RowReader, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
+        import numpy as np
+
+        self._offset = reader.offset
+        self._counts = counts
+        self._starts = np.cumsum(counts) - counts
+        self._strings = strings
+        self._left = most
+
+    def records(self, rows: NDArray[Any], layout: Layout, heaps: NDArray[np.int64] | None) -> Records:
+        import numpy as np
+
+        members: list[Tree] = []
+        for name, data_type, shape, inner in layout.members:
+            column = rows[name]
+            deeper = heaps
+            if heaps is not None and (data_type == pb.STRING or inner is not None):
+                times = column.size // max(1, rows.size)
+                deeper = np.repeat(heaps, times) if times != 1 else heaps
+            if inner is not None:
+                flat = column.reshape(-1)
+                members.append(self.records(flat, inner, deeper))
+            elif data_type == pb.STRING:
+                members.append(self._texts(column.reshape(-1), shape, deeper))
+            else:
+                members.append(Numbers(data_type, column))
+        names = tuple(each.name for each in layout.members)
+        return Records(int(rows.size), names, tuple(each.shape for each in layout.members), tuple(members), rows)
+
+    def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> Texts:
+        import numpy as np
+
+        places = indices.astype(np.int64)
+        if heaps is not None:
+            places += heaps
+        if len(places) and not 0 <= int(places.min()) <= int(places.max()) < len(self._counts):
+            raise contradictory(f"a row points to a string of a heap of {len(self._counts)}", self._offset)
+        count = math.prod(shape)
+        if (self._counts[places] != count).any():
+            raise contradictory(f"a member of {count} strings has another number of them", self._offset)
+        self._left -= len(places) * count
+        if self._left < 0:
+            raise contradictory("rows point to more strings than there are bytes", self._offset)
+        found: list[Any] = []
+        for start in self._starts[places].tolist():
+            found += self._strings[start : start + count]
+        return Texts(found)

@@ -1,0 +1,271 @@
+"""Values of messages as columns: one model for both kinds of data message (ncstream §5, §6).
+
+A tree has the values of all cells in C order. Numbers are one array each, texts are lists of bytes.
+Invariant: lengths agree: the members of records have as many cells as there are records, each times its own dimensions,
+and the content of lists has as many elements as the counts add up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Values of fixed width, in either byte order, in any shape whose C order is theirs; chars are `S1`."""
+
+    data_type: int
+    values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Strings as they lie in the stream; None for NIL."""
+
+    items: Sequence[bytes | None]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque:
+    """Opaque values; the format does not say that all of a variable have one length."""
+
+    items: Sequence[bytes]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """Lists: how many elements each has, and all elements, of the shape `inner` where more dimensions follow."""
+
+    counts: NDArray[np.int64]
+    content: Tree
+    inner: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Records: `shapes` are the members' own dimensions. `rows`: the records as they lie in the stream, if so."""
+
+    length: int
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    members: tuple[Tree, ...]
+    rows: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Records whose members nobody has told: rows as `V{length}`, and the strings that they may point to."""
+
+    values: NDArray[Any]
+    big: bool
+    heap: tuple[tuple[bytes, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+
+Tree = Numbers | Texts | Opaque | Lists | Records | Rows
+
+
+def element_type(tree: Tree) -> int:
+    """The wire's type of a tree; of lists that of what they hold."""
+    while isinstance(tree, Lists):
+        tree = tree.content
+    match tree:
+        case Numbers():
+            return tree.data_type
+        case Texts():
+            return pb.STRING
+        case Opaque():
+            return pb.OPAQUE
+        case _:
+            return pb.STRUCTURE
+
+
+def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
+    """The sizes of the opaque values of a member, or of the tree itself; None if there are none such."""
+    for name in members:
+        if not isinstance(tree, Records) or name not in tree.names:
+            return None
+        tree = tree.members[tree.names.index(name)]
+    return {len(each) for each in tree.items} if isinstance(tree, Opaque) else None
+
+
+# ---- as numpy has them -----------------------------------------------------------------------------------------------
+
+
+def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A tree as one array: numbers are views, everything else of variable size is objects.
+
+    Strings are `str`, or `bytes` where they are no UTF-8, or None; opaque values `bytes`; lists arrays of their own.
+    """
+    match tree:
+        case Numbers():
+            return tree.values.reshape(shape)
+        case Rows():
+            return tree.values.reshape(shape)
+        case Texts():
+            return _objects(_texts(tree.items), shape)
+        case Opaque():
+            return _objects(tree.items, shape)
+        case Lists():
+            return _lists(tree, shape)
+        case Records():
+            return _records(tree).reshape(shape)
+
+
+def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    import numpy as np
+
+    made = np.empty(len(items), object)
+    made[:] = items
+    return made.reshape(shape)
+
+
+def _texts(items: Sequence[bytes | None]) -> list[Any]:
+    try:
+        return list(map(bytes.decode, items))  # type: ignore[arg-type]
+    except (UnicodeDecodeError, TypeError):
+        return [_text(each) for each in items]
+
+
+def _text(item: bytes | None) -> str | bytes | None:
+    if item is None:
+        return None
+    try:
+        return str(item, "utf-8")
+    except UnicodeDecodeError:
+        return bytes(item)
+
+
+def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
+    import numpy as np
+
+    content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
+    stops = np.cumsum(tree.counts)
+    cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
+    return np.fromiter(map(content.__getitem__, cuts), object, len(stops)).reshape(shape)
+
+
+def is_fixed(tree: Tree) -> bool:
+    """Whether all values take the same room."""
+    match tree:
+        case Numbers() | Rows():
+            return True
+        case Records():
+            return all(map(is_fixed, tree.members))
+        case _:
+            return False
+
+
+def _dtype(tree: Tree) -> Any:
+    import numpy as np
+
+    match tree:
+        case Numbers() | Rows():
+            return tree.values.dtype
+        case Records():
+            fields = zip(tree.names, tree.members, tree.shapes, strict=True)
+            return np.dtype([(name, _dtype(member), shape) for name, member, shape in fields])
+        case _:
+            return np.dtype(object)
+
+
+def _records(tree: Records) -> NDArray[Any]:
+    import numpy as np
+
+    if tree.rows is not None and is_fixed(tree):
+        return tree.rows
+    made = np.empty(tree.length, _dtype(tree))
+    _put(tree, made)
+    return made
+
+
+def _put(tree: Records, into: NDArray[Any]) -> None:
+    """Fill the fields of an array of records; numbers are moved once."""
+    for name, member, shape in zip(tree.names, tree.members, tree.shapes, strict=True):
+        whole = (*into.shape, *shape)
+        if not isinstance(member, Records):
+            into[name] = values(member, whole)
+        elif member.rows is not None and is_fixed(member):
+            into[name] = member.rows.reshape(whole)
+        else:
+            _put(member, into[name])
+
+
+# ---- from numpy ------------------------------------------------------------------------------------------------------
+
+
+def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
+    """The tree of an array such as `values` makes. `data_type`: that of its elements, where the dtype does not say it.
+
+    Raises ValueError for what the format has no words for.
+    """
+    from nczarr.formats.ncstream.wire.elements import data_type_of
+
+    if array.dtype.names is not None:
+        shapes = tuple(array.dtype[name].shape for name in array.dtype.names)
+        members = tuple(tree_of(array[name]) for name in array.dtype.names)
+        rows = array.reshape(-1)
+        return Records(array.size, array.dtype.names, shapes, members, rows)
+    if array.dtype.kind == "V":
+        return Rows(array.reshape(-1), big=True)
+    if array.dtype.kind == "O":
+        return _of_objects(array.reshape(-1).tolist(), data_type)
+    if array.dtype.kind == "U":
+        return Texts([each.encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist()])
+    if array.dtype.kind == "S" and array.dtype.itemsize != 1:
+        raise ValueError("texts of one length are chars: give them one more dimension")
+    return Numbers(data_type_of(array.dtype) if data_type is None else data_type, array)
+
+
+def _of_objects(items: list[Any], data_type: int | None) -> Tree:
+    import numpy as np
+
+    some = next((each for each in items if each is not None), None)
+    if isinstance(some, np.ndarray):
+        if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
+            raise ValueError("lists are arrays, all of them")
+        counts = np.fromiter(map(len, items), np.int64, len(items))
+        inner = some.shape[1:]
+        filled = [each for each in items if len(each)] or [some]
+        if any(each.shape[1:] != inner for each in filled):
+            raise ValueError("lists have elements of different shapes")
+        if len({each.dtype.kind for each in filled}) > 1:
+            raise ValueError(
+                "lists have elements of different kinds: " + ", ".join(str(each.dtype) for each in filled[:9])
+            )
+        content = filled[0] if len(filled) == 1 else np.concatenate(filled)
+        return Lists(counts, tree_of(content, data_type), inner)
+    bare = some is not None and all(isinstance(each, bytes) for each in items)
+    if data_type == pb.OPAQUE or (data_type is None and bare):
+        if items and not bare:
+            raise ValueError("opaque values are bytes")
+        return Opaque(items)
+    for each in items:
+        if not isinstance(each, str | bytes | None):
+            raise ValueError(f"objects are strings, bytes, None or arrays, and one is of type {type(each).__name__}")
+    return Texts([each.encode("utf-8") if isinstance(each, str) else each for each in items])

@@ -1,0 +1,1 @@
+"""Writer of ncstream: the header and the messages of a dataset."""

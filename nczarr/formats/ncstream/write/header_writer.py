@@ -1,0 +1,219 @@
+"""A dataset as the header of a stream: `Checked` → `Header` (ncstream §3, §4).
+
+The header says what every reader understands: groups, dimensions, variables, structures, attributes. Whatever it has no
+words for (names of types, chars beside strings, the order of members, storage) stands in the model, which is one more
+field of it (`nczarr`, AST JSON) that other readers pass over. With it nothing of a dataset is lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from nczarr import names
+from nczarr.arrays.part_fills import all_fill, own_fills
+from nczarr.arrays.parts import Types
+from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
+from nczarr.ast.node import TypeName
+from nczarr.ast.plain import is_utf8
+from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
+from nczarr.ast.values import swapped
+from nczarr.check.checked import Checked
+from nczarr.formats.ast_json.wire import dump
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
+
+VERSION = 1
+"""The version of headers, which never changed."""
+
+
+def header(checked: Checked, location: str | None = None) -> pb.Header:
+    """The header of a dataset; `location` is its path or URL."""
+    made = pb.Header(version=VERSION, root=_Heading(checked).group("/", checked.dataset))
+    if location is not None:
+        made.location = _bytes(location)
+    made.nczarr = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
+    made.fills.extend(_fills(checked))
+    return made
+
+
+def in_order(declared: CompoundType, types: Types) -> list[Field]:
+    """The members of a compound as the wire has them: those that are structures behind all others (§3)."""
+    nested = [field for field in declared.fields if is_structure(field.type, types)]
+    return [field for field in declared.fields if not is_structure(field.type, types)] + nested
+
+
+def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
+    """Whether a variable is one list of records, all of whose members have a form in rows (§5)."""
+    declared = types.get(type_name)
+    return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
+
+
+def _has_rows(type_name: TypeName, types: Types) -> bool:
+    """Whether a type is a compound of numbers, texts and such compounds."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return False
+    for field in declared.fields:
+        wire = wire_type(field.type, types)
+        nested = wire.element == pb.STRUCTURE and not wire.ragged and not _has_rows(field.type, types)
+        if wire.ragged or wire.element == pb.OPAQUE or nested:
+            return False
+    return True
+
+
+def is_structure(type_name: TypeName, types: Types) -> bool:
+    """Whether values are records, or lists of them."""
+    return wire_type(type_name, types).element == pb.STRUCTURE
+
+
+def _fills(checked: Checked) -> Iterator[pb.Fill]:
+    """What fills arrays, where their variable says otherwise."""
+    for path, sources in checked.parts.items():
+        variable = checked.variables[path]
+        usual = all_fill(checked.fills[path], variable.type, checked.shapes[path], checked.types)
+        for part, fill in own_fills(sources, usual).items():
+            yield pb.Fill(path=_bytes(path), part=_bytes(part), value=fill)
+
+
+class _Heading:
+    """The words of one dataset."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._types = checked.types
+
+    def group(self, path: str, group: Group) -> pb.Group:
+        """A group and all that is in it."""
+        made = pb.Group(name=_bytes(group.name if path != "/" else ""))
+        for dimension in group.dimensions:
+            made.dims.add(name=_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None)
+        for declared in group.types:
+            if isinstance(declared, EnumType):
+                made.enumTypes.append(_enum(declared))
+        for variable in group.variables:
+            if is_sequence(variable.type, self._checked.shapes[names.join(path, variable.name)], self._types):
+                self._sequence(made, variable)
+            else:
+                self._declare(made, variable.name, variable.type, self._shape(variable), variable.attributes)
+        made.atts.extend(self._attributes(group.attributes))
+        made.groups.extend(self.group(names.join(path, inner.name), inner) for inner in group.groups)
+        return made
+
+    def _shape(self, variable: Variable) -> list[pb.Dimension]:
+        """The dimensions of a variable, each in full."""
+        made = []
+        for each in variable.dimensions:
+            if isinstance(each, int):
+                made.append(pb.Dimension(length=each, isPrivate=True))
+                continue
+            shared = self._checked.dimensions[each]
+            made.append(
+                pb.Dimension(name=_bytes(shared.name), length=shared.size, isUnlimited=shared.unlimited or None)
+            )
+        return made
+
+    def _sequence(self, into: pb.Group, variable: Variable) -> None:
+        """One list of records, which has a form of its own."""
+        self._declare(into, variable.name, variable.type, [], variable.attributes)
+        made = into.structs[-1]
+        made.dataType = pb.SEQUENCE
+        del made.shape[:]
+
+    def _declare(
+        self,
+        into: pb.Group | pb.Structure,
+        name: str,
+        type_name: TypeName,
+        shape: list[pb.Dimension],
+        attributes: Sequence[Attribute] = (),
+    ) -> None:
+        """A variable or member among those of a group or structure."""
+        wire = wire_type(type_name, self._types)
+        shape = [*shape, *(pb.Dimension(name=b"*", isVlen=True, isPrivate=True) for _ in range(wire.ragged))]
+        declared = self._types.get(wire.declared or "")
+        if isinstance(declared, CompoundType):
+            made = into.structs.add(
+                name=_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
+            )
+            for field in in_order(declared, self._types):
+                lengths = [pb.Dimension(length=length, isPrivate=True) for length in field.shape]
+                self._declare(made, field.name, field.type, lengths)
+            return
+        into.vars.add(
+            name=_bytes(name),
+            dataType=wire.element,
+            shape=shape,
+            atts=self._attributes(attributes),
+            enumType=_bytes(names.last(wire.declared)) if wire.declared else None,
+        )
+
+    def _attributes(self, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
+        made = (self._attribute(each) for each in attributes)
+        return [each for each in made if each is not None]
+
+    def _attribute(self, attribute: Attribute) -> pb.Attribute | None:
+        """An attribute; None where the wire has no form for its type: it stands in the model alone."""
+        value, name = attribute.value, _bytes(attribute.name)
+        declared = self._types.get(value.type)
+        if isinstance(declared, EnumType):
+            return _texts(name, list(_labels(value, declared)))
+        if declared is not None:
+            return self._lists(name, value, declared) if isinstance(declared, VlenType) else None
+        if isinstance(value.data, bytes) and value.type == "char":
+            if not is_utf8(value.data):
+                return pb.Attribute(name=name, type=pb.Attribute.STRING, len=value.count, data=value.data,
+                                    dataType=pb.CHAR)  # fmt: skip
+            return _texts(name, [value.data])
+        if isinstance(value.data, bytes):
+            return _numbers(name, value.type, value.count, value.data)
+        return _texts(name, [text.decode("utf-8", "replace").encode() for text in _known(value)])
+
+    def _lists(self, name: bytes, value: Constant, declared: VlenType) -> pb.Attribute | None:
+        """One list of numbers is as good as its numbers."""
+        if value.count != 1 or declared.base not in WIRE or not isinstance(value.data, tuple):
+            return None
+        inner = value.data[0]
+        assert isinstance(inner, Constant)
+        return self._attribute(Attribute(name=names.normal(name.decode()), value=inner))
+
+
+def _enum(declared: EnumType) -> pb.EnumTypedef:
+    """An enum; codes are unsigned."""
+    mask = (1 << min(32, 8 * ATOMIC[declared.base].size)) - 1
+    constants = [
+        pb.EnumTypedef.EnumType(code=each.value & mask, value=_bytes(each.name)) for each in declared.constants
+    ]
+    return pb.EnumTypedef(name=_bytes(declared.name), map=constants)
+
+
+def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
+    """The names of an enum's values, which stand for them in attributes."""
+    known = {each.value: each.name for each in declared.constants}
+    assert isinstance(value.data, bytes)
+    for number in Constant(type=declared.base, count=value.count, data=value.data).as_numbers():
+        yield _bytes(known.get(int(number), str(number)))
+
+
+def _known(value: Constant) -> Iterator[bytes]:
+    """Texts; NIL is an empty one."""
+    for text in value.data:
+        yield text if isinstance(text, bytes) else b""
+
+
+def _texts(name: bytes, texts: list[bytes]) -> pb.Attribute:
+    return pb.Attribute(name=name, type=pb.Attribute.STRING, len=len(texts), sdata=texts, dataType=pb.STRING)
+
+
+def _numbers(name: bytes, type_name: str, count: int, data: bytes) -> pb.Attribute:
+    return pb.Attribute(
+        name=name,
+        type=OLD_ATTRIBUTE[type_name],
+        len=count,
+        data=swapped(data, ATOMIC[type_name].size),
+        dataType=WIRE[type_name],
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,129 @@
+"""Which array source a variable of a netCDF-4 file gets: the one that needs the library least.
+
+Contiguous data are a view of the file; chunks are decoded here; what HDF5 stores in any other way, or as elements that
+no description of ours fits, comes through the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays import codecs
+from nczarr.arrays.decode import Config
+from nczarr.arrays.grid import converted
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.source import (
+    ArraySource,
+    Computed,
+    Descr,
+    Index,
+    Layout,
+    Parts,
+    Selection,
+    Stored,
+    itemsize,
+    little_descr,
+    numpy_dtype,
+)
+from nczarr.arrays.strided import AffineArray
+from nczarr.formats.netcdf4.arrays import StoredPart, StoredVariable
+from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unwritten(Computed):
+    """An array of which nothing was ever written: fill everywhere."""
+
+    layout: Layout
+    undefined: bool = False
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The fill value of a region."""
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        return fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """None."""
+        return iter(())
+
+
+def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
+    """Every part of a variable. `dataset`: what HDF5 says of it, None if it says nothing."""
+    found = {part.path: StoredPart(variable, part) for part in parts(variable.type, variable.shape, variable.types)}
+    if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
+        return {**found}
+    layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
+    if (
+        little_descr(dataset.dtype) != layout.dtype
+        or dataset.extent is None
+        or len(dataset.extent) != len(variable.shape)
+    ):
+        return {**found}
+    layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
+    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, found[""])
+    return {"": made} if made is not None else {**found}
+
+
+def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
+    """One element in the byte order of another description."""
+    if dtype == wanted:
+        return element
+    if isinstance(dtype, str):
+        return element[::-1]
+    import numpy as np
+
+    return converted(np.frombuffer(element, numpy_dtype(dtype)), wanted).tobytes()
+
+
+def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
+    """Data in one piece, or none yet; None for any other dataset."""
+    if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
+        return None
+    assert dataset.dtype is not None
+    if dataset.address is None:
+        return Unwritten(layout, dataset.undefined)
+    if dataset.dtype != layout.dtype:
+        layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
+    rows = 1
+    for length in variable.shape[1:]:
+        rows *= length
+    return AffineArray(layout, variable.file, dataset.address, rows * itemsize(dataset.dtype))
+
+
+def _chunked(
+    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: StoredPart
+) -> ArraySource | None:
+    """Data in chunks; None for any other dataset."""
+    if (
+        dataset.layout != CHUNKED
+        or dataset.elsewhere
+        or dataset.extent is None
+        or len(dataset.chunks) != len(variable.shape)
+    ):
+        return None
+    assert dataset.dtype is not None
+    own, undefined = layout.fill, dataset.undefined
+    if dataset.extent != variable.shape:
+        beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill
+        layout = layout._replace(fill=beyond)
+        if undefined:  # then the same value may stand everywhere
+            own, undefined = beyond, False
+    layout = layout._replace(chunks=dataset.chunks, codecs=dataset.filters)
+    stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
+    steps = _steps(dataset, itemsize(dataset.dtype))
+    edges = dataset.unfiltered_edges
+    return ChunkedArray(layout, variable.file, dataset.extent, stored, steps, edges, through_library, own, undefined)
+
+
+def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
+    """How chunks are decoded; None where only the library can, if anyone."""
+    if not codecs.expressible(dataset.filters, codecs.DECODED) or dataset.shuffled not in (None, size):
+        return None
+    return tuple(codecs.to_configs(dataset.filters, size))

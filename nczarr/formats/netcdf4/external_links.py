@@ -1,0 +1,172 @@
+"""Where an HDF5 file leads: the other files that its links, its datasets and virtual datasets name.
+
+Whoever serves files to others has to know before the file is read: HDF5 opens what is named with the rights of the
+process. Nothing outside of the file is opened here: a link that leads out of it is read, and not followed.
+Source: the HDF5 reference manual (H5L, H5P).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Iterator
+from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, create_string_buffer
+from typing import Any
+
+from nczarr.formats.netcdf4 import library_calls
+from nczarr.formats.netcdf4.hdf5 import LOCK, ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import MissingLibraryError, library
+from nczarr.formats.netcdf4.survey import DATASET, GROUP
+
+HARD, SOFT, EXTERNAL = 0, 1, 64
+"""H5L_type_t; others are of programs that define their own."""
+
+VIRTUAL = 3
+"""H5D_layout_t."""
+
+LONGEST = 1 << 16
+"""Bytes of a name of a file, and of the value of a link."""
+
+
+_PIECES = {"b": "[0-9]+", "%": "%"}
+"""What stands for parts of the name of a virtual dataset's source that are counted."""
+
+
+class _LinkInfo(ctypes.Structure):
+    """H5L_info2_t: `size` is that of the value of a link that is not hard."""
+
+    _fields_ = (
+        ("type", c_int),
+        ("ordered", ctypes.c_bool),
+        ("order", c_int64),
+        ("charset", c_int),
+        ("size", c_size_t),
+        ("rest", c_uint64),
+    )
+
+
+def leading(path: str) -> list[str]:
+    """The names of other files that a file names, each once, as they stand in it; `?` for a link of a kind that nobody
+    here knows. None at all where no library reads it. Raises OSError.
+    """
+    found: list[str] = library_calls.call(path, _leading, path)
+    return found
+
+
+def _leading(path: str) -> list[str]:
+    try:
+        lib = library()
+    except MissingLibraryError:
+        return []
+    with LOCK:
+        h5 = hdf5(lib)
+        file = open_file(h5, path)
+        if file < 0:
+            return []
+        with closing(h5, "H5Fclose", file):
+            return list(dict.fromkeys(_Walk(h5, file, path).names()))
+
+
+class _Walk:
+    """One walk over the groups and datasets of a file, along hard links alone: soft ones lead to what these lead to."""
+
+    def __init__(self, h5: Hdf5, file: int, path: str) -> None:
+        self._h5 = h5
+        self._path = path
+        self._file = file
+        self._seen: set[bytes] = set()
+
+    def names(self) -> Iterator[str]:
+        pending = [b"/"]
+        while pending:
+            group = pending.pop()
+            for name, kind, size in self._links(group):
+                path = group.rstrip(b"/") + b"/" + name
+                if kind == HARD:
+                    yield from self._object(path, pending)
+                elif kind == EXTERNAL:
+                    yield self._target(path, size)
+                elif kind != SOFT:
+                    yield "?"
+
+    def _links(self, group: bytes) -> list[tuple[bytes, int, int]]:
+        found: list[tuple[bytes, int, int]] = []
+
+        def note(owner: int, name: bytes, link: Any, data: Any) -> int:
+            info = ctypes.cast(link, POINTER(_LinkInfo)).contents
+            found.append((name, int(info.type), int(info.size)))
+            return 0
+
+        self._h5.do("H5Literate_by_name2", self._file, group, 0, 0, None, ON_LINK(note), None, 0)
+        return found
+
+    def _object(self, path: bytes, pending: list[bytes]) -> Iterator[str]:
+        """What a dataset names; a group is looked at later. Each once, however many links lead to it."""
+        info = ObjectInfo()
+        if self._h5.H5Oget_info_by_name3(self._file, path, byref(info), 1, 0) < 0:
+            return
+        token = bytes(info.token)
+        if token in self._seen:
+            return
+        self._seen.add(token)
+        if info.type == GROUP:
+            pending.append(path)
+        elif info.type == DATASET:
+            yield from self._dataset(path)
+
+    def _target(self, path: bytes, size: int) -> str:
+        """The file that an external link names: behind a byte of flags, up to a NUL."""
+        if not 1 < size <= LONGEST:
+            return "?"
+        value = create_string_buffer(size)
+        self._h5.do("H5Lget_val", self._file, path, value, size, 0)
+        return _text(value.raw[1:].partition(b"\0")[0])
+
+    def _dataset(self, path: bytes) -> Iterator[str]:
+        h5 = self._h5
+        dataset = h5.H5Dopen2(self._file, path, 0)
+        if dataset < 0:
+            return
+        with (
+            closing(h5, "H5Dclose", dataset),
+            closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
+        ):
+            for number in range(max(0, h5.H5Pget_external_count(made))):
+                name, offset, length = create_string_buffer(LONGEST), c_int64(), c_uint64()
+                h5.do("H5Pget_external", made, number, LONGEST, name, byref(offset), byref(length))
+                yield _text(name.value)
+            if h5.H5Pget_layout(made) != VIRTUAL:
+                return
+            count = c_size_t()
+            h5.do("H5Pget_virtual_count", made, byref(count))
+            for number in range(count.value):
+                name = create_string_buffer(LONGEST)
+                if h5.H5Pget_virtual_filename(made, number, name, LONGEST) < 0:
+                    yield "?"
+                elif b"%" in name.value:
+                    yield from _counted(os.path.dirname(self._path), _text(name.value))
+                elif name.value != b".":  # the file itself
+                    yield _text(name.value)
+
+
+def _counted(home: str, pattern: str) -> Iterator[str]:
+    """The files that are there for a name in which `%b` is the number of a piece, and `%%` a sign; `?` where the number
+    is in the name of a folder. Raises OSError.
+    """
+    folder, name = os.path.split(pattern)
+    if "%" in folder:
+        yield "?"
+        return
+    parts = re.split(r"(%[0-9]*b|%%)", name)
+    wanted = re.compile("".join(_PIECES.get(each[-1:], "") if each[:1] == "%" else re.escape(each) for each in parts))
+    for place in {home, os.getcwd()}:
+        try:
+            found = os.listdir(os.path.join(place, folder))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield from (os.path.join(folder, each) for each in found if wanted.fullmatch(each))
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")

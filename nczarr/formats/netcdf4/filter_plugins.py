@@ -1,0 +1,96 @@
+"""Filters that HDF5 lacks and Python has, lent to it: HDF5 finds filters by number, in itself, in plug-ins, and among
+those that a program registers. Whoever calls anything here holds the lock of the libraries.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from typing import Any
+
+from nczarr.arrays import codecs
+from nczarr.ast import Codec
+from nczarr.formats.netcdf4.library import Library
+
+BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
+OURS = codecs.NUMCODECS - BUILT_IN
+"""Filters that Python can do: bzip2, blosc, zstd."""
+
+READ = frozenset({codecs.LZF})
+"""Filters that Python can undo."""
+
+REVERSE = 0x0100
+"""The flag by which HDF5 asks for decoding."""
+
+_FUNCTION = CFUNCTYPE(
+    c_size_t, c_uint, c_size_t, POINTER(c_uint), c_size_t, POINTER(c_size_t), POINTER(c_void_p)
+)  # H5Z_func_t
+
+
+class _FilterClass(Structure):
+    """H5Z_class2_t: how a program tells HDF5 of a filter."""
+
+    _fields_ = (
+        ("version", c_int),
+        ("id", c_int),
+        ("encoder_present", c_uint),
+        ("decoder_present", c_uint),
+        ("name", c_char_p),
+        ("can_apply", c_void_p),
+        ("set_local", c_void_p),
+        ("filter", _FUNCTION),
+    )
+
+
+_registered: dict[int, _FilterClass] = {}
+"""What HDF5 points at must live as long as the process."""
+
+
+def available(lib: Library, number: int) -> bool:
+    """Whether HDF5 can encode by a filter that is not built in."""
+    if number in _registered:
+        return number in OURS
+    if number == codecs.BLOSC:
+        return False  # the usual plug-in fails on a chunk that does not get smaller
+    return bool(lib.dll.H5Zfilter_avail(c_int(number)) > 0)
+
+
+def is_lent(number: int) -> bool:
+    """Whether HDF5 has this filter from us."""
+    return number in _registered
+
+
+def lend_readers(lib: Library) -> None:
+    """See to it that values behind filters that Python can undo can be read in files that are opened from now on."""
+    for number in READ:
+        if number not in _registered and lib.dll.H5Zfilter_avail(c_int(number)) <= 0:
+            lend(lib, number)
+
+
+def lend(lib: Library, number: int) -> None:
+    """Give HDF5 a filter. One of which nothing is known can at least be declared: nobody calls it without values."""
+    allocate, free = lib.dll.H5allocate_memory, lib.dll.H5free_memory
+    allocate.argtypes, allocate.restype = (c_size_t, c_uint), c_void_p
+    free.argtypes = (c_void_p,)
+
+    def run(flags: int, count: int, values: Any, length: int, size: Any, buffer: Any) -> int:
+        """Replace a chunk by its encoded or decoded bytes. 0 tells HDF5 that it failed."""
+        try:
+            data = ctypes.string_at(buffer[0], length)
+            codec = Codec(id=number, parameters=tuple(values[:count]))
+            width = codec.parameters[2] if number == codecs.BLOSC and count > 2 else 1
+            made = codecs.decode([codec], data, width) if flags & REVERSE else codecs.encode([codec], data, width)
+            address = allocate(max(1, len(made)), 0)
+            ctypes.memmove(address, made, len(made))
+        except Exception:  # nothing may be raised through C; HDF5 makes an error of the 0, which the library passes on
+            return 0
+        free(buffer[0])
+        buffer[0] = address
+        size[0] = max(1, len(made))
+        return len(made)
+
+    made = _FilterClass(  # HDF5 declares no filter without an encoder, though nothing is encoded by it
+        1, number, 1, 1, f"nczarr filter {number}".encode(), None, None, _FUNCTION(run)
+    )
+    lib.dll.H5Zregister(ctypes.byref(made))
+    _registered[number] = made

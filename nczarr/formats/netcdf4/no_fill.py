@@ -1,0 +1,133 @@
+"""No fill mode in a finished file: what the netCDF library refuses to write, or leaves undefined.
+
+To the library a variable has no fill mode where HDF5's fill value is none that a user gave, as most other programs
+leave it. Of strings and lists it always gives one itself. HDF5 has no function that takes the fill value of a dataset
+away, so this is done in the finished, closed file: in the dataset's object header the message of the fill value is
+marked as one without a value.
+
+Of all other types the library sets the time when fill is written to "never". Then a reader finds in cells that were
+never written whatever its memory holds. The time is set to HDF5's default, with which they are zeros for every reader.
+
+Source: HDF5 File Format Specification 3.0, IV.A.2.f (fill value).
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from nczarr import names
+from nczarr.arrays.parts import is_fixed
+from nczarr.formats.netcdf4.fill_values import own_fill
+from nczarr.formats.netcdf4.headers import Place, addresses, first_block, further_block, messages, put
+from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.objects import NON_COORDINATE
+from nczarr.plan.planned import Planned
+
+_FILL, _CONTINUATION = 0x05, 0x10
+"""Types of messages."""
+
+_SHARED = 0x02
+"""Flag of a message that lies elsewhere."""
+
+_HAS_VALUE = 0x20
+"""Flag of a fill value message of version 3: size and value follow."""
+
+_TIME, _IF_SET = 0x0C, 2
+"""Bits of the time when fill is written in such a message, and HDF5's default: with the space, if there is a value."""
+
+_TIME_SHIFT = 2
+"""Where these bits begin; in a message of version 2 the time is the byte of this number."""
+
+Change = Callable[[bytes], "bytes | None"]
+"""The body of a fill value message → another one of as many bytes; None if its version is another."""
+
+
+def unfilled(planned: Planned) -> list[str]:
+    """The strings and lists without fill mode, which the library gives a fill value all the same."""
+    checked = planned.checked
+    return [path for path in _without_mode(planned) if not is_fixed(checked.variables[path].type, checked.types)]
+
+
+def undefined(planned: Planned) -> list[str]:
+    """The other variables without fill mode, whose unwritten cells the library leaves undefined."""
+    checked = planned.checked
+    return [
+        path
+        for path in _without_mode(planned)
+        if is_fixed(checked.variables[path].type, checked.types) and own_fill(path, checked) is None
+    ]
+
+
+def _without_mode(planned: Planned) -> Iterator[str]:
+    return (path for path in planned.checked.variables if planned.storage[path].no_fill)
+
+
+def take_fills(lib: Library, path: str, variables: list[str]) -> None:
+    """Take the fill values of these variables out of a file that nobody has open. Raises OSError."""
+    _change_fills(lib, path, variables, _without_value)
+
+
+def define_fills(lib: Library, path: str, variables: list[str]) -> None:
+    """Let cells of these variables that were never written be zeros, in a file that nobody has open. Raises OSError."""
+    _change_fills(lib, path, variables, _defined)
+
+
+def _change_fills(lib: Library, path: str, variables: list[str], change: Change) -> None:
+    if not variables:
+        return
+    places = addresses(lib, path, map(_place, variables))
+    with open(path, "r+b") as raw:
+        for address, variable in zip(places, variables, strict=True):
+            if not _change_fill(raw, address, change):
+                text = f"the header of `{variable}` is not as HDF5 was known to write it: its fill value stays"
+                raise OSError(errno.EIO, text)
+
+
+def _place(variable: str) -> Place:
+    name = names.last(variable)
+    return Place(names.split(names.parent(variable)), (NON_COORDINATE + name, name))
+
+
+def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:
+    """Change the fill value of one object; False if its header is not understood."""
+    first = first_block(raw, address)
+    if first is None:
+        return False
+    waiting = [first]
+    while waiting:
+        block = waiting.pop()
+        for message in messages(block, ordered=first.ordered):
+            body = block.data[message.start : message.start + message.size]
+            if message.kind == _CONTINUATION:
+                following = further_block(raw, body)
+                if following is None:
+                    return False
+                waiting.append(following)
+            elif message.kind == _FILL:
+                changed = None if message.flags & _SHARED else change(body)
+                if changed is None:
+                    return False
+                end = message.start + message.size
+                put(raw, block.address, block.data[: message.start] + changed + block.data[end:])
+                return True
+    return False
+
+
+def _without_value(body: bytes) -> bytes | None:
+    """The body of a fill value message without its value, in as many bytes; None if its version is another."""
+    if len(body) >= 2 and body[0] == 3:
+        return bytes([3, body[1] & ~_HAS_VALUE]) + bytes(len(body) - 2)
+    if len(body) >= 8 and body[0] == 2:  # allocation time, fill time, whether it is defined, its size
+        return body[:4] + bytes(len(body) - 4)
+    return None
+
+
+def _defined(body: bytes) -> bytes | None:
+    """The body of a fill value message whose value is written, or shown, as HDF5 does it by default."""
+    if len(body) >= 2 and body[0] == 3:
+        return bytes([3, (body[1] & ~_TIME) | _IF_SET << _TIME_SHIFT]) + body[2:]
+    if len(body) > _TIME_SHIFT and body[0] == 2:  # allocation time, fill time, whether it is defined
+        return body[:_TIME_SHIFT] + bytes([_IF_SET]) + body[_TIME_SHIFT + 1 :]
+    return None

@@ -1,0 +1,360 @@
+"""Encoded chunks into a netCDF-4 file: moved as the source has them, else encoded in threads; HDF5 only notes them.
+
+The library declares everything; from then on a chunked variable of a fixed-size type needs neither the library nor
+HDF5's filters, which would work in one thread. One thread writes here too, but only what is ready, in the order of
+the grid, so that the file is the same whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.arrays import codecs
+from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.c_structs import struct
+from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.padding import is_all, padded
+from nczarr.arrays.parts import descr, is_fixed
+from nczarr.arrays.route import matches, way
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.diagnostics.report import Report
+from nczarr.formats.netcdf4.choose_source import in_order
+from nczarr.formats.netcdf4.define import chunk_lengths
+from nczarr.formats.netcdf4.fill_values import restore
+from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
+from nczarr.plan.memory_limit import check_chunk
+from nczarr.plan.planned import Planned
+from nczarr.stores import ranges
+from nczarr.stores.base import Range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGE = 32 << 20
+"""Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
+
+MOST = 64
+"""Chunks that are brought here from far away at once."""
+
+FETCHED = 8 << 20
+"""Bytes of decoded chunks that are."""
+
+SMALL = 1 << 16
+"""Elements of a variable below which a thread costs more than it gains."""
+
+COPIES = 3
+"""How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
+
+
+class Into(NamedTuple):
+    """A dataset that takes chunks: its identifier, how its chunks lie, and the fill value in the bytes of its type.
+
+    `skips`: chunks that hold nothing but fill need not be written. `known`: its filters can be applied here; where
+    they cannot, a chunk that cannot be moved is written without them, which its mask says.
+    """
+
+    dataset: int
+    layout: Layout
+    fill: bytes
+    skips: bool
+    known: bool
+    ends: bool = False
+    """Whether the dataset ends where those of the source end."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of a chunk before any filter."""
+        size = itemsize(self.layout.dtype)
+        for length in self.layout.chunks:
+            size *= length
+        return size
+
+
+class Ready(NamedTuple):
+    """A chunk to be written, with its filter mask; `copied`: as the source has it."""
+
+    place: Index
+    chunk: bytes | Place
+    mask: int
+    copied: bool
+
+    @property
+    def length(self) -> int:
+        """Bytes of the chunk."""
+        return self.chunk.length if isinstance(self.chunk, Place) else len(self.chunk)
+
+
+class ChunkWriter:
+    """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
+
+    def __init__(self, h5: Hdf5, file: int, path: str, crew: Crew, counts: Counts) -> None:
+        self._h5 = h5
+        self._file = file
+        self._path = path
+        self._crew = crew
+        self._counts = counts
+
+    def write(
+        self,
+        group: tuple[str, ...],
+        name: str,
+        source: ArraySource,
+        alike: Callable[[DatasetInfo], bool],
+        default: bytes | None,
+    ) -> bool:
+        """Write a variable, if its chunks can be moved or made here; False: that is left to the library.
+
+        `alike`: whether cells of a dataset that are never written show what the source has in its own. The dataset
+        gets the source's shape; where chunks are moved, it ends where those of the source end, because the last of them
+        may hold anything beyond. `default`: what the library shows beyond the end of a dataset without a fill
+        value. Raises OSError.
+        """
+        with LOCK:
+            dataset = find(self._h5, self._file, group, name)
+        if dataset < 0:
+            return False
+        with closing(self._h5, "H5Dclose", dataset):
+            with LOCK:
+                info = describe(self._h5, dataset)
+            into = _into(dataset, info, source, skips=alike(info))
+            if into is None:
+                return False
+            moved = matches(source.stored, into.layout)
+            ends = moved and source.extent != source.layout.shape and _ends_alike(source, into, info, default)
+            if ends:
+                into = into._replace(layout=into.layout._replace(shape=source.extent), ends=True, skips=True)
+            self._extend(dataset, into.layout.shape, info)
+            other = way(source, into.layout)
+            for made in self._crew.results(_tasks(source, into, moved=moved)):
+                for ready in made:
+                    self._put(into, ready)
+                    self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
+        return True
+
+    def restore_fills(self, planned: Planned) -> None:
+        """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
+        restore(self._h5, self._file, planned)
+
+    def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
+        if info.extent != shape:
+            with LOCK:
+                self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
+
+    def _put(self, into: Into, ready: Ready) -> None:
+        """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
+        place, chunk, mask, _ = ready
+        first = [number * each for number, each in zip(place, into.layout.chunks, strict=True)]
+        start = (c_uint64 * len(first))(*first)
+        if isinstance(chunk, Place) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
+            self._move(into, start, chunk)
+            return
+        data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
+        with LOCK:
+            self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
+
+    def _move(self, into: Into, start: Any, chunk: Place) -> None:
+        """HDF5 is given pages of zeros that are in no memory; where it put them, the source's bytes come."""
+        import numpy as np
+
+        h5 = self._h5
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
+        with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
+            pages = np.frombuffer(nothing, np.uint8).ctypes.data  # no view of them is kept: they could not be closed
+            h5.do("H5Dwrite_chunk", into.dataset, 0, chunk.mask, start, chunk.length, pages)
+            mask, address, size = c_uint(), c_uint64(), c_uint64()
+            h5.do("H5Dget_chunk_info_by_coord", into.dataset, start, byref(mask), byref(address), byref(size))
+        target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.lseek(target, address.value, os.SEEK_SET)
+            ranges.move(Range(*chunk[:3]), target)
+        finally:
+            os.close(target)
+
+
+@contextmanager
+def chunk_writer(lib: Library, path: str, planned: Planned, counts: Counts) -> Iterator[ChunkWriter]:
+    """Chunks into a file that the library is writing. Raises OSError."""
+    h5, options = hdf5(lib), planned.options
+    far = any(source.distant for parts in planned.checked.parts.values() for source in parts.values())
+    with LOCK:
+        file = open_file(h5, path, writing=True)
+        if file < 0:
+            lib.fail_hdf5("H5Fopen")
+    try:
+        with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+            yield ChunkWriter(h5, file, path, crew, counts)
+    finally:
+        with LOCK:
+            h5.H5Fclose(file)
+
+
+def will_move(path: str, planned: Planned) -> bool:
+    """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
+    source, layout = planned.checked.parts.get(path, {}).get(""), _layout(path, planned)
+    return source is not None and layout is not None and matches(source.stored, layout)
+
+
+def check_memory(planned: Planned, report: Report) -> bool:
+    """Whether every chunk that has to be decoded or encoded here fits the run's memory; the others are reported."""
+    before = report.errors
+    for path, parts in planned.checked.parts.items():
+        source, layout = parts.get(""), _layout(path, planned)
+        if source is not None and layout is not None and not matches(source.stored, layout):
+            cells = math.prod(layout.chunks)
+            if source.stored is not None and source.stored.codecs:
+                cells = max(cells, math.prod(source.stored.chunks))
+            check_chunk(planned, path, "", cells * itemsize(layout.dtype), report)
+    return report.errors == before
+
+
+def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
+    """What is going to be done, part by part; None (reported) if a chunk is too large for the run's memory."""
+    return _steps(planned) if check_memory(planned, report) else None
+
+
+def _steps(planned: Planned) -> Iterator[Step]:
+    """Chunks that neither move nor can be made here are the library's."""
+    checked = planned.checked
+    for path, parts in checked.parts.items():
+        shape = checked.shapes[path]
+        layout = _layout(path, planned)
+        for part, source in parts.items():
+            route: Route = "encode" if layout is None else way(source, layout)
+            lengths = shape if layout is None else layout.chunks
+            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.occupied(lengths))
+            size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
+            if 0 not in shape:
+                yield Step(path, part, route, chunks, lengths, size)
+
+
+def _layout(path: str, planned: Planned) -> Layout | None:
+    """How the chunks of a variable will lie, if they are made without the library."""
+    checked, storage = planned.checked, planned.storage[path]
+    variable = checked.variables[path]
+    if storage.quantize is not None or not is_fixed(variable.type, checked.types):
+        return None
+    lengths = chunk_lengths(path, variable, planned)
+    dtype = descr(variable.type, checked.types)
+    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
+        return None
+    if storage.endian == "big" and isinstance(dtype, str):
+        dtype = dtype.replace("<", ">")
+    return Layout(dtype, checked.shapes[path], lengths, storage.codecs)
+
+
+def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
+    """How a dataset takes chunks of a source; None if none can be moved, and no filter of it is known here."""
+    if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
+        return None
+    if source.layout.dtype == "|O" or itemsize(source.layout.dtype) != itemsize(info.dtype):
+        return None
+    layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
+    known = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
+    if not known and not matches(source.stored, layout):
+        return None
+    fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
+    return Into(dataset, layout, fill, skips, known)
+
+
+def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
+    """Whether a dataset that ends where the source does shows the same in all cells that are not written.
+
+    Inside that is its fill value; beyond its end the library shows it, too, if a user gave it, else its own default.
+    """
+    if info.dtype is None:
+        return False
+    inside = in_order(into.fill, info.dtype, source.layout.dtype)
+    beyond = inside if info.given else default
+    return inside == source.unstored and beyond == source.layout.fill
+
+
+def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
+    """The chunks to write, in the order of the grid, as work that gives some of them.
+
+    What is moved within this machine is only found: it is not worth a thread. What lies side by side far away is
+    brought here for several chunks at once.
+    """
+    layout = into.layout
+    indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
+    small = math.prod(layout.shape) <= SMALL and not source.distant
+    if source.together is not None:
+        count = max(1, min(MOST, FETCHED // max(1, into.size)))
+        while group := tuple(itertools.islice(indices, count)):
+            yield Task(partial(_brought, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
+        return
+    for index in indices:
+        found = _copied(source, index, into) if moved and not source.distant else None
+        if found is not None:
+            yield Task(partial(_itself, found), 0 if isinstance(found.chunk, Place) else found.length, here=True)
+        else:
+            work = partial(_made, source, index, into, moved=moved and source.distant)
+            yield Task(work, COPIES * into.size, here=small)
+
+
+def _itself(found: Ready) -> tuple[Ready, ...]:
+    return (found,)
+
+
+def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
+    """A chunk as the source has it, if it is to be moved and will do, else encoded; none if it need not exist."""
+    found = _copied(source, index, into) if moved else None
+    found = found if found is not None else _encoded(source, index, into)
+    return () if found is None else (found,)
+
+
+def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
+    """Some chunks, of which what the source has is brought here first."""
+    layout = into.layout
+    at_hand = source.fetched([region_of(index, layout.chunks, layout.shape) for index in indices])
+    return tuple(ready for index in indices for ready in _made(at_hand, index, into, moved=moved))
+
+
+def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
+    """A chunk as the source has it: where it lies, or its bytes; None where it has none that will do.
+
+    Plain elements must be all of a chunk: a reader of a store is content with fewer, HDF5 is not.
+    """
+    whole = None if into.layout.codecs else into.size
+    place = source.found(index) if into.ends else source.place(index)
+    if place is not None and place.mask and not _same_steps(source, into):
+        return None
+    if place is not None:
+        return Ready(index, place, place.mask, copied=True) if whole in (None, place.length) else None
+    data = source.encoded(index)
+    return Ready(index, data, 0, copied=True) if data is not None and whole in (None, len(data)) else None
+
+
+def _same_steps(source: ArraySource, into: Into) -> bool:
+    """Whether a mask counts the steps of both chains alike: a shuffle of single bytes may stand in one of them."""
+    stored = source.stored
+    return stored is not None and [each.id for each in stored.codecs] == [each.id for each in into.layout.codecs]
+
+
+def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
+    """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
+    layout = into.layout
+    values = source.read(region_of(index, layout.chunks, layout.shape))
+    full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
+    if into.skips and is_all(full, into.fill):
+        return None
+    data = full.tobytes()
+    if not into.known:
+        return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)
+    return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)
+
+
+def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+    """The same elements in the byte order of a description."""
+    wanted = numpy_dtype(dtype)
+    return values.astype(wanted, copy=False)

@@ -1,0 +1,199 @@
+"""One file of Parquet references: a row for each of some chunks of an array, in columns.
+
+    path    text, null where the row is data or nothing
+    offset  integer; with a `size` of 0, 0 means the whole target
+    size    integer
+    raw     bytes: the data themselves
+
+Comes in: the bytes of `<array>/refs.<r>.parq`. Goes out: a `Record`; rows are looked at one by one. Texts stay in their
+dictionary, so that a file takes no more memory than its pages and its numbers. Source: specs/references §5.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+from nczarr.formats.reference.wire import range_fault
+from nczarr.stores.reference import Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyarrow import ChunkedArray, DataType, Table
+    from pyarrow.parquet import ColumnSchema
+
+LONGEST = 65_536
+"""Characters of a URL, of which a file has one for any number of rows."""
+
+TEXTS = ("path", "raw")
+NUMBERS = ("offset", "size")
+
+_CHUNK = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.(?:0|[1-9][0-9]{0,17}))*")
+
+
+class RecordFaultError(Exception):
+    """A file, row or array that is none."""
+
+
+class Grid(NamedTuple):
+    """The chunks of an array: how many along each dimension, none of a scalar."""
+
+    counts: tuple[int, ...]
+
+    @property
+    def chunks(self) -> int:
+        """How many there may be."""
+        return math.prod(self.counts)
+
+    def number(self, name: str) -> int | None:
+        """The place in C order of the chunk whose key ends so: `1.0`; None if there is none."""
+        if _CHUNK.fullmatch(name) is None:
+            return None
+        index = tuple(map(int, name.split(".")))
+        counts = self.counts or (1,)
+        if len(index) != len(counts) or any(place >= count for place, count in zip(index, counts, strict=True)):
+            return None
+        number = 0
+        for place, count in zip(index, counts, strict=True):
+            number = number * count + place
+        return number
+
+    def name(self, number: int) -> str:
+        """How the key of a chunk ends."""
+        index = []
+        for count in reversed(self.counts or (1,)):
+            number, place = divmod(number, count)
+            index.append(str(place))
+        return ".".join(reversed(index))
+
+
+def grid(zarray: Any) -> Grid:
+    """The chunks that a document `.zarray` declares. Raises RecordFaultError."""
+    if not isinstance(zarray, dict):
+        raise RecordFaultError("it is no object")
+    shape, chunks = zarray.get("shape"), zarray.get("chunks")
+    if not (_lengths(shape, 0) and _lengths(chunks, 1) and len(shape) == len(chunks)):
+        raise RecordFaultError("`shape` and `chunks` must be lists of integers, equally long")
+    if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":
+        raise RecordFaultError("`dimension_separator` must be a dot in Parquet references")
+    return Grid(tuple(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True)))
+
+
+def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(type(each) is int and least <= each < 2**63 for each in value)
+
+
+class Record(NamedTuple):
+    """The rows of a file; columns that it lacks are None."""
+
+    path: ChunkedArray | None
+    offset: ChunkedArray | None
+    size: ChunkedArray | None
+    raw: ChunkedArray | None
+    rows: int
+    nbytes: int
+
+    def row(self, number: int) -> bytes | Reference | None:
+        """What a row stands for; None: nothing. Raises RecordFaultError."""
+        data = None if self.raw is None else self.raw[number].as_py()
+        if data is not None:
+            return bytes(data.encode() if isinstance(data, str) else data)
+        url = None if self.path is None else self.path[number].as_py()
+        if url is None:
+            return None
+        if isinstance(url, bytes):
+            try:
+                url = url.decode()
+            except UnicodeDecodeError as error:
+                raise RecordFaultError("its URL is no UTF-8") from error
+        if len(url) > LONGEST:
+            raise RecordFaultError(f"its URL has {len(url)} characters, more than the limit, {LONGEST}")
+        if self.offset is None or self.size is None:
+            return Reference(url)
+        offset, size = self.offset[number].as_py(), self.size[number].as_py()
+        wrong = range_fault(offset, size)
+        if wrong is not None:
+            raise RecordFaultError(wrong)
+        return Reference(url, offset, size) if offset or size else Reference(url)
+
+    def present(self) -> NDArray[np.int64]:
+        """The rows that stand for anything."""
+        import numpy as np
+
+        there = np.zeros(self.rows, dtype=bool)
+        for column in (self.path, self.raw):
+            if column is not None:
+                there |= column.is_valid().to_numpy()
+        return np.flatnonzero(there)
+
+    def urls(self) -> dict[str, int]:
+        """Every URL and the first row that has it. Raises RecordFaultError."""
+        import numpy as np
+
+        found: dict[str, int] = {}
+        if self.path is None:
+            return found
+        free = np.ones(self.rows, dtype=bool) if self.raw is None else self.raw.is_null().to_numpy()
+        start = 0
+        for chunk in self.path.chunks:
+            places = (chunk if hasattr(chunk, "indices") else chunk.dictionary_encode()).indices
+            known = np.where(free[start : start + len(chunk)], places.fill_null(-1).to_numpy(zero_copy_only=False), -1)
+            for place, first in zip(*np.unique(known, return_index=True), strict=True):
+                value = self.row(start + int(first)) if place >= 0 else None
+                if isinstance(value, Reference) and value.url is not None:
+                    found.setdefault(value.url, start + int(first))
+            start += len(chunk)
+        return found
+
+
+def read(data: bytes, least: int, most: int, largest: int) -> Record:
+    """The rows of a file, at least and at most so many; of no more bytes than `largest`. Raises RecordFaultError."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        metadata = parquet.read_metadata(pa.BufferReader(data))
+        texts = [path for path in map(_path, metadata.schema) if path in TEXTS]
+        file = parquet.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts, pre_buffer=False)
+        rows, names = metadata.num_rows, set(file.schema_arrow.names)
+        if not least <= rows <= most:
+            wanted = f"{most}" if least == most else f"{least} to {most}"
+            raise RecordFaultError(f"it has {rows} rows, and {wanted} are expected")
+        size = sum(metadata.row_group(each).total_byte_size for each in range(metadata.num_row_groups))
+        if size > largest:
+            raise RecordFaultError(f"it declares {size} bytes, more than the limit, {largest}")
+        table = file.read(columns=[name for name in (*TEXTS, *NUMBERS) if name in names], use_threads=False)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise RecordFaultError(f"it is no Parquet file that can be read: {str(error).splitlines()[0]}") from None
+    _check(table)
+    columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
+    return Record(**columns, rows=table.num_rows, nbytes=table.nbytes)
+
+
+def _path(column: ColumnSchema) -> str:
+    return str(column.path)
+
+
+def _check(table: Table) -> None:
+    from pyarrow import types
+
+    for name in table.column_names:
+        kind = table[name].type
+        fits = _is_text(kind) if name in TEXTS else types.is_integer(kind)
+        if not fits:
+            raise RecordFaultError(f"column `{name}` has the type {kind}")
+    if not {"path", "raw"}.intersection(table.column_names):
+        raise RecordFaultError("it has neither `path` nor `raw`")
+    if len(set(NUMBERS).intersection(table.column_names)) == 1:
+        raise RecordFaultError("`offset` and `size` go together")
+
+
+def _is_text(kind: DataType) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    kinds = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_null)
+    return any(suits(kind) for suits in kinds)

@@ -1,0 +1,220 @@
+"""A folder of Parquet references: documents, data and columns of chunks → `.zmetadata` and files of rows.
+
+Comes in: the documents of a Zarr 2 store, the data that are held in the folder, chunks of arrays as columns. Goes out:
+keys of a store in the making, the metadata last. Paths are plain texts, because readers mistake a missing row of a
+categorical column for a reference. A file in which no row stands for anything is left out.
+Source: specs/references §5.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.arrays.chunk_references import WHOLE, Referred
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.formats.reference.parquet import ARRAY, METADATA
+from nczarr.formats.reference.parquet_rows import Grid, RecordFaultError, grid
+from nczarr.stores.base import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+USUAL = 10_000
+"""Rows of a file, where there are more chunks; of smaller arrays, so many as the largest has."""
+
+LONGEST = 100_000
+"""Rows of a file at most."""
+
+FILES = 1000
+"""Files of an array from which on they have more rows than usual."""
+
+
+def record_size(chunks: Iterable[int]) -> int:
+    """How many rows files have where arrays have so many chunks: no more than the largest has, and not many for one."""
+    largest = max(chunks, default=1)
+    return max(1, min(largest, USUAL), min(LONGEST, -(-largest // FILES)))
+
+
+class _Array(NamedTuple):
+    """The chunks of an array: `columns` of those that lie elsewhere, `data` of those that do not, by number."""
+
+    folder: str
+    grid: Grid
+    referred: Referred | None
+    data: dict[int, bytes]
+
+
+def write(
+    store: Store,
+    documents: Iterable[tuple[str, bytes]],
+    inline: Mapping[str, bytes],
+    arrays: Iterable[Referred],
+    rows: int | None = None,
+    noted: Mapping[str, Any] | None = None,
+) -> None:
+    """Put references into a store, `rows` a file (default: `record_size`). Does not finish it.
+
+    `noted`: what is noted of targets, as our own member of the metadata.
+
+    Raises CompileError for what Parquet references cannot hold, before anything is put; OSError.
+    """
+    held, columns = dict(documents), list(arrays)
+    report = Report()
+    found = _arrays(held, inline, columns, report)
+    if report.errors:
+        raise CompileError(report.sorted())
+    rows = rows or record_size(each.grid.chunks for each in found if each.referred or each.data)
+    for array in found:
+        for place, data in _files(array, rows):
+            store.put(f"{array.folder}refs.{place}.parq", data)
+    store.put(METADATA, b"".join(_metadata(held, rows, noted)))
+
+
+def check(
+    documents: Iterable[tuple[str, bytes]], inline: Iterable[str], arrays: Iterable[Referred], report: Report
+) -> None:
+    """Report whatever Parquet references cannot hold."""
+    _arrays(dict(documents), dict.fromkeys(inline, b""), list(arrays), report)
+
+
+def _arrays(
+    documents: Mapping[str, bytes], inline: Mapping[str, bytes], columns: list[Referred], report: Report
+) -> list[_Array]:
+    """What there is to be written, by array; what cannot be is reported."""
+    if find_spec("pyarrow") is None:
+        text = "writing Parquet references needs `pyarrow`, which is not installed"
+        report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
+    grids: dict[str, Grid] = {}
+    for key, data in documents.items():
+        folder, slash, name = key.rpartition("/")
+        if not name.startswith(".z"):
+            _refuse(report, key, "only documents of Zarr 2 can be held")
+        elif name == ARRAY:
+            try:
+                grids[folder + slash] = grid(json.loads(data))
+            except RecordFaultError as error:
+                _refuse(report, key, str(error))
+    found = {folder: _Array(folder, made, None, {}) for folder, made in grids.items()}
+    for each in columns:
+        if not _suits(each, grids, report):
+            continue
+        _check_ranges(each, report)
+        found[each.prefix] = found[each.prefix]._replace(referred=each)
+    for key, data in inline.items():
+        folder = key[: key.rfind("/") + 1]
+        number = grids[folder].number(key[len(folder) :]) if folder in grids else None
+        if number is None or not folder:
+            _refuse(report, key, "it is no chunk of an array in a folder")
+        else:
+            found[folder].data[number] = data
+    return list(found.values())
+
+
+def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
+    """Whether the keys of an array are those of the layout."""
+    first = next(each.keys(), None)
+    if first is None:
+        return each.prefix in grids
+    if each.lead or (each.separator != "." and len(each.counts) > 1):
+        _refuse(report, first, "only keys like `0.1` can be held")
+    elif each.prefix not in grids:
+        _refuse(report, first, f"there is no `{each.prefix}{ARRAY}`")
+    elif not each.prefix:
+        _refuse(report, first, "an array in the root cannot have chunks")
+    elif (grids[each.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
+        _refuse(report, first, f"its place is none of `{each.prefix}{ARRAY}`")
+    else:
+        return True
+    return False
+
+
+def _check_ranges(each: Referred, report: Report) -> None:
+    import numpy as np
+
+    columns = each.columns
+    empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
+    for row in empty[:1].tolist():
+        key = each.prefix + _grid(each).name(int(columns.chunk[row]))
+        more = f", and so are {len(empty) - 1} others" if len(empty) > 1 else ""
+        _refuse(report, key, f"a range of no bytes at 0 means the whole target{more}")
+
+
+def _refuse(report: Report, key: str, why: str) -> None:
+    message = f"`{key}`: Parquet references cannot hold it: {why}"
+    report.add(Diagnostic("unstorable-reference", Severity.ERROR, message, Label(key=key)))
+
+
+def _grid(each: Referred) -> Grid:
+    return Grid(each.counts or (1,))
+
+
+def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
+    """The files of an array that have any row that stands for something."""
+    import numpy as np
+    import pyarrow as pa
+
+    empty = np.zeros(0, dtype=np.int64)
+    columns = None if array.referred is None else array.referred.columns
+    chunk = empty if columns is None else columns.chunk
+    urls = pa.array([] if columns is None else columns.sources, pa.string())
+    starts = np.flatnonzero(np.diff(chunk // rows, prepend=-1))
+    ends = [*starts[1:].tolist(), len(chunk)][: len(starts)]
+    spans = {int(chunk[start] // rows): slice(start, end) for start, end in zip(starts.tolist(), ends, strict=True)}
+    data: dict[int, dict[int, bytes]] = {}
+    for number, each in array.data.items():
+        data.setdefault(number // rows, {})[number % rows] = each
+    for place in sorted(spans.keys() | data.keys()):
+        source, offset, length = (np.full(rows, fill, dtype=np.int64) for fill in (-1, 0, 0))
+        if columns is not None and place in spans:
+            span = spans[place]
+            at = chunk[span] - place * rows
+            source[at], offset[at], length[at] = columns.source[span], columns.offset[span], columns.length[span]
+            length[length == WHOLE] = 0
+        held = data.get(place, {})
+        source[list(held)] = -1
+        paths = urls.take(pa.array(source, mask=source < 0))
+        raw = pa.array([held.get(row) for row in range(rows)], pa.binary()) if held else pa.nulls(rows, pa.binary())
+        yield place, _encoded([paths, pa.array(offset), pa.array(length), raw])
+
+
+def _encoded(columns: list[object]) -> bytes:
+    """One file.
+
+    fastparquet takes integers for reals where no statistics say that none is missing, and puts NaN in the place of a
+    missing text where not all of them are in a dictionary.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    fields = [("path", pa.string(), True), ("offset", pa.int64(), False), ("size", pa.int64(), False)]
+    schema = pa.schema([pa.field(*each) for each in [*fields, ("raw", pa.binary(), True)]])
+    table = pa.Table.from_arrays(columns, schema=schema)
+    file = io.BytesIO()
+    parquet.write_table(
+        table,
+        file,
+        compression="zstd",
+        write_statistics=["offset", "size"],
+        use_dictionary=["path", "size"],
+        dictionary_pagesize_limit=1 << 30,
+        row_group_size=max(table.num_rows, 1),
+    )
+    return file.getvalue()
+
+
+def _metadata(documents: Mapping[str, bytes], rows: int, noted: Mapping[str, Any] | None) -> Iterator[bytes]:
+    """`.zmetadata`; documents stand there as they are."""
+    begin = b'{"metadata":{'
+    for key, data in documents.items():
+        if key != METADATA:
+            yield begin + json.dumps(key).encode() + b":" + data.strip()
+            begin = b","
+    rest = f',"nczarr":{json.dumps(noted, separators=(",", ":"))}' if noted else ""
+    yield (begin if begin != b"," else b"") + f'}},"record_size":{rows}{rest}}}'.encode()

@@ -1,0 +1,214 @@
+"""What the documents of a hierarchy say, in words of no version: the frame between the versions and the readers."""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+from typing import Any, Literal, NamedTuple, Protocol
+
+from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.codecs import from_configs
+from nczarr.arrays.elements import element_of, model_bytes, modelled
+from nczarr.arrays.encode import Encoding
+from nczarr.arrays.parts import NUMPY
+from nczarr.arrays.source import Descr, Layout, itemsize
+from nczarr.ast import Attribute, Codec, Quantize, Storage
+from nczarr.ast.storage import FILTER_LIMIT, Element
+from nczarr.formats.zarr.core.documents import Documents, Json
+
+Endian = Literal["little", "big"] | None
+
+Runs = tuple[tuple[int, int], ...]
+
+LARGEST_LENGTH = 2**63 - 1
+"""The largest length of a dimension."""
+
+
+@functools.lru_cache(maxsize=4096)
+def made_storage(
+    layout: Literal["contiguous", "compact", "chunked"] | None,
+    chunks: tuple[int, ...] | None,
+    codecs: tuple[Codec, ...],
+    endian: Endian,
+    no_fill: bool,
+    quantize: Quantize | None,
+    element: Element | None = None,
+) -> Storage:
+    """A storage; arrays of one store share few. Raises ValidationError."""
+    return Storage(
+        layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize, element=element
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_type(dtype: str) -> str | None:
+    known = modelled(dtype)
+    if dtype[1] in "Vb" or not isinstance(known, str):
+        return None
+    dtype = known
+    if dtype[1] in "SO":
+        return "char" if dtype[1:] == "S1" else "string"
+    little = dtype.replace(">", "<")
+    return next(
+        name for name, known in NUMPY.items() if known == little or (known[0] == "|" and known[1:] == little[1:])
+    )
+
+
+class Described(NamedTuple):
+    """One array, of its documents alone.
+
+    `key`: its document; `prefix`: the node; `keys`: what keys of its chunks begin with, where that is not the prefix.
+    `dtype`: as stored. `fill`: one element in the bytes of the
+    dtype, for texts the text; None where the document has none. `codecs`: the neutral chain, None if a step has no
+    number. `axes`: simple names of its dimensions, None where there are none;
+    None among them: one without a name.
+    """
+
+    key: str
+    prefix: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    encoding: Encoding
+    fill: bytes | None
+    codecs: tuple[Codec, ...] | None
+    shards: tuple[int, ...] | None
+    attributes: Json
+    axes: tuple[str | None, ...] | None
+    keys: str | None = None
+
+    @property
+    def plain_type(self) -> str | None:
+        """The atomic type that the dtype says: char for one byte of text; None for raw bytes and records."""
+        dtype = self.encoding.dtype
+        return _plain_type(dtype) if isinstance(dtype, str) else None
+
+    @property
+    def storage(self) -> Storage:
+        """The storage that the documents say."""
+        dtype = self.encoding.dtype
+        number = isinstance(dtype, str) and dtype[1] in "iufbc"
+        endian: Endian = "big" if number and str(dtype)[0] == ">" else None
+        no_fill = number and self.fill is None
+        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
+
+    def scalar(self) -> Described:
+        """The array as a scalar: that of one element is how the netCDF library writes it."""
+        encoding = self.encoding._replace(permutation=None)
+        return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
+
+    def source(
+        self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
+    ) -> StoredArray:
+        """The values as elements of the model: `model` is the dtype that the variable's type has. `own`: what fills
+        where the documents have no fill value, or say of it only that it is no number.
+        """
+        dtype = self.encoding.dtype
+        exact = own is not None and (self.fill is None or _is_nan(self.fill, dtype))
+        fill = own if exact else self.fill
+        if model != "|O":
+            size = itemsize(dtype)
+            fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
+            if not exact:  # as constants are: little-endian
+                fill = model_bytes(fill, dtype)
+        else:
+            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
+        end = math.prod(shape)
+        nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
+        order = self.encoding.permutation
+        reverse = order is not None and order == tuple(reversed(range(len(shape))))
+        layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
+        prefix = self.prefix if self.keys is None else self.keys
+        undefined = self.fill is None and own is None and isinstance(dtype, str) and dtype[1] in "iufbc"
+        return StoredArray(layout, documents.store, prefix, self.encoding, nil, undefined)
+
+
+def _is_nan(fill: bytes, dtype: Descr) -> bool:
+    """Whether a fill value is no number, which documents of Zarr v2 say by a word, whatever its bits are."""
+    if dtype not in ("<f4", "<f8", ">f4", ">f8"):
+        return False
+    return math.isnan(struct.unpack(str(dtype)[0] + "fd"[str(dtype)[2] == "8"], fill)[0])
+
+
+def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
+    """The `_FillValue` where it says more than the documents of Zarr v2: that of chars, which have no fill value there,
+    and a NaN with its bits. None for all others.
+    """
+    own = [each.value for each in attributes if each.name == "_FillValue" and each.value.type == type_name]
+    if not own or own[0].count != 1 or not isinstance(own[0].data, bytes):
+        return None
+    nan = type_name in ("float", "double") and math.isnan(own[0].as_numbers()[0])
+    return own[0].data if type_name == "char" or nan else None
+
+
+class Version(Protocol):
+    """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of the store."""
+
+    axes_member: str
+    """The member that names the dimensions of an array; empty: there is none."""
+    texts_are_strings: bool
+    """Whether a text of one byte is a string where nothing says that it is a char."""
+    portable_names: bool
+    """Whether segments of keys are names as `arrays/key_segments.py` makes them portable."""
+    named_by_file: bool
+    """Whether a dataset that does not say its name has that of its file."""
+    fill_stands_for_attribute: bool
+    """Whether a fill value that plain JSON attributes cannot hold stands for a `_FillValue`."""
+
+    names: tuple[str, ...]
+    """Names of the documents that an array or group may have."""
+
+    def name(self, prefix: str) -> str:
+        """The name of an array or group, which perhaps is not the segment of its keys."""
+
+    def is_array(self, prefix: str) -> bool:
+        """Whether an array stands there, readable or not."""
+
+    def is_group(self, prefix: str) -> bool:
+        """Whether a group stands there, readable or not."""
+
+    def key(self, prefix: str) -> str:
+        """The key of the document that holds the attributes, for diagnostics."""
+
+    def attributes(self, prefix: str) -> Json:
+        """The attributes of an array or group; empty if there are none."""
+
+    def array(self, prefix: str) -> Described | None:
+        """The array there; None (reported) if it is none that can be read."""
+
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """The `superblock`, `group`, `array` or `attr` that the netCDF library hides there, and its key."""
+
+    def own_fill(self, type_name: str, value: Any) -> Any:
+        """The constant of a `_FillValue` among the attributes that has a code of its own; None if it has none."""
+
+    def shown_fill(self, constant: Any) -> Any:
+        """What stands among the attributes for a `_FillValue`."""
+
+
+def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
+    """The neutral codecs of configurations; None if one has no number, or parameters that none has."""
+    try:
+        found = from_configs(configs) or ()
+    except (ValueError, TypeError):
+        return None
+    sane = len(found) == len(configs) and all(number < FILTER_LIMIT for codec in found for number in codec.parameters)
+    return found if sane else None
+
+
+def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:
+    """A list of lengths; None if it is none."""
+    if not isinstance(given, list) or len(given) > 1024:
+        return None
+    if not all(type(each) is int and least <= each <= LARGEST_LENGTH for each in given):
+        return None
+    return tuple(given)
+
+
+def sensible(shape: tuple[int, ...]) -> bool:
+    """Whether the elements of an array can be counted."""
+    return math.prod(each or 1 for each in shape) <= LARGEST_LENGTH

@@ -1,0 +1,246 @@
+"""Attributes of stores: JSON values → constants, with a type, without one, and with the extension's word.
+
+Rules: nczarr-storage §9; what the netCDF library damages or refuses is recovered as far as it is still there. Without a
+type: a text is char, several texts are strings, integers take the first of int, uint, int64, uint64 that holds them
+all, reals are double, truth values ubyte; anything else is a char that holds the JSON text.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nczarr import names
+from nczarr.arrays.parts import NUMPY, Types
+from nczarr.arrays.validate_constant import problem
+from nczarr.ast import ATOMIC, Attribute, Constant
+from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
+from nczarr.ast.values import SPECIAL_FLOATS
+from nczarr.check.duplicate_names import Namesake
+from nczarr.formats.cdl.values.numerals import single
+from nczarr.formats.zarr.core.documents import Documents, Json, pointer
+from nczarr.formats.zarr.extension.model import AttributeExtension
+from nczarr.json.tolerant import Real, name_problem, spelled
+
+SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
+"""Names that a store keeps for itself, in every generation."""
+
+_NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
+_TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
+_FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
+                "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
+_REALS, _INTEGERS = {float, Real}, {int}
+_ANY_NUMBERS = _REALS | _INTEGERS
+_SHORT = 64
+"""Attributes of so many bytes are kept for a while: those of a store repeat."""
+_TYPES = {known[1:]: name for name, known in NUMPY.items()}
+
+
+def untyped(value: Any) -> Constant:
+    """The constant of a JSON value that nothing says the type of."""
+    if type(value) is str:
+        return chars(encoded(value))
+    values = value if type(value) is list else [value]
+    kinds = set(map(type, values))
+    if kinds and kinds <= _REALS:
+        return packed("double", values)
+    if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
+        return packed("int", values)
+    found = guessed(value)
+    if found is not None:
+        return found
+    if isinstance(value, bool) or (isinstance(value, list) and value and all(isinstance(each, bool) for each in value)):
+        return Constant.numbers("ubyte", [int(each) for each in (value if isinstance(value, list) else [value])])
+    return Constant.text(encoded(spelled(value)))
+
+
+def chars(data: bytes) -> Constant:
+    """Char data; short ones that repeat are one object."""
+    return Constant.text(data) if len(data) > _SHORT else _constant("char", len(data), data)
+
+
+def packed(type_name: str, values: list[Any]) -> Constant:
+    """Numbers of a type; short ones that repeat are one object. Raises struct.error, OverflowError."""
+    data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
+    if len(data) > _SHORT:
+        return Constant(type=type_name, count=len(values), data=data)
+    return _constant(type_name, len(values), data)
+
+
+@functools.lru_cache(maxsize=1024)
+def _constant(type_name: str, count: int, data: bytes) -> Constant:
+    """A constant by its bytes, which tell -0.0 from 0.0."""
+    return Constant(type=type_name, count=count, data=data)
+
+
+def typed(dtype: Any, value: Any) -> Constant | None:
+    """The constant of a JSON value of a type from the map of types; None if the two do not suit each other."""
+    if not isinstance(dtype, str):
+        return None
+    if dtype in (">S1", "<U1"):
+        return chars(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
+    values = value if isinstance(value, list) else [value]
+    if _TEXT_TYPE.fullmatch(dtype):
+        return Constant.strings([encoded(spelled(each)) for each in values])
+    name = _number_type(dtype)
+    return None if name is None else numbers(name, values)
+
+
+@functools.lru_cache(maxsize=256)
+def _number_type(dtype: str) -> str | None:
+    """The type of numbers that a dtype names; None if it names none."""
+    found = _NUMBER_TYPE.fullmatch(dtype)
+    return None if found is None else _TYPES[found[1]]
+
+
+def numbers(type_name: str, values: list[Any]) -> Constant | None:
+    """Numbers of a type; None if one is no number or does not fit."""
+    atomic = ATOMIC[type_name]
+    plainly = (_ANY_NUMBERS if atomic.is_float else _INTEGERS).issuperset(map(type, values))
+    found: list[int | float] = values if plainly else []
+    for each in () if plainly else values:
+        item = _FLOAT_WORDS.get(each.lower(), each) if isinstance(each, str) else each
+        if isinstance(item, str) or not isinstance(item, int | float):
+            return None
+        if atomic.is_float:
+            found.append(float(item))
+        elif isinstance(item, float) and not math.isfinite(item):
+            return None
+        else:
+            found.append(int(item))
+    try:
+        return packed(type_name, found)
+    except (struct.error, OverflowError):
+        return None
+
+
+class Attributes:
+    """Reads the attributes of one array or group. `form`: how `_FillValue` stands in the plain document."""
+
+    def __init__(self, documents: Documents, types: Types) -> None:
+        self.documents = documents
+        self.types = types
+
+    def read(
+        self,
+        given: Json,
+        key: str,
+        hidden: Json | None = None,
+        own_fill: Callable[[Any], Constant | None] | None = None,
+        shown_fill: Callable[[Constant], Plain] = plain,
+    ) -> tuple[Attribute, ...]:
+        """The attributes of a document at a key; `hidden` is its `_nczarr_attr`."""
+        types = (hidden or {}).get("types", {})
+        if not isinstance(types, dict):
+            self.documents.warn("bad-metadata", "the types of attributes are no object", key)
+            types = {}
+        said = self._extension((hidden or {}).get("nczarr", {}), key)
+        found: list[Attribute] = []
+        span, head = self.documents.span(key), "/attributes" if key.endswith(".json") else ""
+        taken: set[str] = set()
+        own = SKIPPED if self.documents.hides_attributes else frozenset()
+        for written, value in given.items():
+            if written in own:
+                continue
+            where = head + pointer(written)
+            name = self.documents.name(written, key, where, "an attribute")
+            if name is None:
+                continue
+            if name in taken:
+                name = self._namesake(name, written, given, taken, key, where)
+            taken.add(name)
+            constant = None
+            if written in said:
+                constant = self._said(said[written], value, shown_fill if name == "_FillValue" else plain, key, where)
+            if constant is None and name == "_FillValue" and own_fill is not None:
+                constant = own_fill(value)
+            if constant is None and written in types:
+                constant = typed(types[written], value)
+                if constant is None:
+                    text = f"attribute `{name}` is no {types[written]!r}; it is read as what it looks like"
+                    self.documents.warn("stale-extension", text, key, where)
+            found.append(Attribute(name=name, value=constant or untyped(value), span=span))
+        return self._inserted(found, said, given, key)
+
+    def _namesake(self, name: str, written: str, given: Json, taken: set[str], key: str, where: str) -> str:
+        """Return another name for an attribute whose name is taken, and note it."""
+        first = next(each for each in given if names.normal(each) == name)
+        known, count = taken | {names.normal(each) for each in given}, 2
+        while f"{name}_{count}" in known:
+            count += 1
+        shown, place = f"{name}_{count}", self.documents.place(key, where)
+        self.documents.namesakes.append(Namesake("attribute", written, "attribute", first, "", shown, place))
+        return shown
+
+    def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:
+        """The extension's word on each attribute, as far as it is sound."""
+        found: dict[str, AttributeExtension] = {}
+        if not isinstance(given, dict):
+            self.documents.warn("stale-extension", "the extension of the attributes is no object", key)
+            return found
+        for name, item in given.items():
+            try:
+                made = AttributeExtension.from_json(item)
+                if made.at is not None and type(made.at) is not int:
+                    raise ValueError("`at` is no integer")
+                wrong = problem(made.value, self.types)
+            except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
+                wrong = str(fault).split("\n", 1)[0]
+            if wrong is None:
+                found[name] = made
+            else:
+                text = f"the extension of attribute `{name}` cannot be read: {wrong}"
+                self.documents.warn("stale-extension", text, key)
+        return found
+
+    def _said(
+        self, said: AttributeExtension, value: Any, form: Callable[[Constant], Plain], key: str, where: str
+    ) -> Constant | None:
+        """What the extension says, if the plain value beside it is still its readable form."""
+        if said.at is None:
+            shown = form(said.value).value
+            if _same(shown, value) or (said.value.type == "float" and _same(shown, _in_single(value))):
+                return said.value
+        self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
+        return None
+
+    def _inserted(
+        self, found: list[Attribute], said: Mapping[str, AttributeExtension], given: Json, key: str
+    ) -> tuple[Attribute, ...]:
+        """The attributes with those that have no plain form, each at its place."""
+        if not said:
+            return tuple(found)
+        others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
+        for at, name, value in sorted(others, key=lambda each: each[0]):
+            free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)
+            if free and name_problem(name) is None:
+                found.insert(max(0, at), Attribute(name=name, value=value, span=self.documents.span(key)))
+        for name, item in said.items():
+            if item.at is None and name not in given:
+                text = f"attribute `{name}` was removed by a program that left its type"
+                self.documents.warn("stale-extension", text, key)
+        return tuple(found)
+
+
+def _in_single(value: Any) -> Any:
+    """Round the numbers of a JSON value to floats: earlier versions wrote the shortest digits that mean a float."""
+    if isinstance(value, list):
+        return [_in_single(each) for each in value]
+    return single(value) if isinstance(value, float) else value
+
+
+def _same(shown: Any, value: Any) -> bool:
+    """Whether a JSON value is the readable form; numbers compare as numbers."""
+    if isinstance(shown, list) and isinstance(value, list):
+        return len(shown) == len(value) and all(map(_same, shown, value))
+    if isinstance(shown, str) and isinstance(value, float) and shown in SPECIAL_FLOATS:
+        return _same(SPECIAL_FLOATS[shown], value)
+    if isinstance(shown, float) and isinstance(value, float) and shown != shown:
+        return value != value
+    return (type(shown) is type(value) and shown == value) or (
+        isinstance(shown, float) and isinstance(value, int | float) and shown == value
+    )

@@ -1,0 +1,178 @@
+"""The documents of a store by key: parsed once, tolerantly, with what is wrong with them reported at their keys.
+
+Where a document is not in the store itself, the consolidated metadata may have it. What cannot be read is a loss of
+values, an error unless the run allows it (DESIGN §4): the rest of the dataset stays.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nczarr import names
+from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.json.tolerant import NotJsonError, Parsed, name_problem, parse
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.base import Store, UnsafeKeyError, is_safe
+
+Json = dict[str, Any]
+
+
+class Documents:
+    """Reads and reports. `extra` are documents from consolidated metadata."""
+
+    hides_attributes = True
+    """Whether some names of attributes are a store's own."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        self.store = store
+        self.extra: dict[str, Any] = {}
+        self._report = report
+        self._options = options
+        self._known: dict[str, Json | None] = {}
+        self._present: set[str] = set()
+        self._spans: dict[str, Span] = {}
+        self.namesakes: list[Namesake] = []
+        """Things that got another name, because theirs was taken."""
+        self.said = 0
+        """How many findings there were so far."""
+        self.refused = False
+        """Whether something ended the reading."""
+
+    def get(self, key: str) -> Json | None:
+        """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        return self._known[key]
+
+    def _read(self, key: str) -> Json | None:
+        data = self.raw(key)
+        if data is not None:
+            self._present.add(key)
+        else:
+            found = self.extra.get(key)
+            return found if isinstance(found, dict) else None
+        parsed = self.parsed(key, data)
+        if parsed is None:
+            return None
+        for remark in parsed.remarks:
+            self.warn("untidy-metadata", f"the document {remark}", key)
+        for name in parsed.repeated:
+            text = f"member `{name}` stands twice in one object: the last one alone is read"
+            self.lost("duplicate-name", text, key)
+        if not isinstance(parsed.value, dict):
+            self.lost("bad-metadata", "the document is no JSON object", key)
+            return None
+        return parsed.value
+
+    def parsed(self, key: str, data: bytes) -> Parsed | None:
+        """The JSON value of a document; None (reported) if it is none."""
+        try:
+            return parse(data)
+        except NotJsonError as fault:
+            self.lost("bad-metadata", f"the document is no JSON: {fault}", key)
+            return None
+
+    def raw(self, key: str) -> bytes | None:
+        """The bytes of a key, None if it is absent or no key at all. Raises OSError."""
+        try:
+            return self.store.get(key)
+        except UnsafeKeyError:
+            return None
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a document, readable or not."""
+        self.get(key)
+        return key in self._present or key in self.extra
+
+    def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
+        """Documents below these prefixes will be read: distant stores fetch many at once. Raises OSError."""
+        if self.store.distant:
+            wanted = (prefix + each for prefix in prefixes for each in documents)
+            self.store.expect(key for key in wanted if key not in self._known and is_safe(key))
+
+    def children(self, prefix: str) -> list[str]:
+        """Names one level below a prefix that can be those of arrays or groups, in byte order. Reports
+        unreadable-array where a server does not say.
+        """
+        found = set(self.store.children(prefix))
+        if not found and not self.extra and not self.store.listed:
+            text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"
+            self.lost("unreadable-array", text, prefix)
+        for key in self.extra:
+            if key.startswith(prefix):
+                found.add(key[len(prefix) :].split("/", 1)[0])
+        return sorted(name for name in found if name and not name.startswith(".") and name != "zarr.json")
+
+    def span(self, key: str) -> Span:
+        """A document as the place of what it describes; the same for all that one describes."""
+        known = self._spans.get(key)
+        if known is None:
+            known = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
+        return known
+
+    def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that cannot be read and is left out: an error, unless the run allows it."""
+        allowed = self._options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        self.said += 1
+        found = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
+        self._report.lose(found, allowed=allowed)
+
+    def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that is read otherwise than it says."""
+        self._add(code, Severity.WARNING, message, key, pointer, ())
+
+    def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that is read as it says, and that a reader should know."""
+        self._add(code, Severity.NOTE, message, key, pointer, ())
+
+    def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report something that ends the reading, whatever the run allows."""
+        self.refused = True
+        self._add(code, Severity.ERROR, message, key, pointer, ())
+
+    def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:
+        self.said += 1
+        self._report.add(Diagnostic(code, severity, message, self.place(key, pointer), helps=helps))
+
+    def place(self, key: str, pointer: str) -> Label:
+        """The place of a member of a document."""
+        return Label(self.span(key), key=key, pointer=pointer)
+
+    def apart(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+        """Return a unique name for each (kind, name) of one scope; `keys`: the documents that say them."""
+        shown = apart(items)
+        if any(first is not None for _, first in shown):
+            self.namesakes += namesakes(items, shown, scope, [self.place(key, "") for key in keys])
+        return [name for name, _ in shown]
+
+    def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
+        """A simple name in the form of the model; None (reported) for what netCDF or a key cannot have."""
+        if not isinstance(written, str):
+            self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
+            return None
+        found, problem = _in_the_model(written)
+        if problem is None:
+            return found
+        if what == "an attribute":
+            self.lost("bad-metadata", f"{what}: {problem}", key, pointer)
+        else:
+            self.lost("unreadable-array", f"{what}: {problem}", key, pointer)
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_the_model(written: str) -> tuple[str, str | None]:
+    """A name in the form of the model, and why nothing can have it; attributes of one store share few names."""
+    found = names.normal(written)
+    return found, name_problem(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def pointer(*steps: str | int) -> str:
+    """The JSON pointer of a place."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -1,0 +1,76 @@
+"""Numbers of `fill_value` members as bytes, checked against the element type: nothing wraps, rounds or overflows."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from typing import Any
+
+from nczarr.arrays.elements import halves
+
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
+          "f2": "e", "f4": "f", "f8": "d"}  # fmt: skip
+_KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+INVALID = "`fill_value` is not a value of the array's type"
+FAULTS = (ValueError, TypeError, KeyError, AttributeError, struct.error, binascii.Error, OverflowError)
+"""What the functions that decode fill values raise for an invalid one."""
+
+
+def number(dtype: str, value: Any) -> bytes:
+    """Return one element of a number type in the byte order of the dtype.
+
+    `value` is an int or float of JSON, a bool for `b1`, a list of two for complex types. Raises ValueError for others.
+    """
+    kind = dtype[1]
+    if kind == "b":
+        if not isinstance(value, bool):
+            raise ValueError(f"{shown(value)} is neither true nor false")
+        return bytes([value])
+    if kind == "c":
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValueError(f"{shown(value)} is not a list of two numbers")
+        return b"".join(number(part, each) for part, each in zip(halves(dtype), value, strict=True))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{shown(value)} is not a number of type {type_name(dtype)}")
+    if kind in "iu":
+        if isinstance(value, float):
+            raise ValueError(f"{shown(value)} is not an integer")
+    elif isinstance(value, float) and math.isinf(value) and any(map(str.isdigit, getattr(value, "spelled", ""))):
+        # `1e999` is a number beyond the range; an infinity is a word, whose spelling has no digits.
+        raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}")
+    try:
+        return struct.pack((">" if dtype[0] == ">" else "<") + _CODES[dtype[1:]], value)
+    except (struct.error, OverflowError):
+        raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}") from None
+
+
+def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
+    """Return the bytes of a base64 text, which must have this size; zeros fill up to it if they may be `shorter`.
+
+    Raises ValueError for other values.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} is not a base64 text")
+    try:
+        data = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(f"{shown(value)} is not a base64 text") from None
+    if len(data) > size or (len(data) < size and not shorter):
+        raise ValueError(f"{shown(value)} has {len(data)} bytes where the type has {size}")
+    return data.ljust(size, b"\0")
+
+
+def type_name(dtype: str) -> str:
+    """Return the name of a number type, `int32` for `<i4`."""
+    return f"{_KINDS[dtype[1]]}{8 * int(dtype[2:])}"
+
+
+def shown(value: Any) -> str:
+    """Return a JSON value as messages quote it."""
+    import json
+
+    spelled = getattr(value, "spelled", None)
+    text = spelled if isinstance(spelled, str) else json.dumps(value, ensure_ascii=False)
+    return f"`{text if len(text) <= 40 else text[:37] + '...'}`"

@@ -1,0 +1,287 @@
+"""A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names (nczarr-storage §13).
+
+Names of dimensions belong to the array's own group. The length of one is that of the variable of its name, else that of
+the first array that uses it; an axis of another length, or without a name, is an anonymous dimension, with a warning.
+A dtype without a name in the model (records, raw bytes) gets an invented type. A fill value that stands for a
+`_FillValue` and cannot stand among plain attributes becomes that attribute again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TypeVar
+
+from nczarr import names
+from nczarr.arrays.elements import element_of, model_bytes
+from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.source import Parts
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.plain import encoded
+from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.check.checked import Unchecked
+from nczarr.check.fill_values import default_fill
+from nczarr.formats.zarr.core.array_metadata import Described, Version, own_fill
+from nczarr.formats.zarr.core.attributes import Attributes, numbers
+from nczarr.formats.zarr.core.documents import pointer
+from nczarr.formats.zarr.core.stored_types import Inventor
+from nczarr.json.tolerant import name_problem
+from nczarr.plan.storage_roundtrip import settled
+
+T = TypeVar("T")
+
+
+def read(version: Version) -> Unchecked:
+    """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    with building():
+        return _read(version)
+
+
+def _read(version: Version) -> Unchecked:
+    reader = _Reader(version)
+    name = stem(version.documents.store.path)
+    if version.is_array(""):
+        described = version.array("")
+        arrays = {} if described is None else {names.normal(name) or "data": described}
+        root = reader.group("", "/", name or "root", {}, arrays, [])
+    else:
+        root = reader.walk("", "/", name or "root", 0)
+    members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
+    own = name if version.named_by_file else ""
+    return Unchecked(
+        Dataset(name=own, **members), forward=True, parts=reader.parts, namesakes=reader.documents.namesakes
+    )
+
+
+def stem(path: str) -> str:
+    """The name of a dataset that does not say its own: that of its file, without the last suffix."""
+    base = os.path.basename(os.path.normpath(path))
+    found = names.normal(os.path.splitext(base)[0])
+    return found if name_problem(found) is None else ""
+
+
+class _Reader:
+    """One run; `parts` are the arrays of the variables so far."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.documents = version.documents
+        self.parts: dict[str, Parts] = {}
+        self.attributes = Attributes(self.documents, {})
+
+    def walk(self, prefix: str, path: str, name: str, depth: int) -> Group:
+        """The group at a prefix with all below it."""
+        arrays: dict[str, Described] = {}
+        groups: list[tuple[str, str]] = []
+        found: list[tuple[str, str, str]] = []
+        below = self.documents.children(prefix)
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
+        for written in below:
+            inside = f"{prefix}{written}/"
+            is_array = self.version.is_array(inside)
+            if not is_array and not self.version.is_group(inside):
+                continue
+            spelled, key = self.version.name(inside), self.version.key(inside)
+            if self.documents.name(spelled, key, "", "an array or group") is None:
+                continue
+            if not is_array and depth >= MAX_DEPTH:
+                text = f"groups nest more than {MAX_DEPTH} deep; this one is left out"
+                self.documents.lost("unreadable-array", text, key)
+            else:
+                found.append(("variable" if is_array else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in found]
+        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        for each, (kind, _, inside) in zip(shown, found, strict=True):
+            if kind == "group":
+                groups.append((each, inside))
+                continue
+            both_kinds(self.version, inside)
+            described = self.version.array(inside)
+            if described is not None:
+                arrays[each] = described
+        children = [self.walk(inside, names.join(path, child), child, depth + 1) for child, inside in groups]
+        return self.group(prefix, path, name, self.version.attributes(prefix), arrays, children)
+
+    def group(
+        self, prefix: str, path: str, name: str, attributes: dict[str, object], arrays: dict[str, Described],
+        children: list[Group],
+    ) -> Group:  # fmt: skip
+        """A group of the arrays that were described."""
+        key = self.version.key(prefix)
+        taken = {child.name for child in children}
+        called = self._axes(arrays, path)
+        lengths = self._lengths(arrays, taken, called)
+        inventor = Inventor(path, taken | set(arrays) | set(lengths))
+        variables = []
+        for each, described in arrays.items():
+            made = self._variable(path, each, described, lengths, called, inventor)
+            if made is not None:
+                variables.append(made)
+        self.documents.namesakes += inventor.namesakes
+        used = {ref for variable in variables for ref in variable.dimensions if isinstance(ref, str)}
+        return Group(
+            name=name,
+            types=tuple(inventor.made.values()),
+            dimensions=tuple(
+                Dimension(name=each, size=size, span=self.documents.span(key))
+                for each, size in lengths.items()
+                if names.join(path, each) in used
+            ),
+            variables=tuple(variables),
+            attributes=self.attributes.read(attributes, key),
+            groups=tuple(children),
+            span=self.documents.span(key),
+        )
+
+    def _axes(self, arrays: dict[str, Described], path: str) -> dict[str, str]:
+        """The names of dimensions by their spelling; spellings that are equal in NFC are dimensions of their own."""
+        spelled: dict[str, str] = {}
+        for described in arrays.values():
+            for axis in described.axes or ():
+                if axis is not None:
+                    spelled.setdefault(axis, described.key)
+        shown = self.documents.apart([("dimension", axis) for axis in spelled], list(spelled.values()), path)
+        return dict(zip(spelled, shown, strict=True))
+
+    def _lengths(self, arrays: dict[str, Described], taken: set[str], called: dict[str, str]) -> dict[str, int]:
+        """The dimensions of a group in the order of their first use."""
+        found: dict[str, int] = {}
+        for described in arrays.values():
+            for axis, length in zip(described.axes or (), described.shape, strict=False):
+                if axis is None or len(described.axes or ()) != len(described.shape):
+                    continue
+                name = called[axis]
+                own = arrays.get(name)
+                if own is not None and own.axes == (axis,) and len(own.shape) == 1:
+                    length = own.shape[0]
+                if name_problem(name) is None and name not in taken:
+                    found.setdefault(name, length)
+        return found
+
+    def _variable(
+        self,
+        path: str,
+        name: str,
+        described: Described,
+        lengths: dict[str, int],
+        called: dict[str, str],
+        inventor: Inventor,
+    ) -> Variable | None:
+        fqn = names.join(path, name)
+        type_name = described.plain_type
+        types: Types = {}
+        if type_name is None:
+            try:
+                type_name = inventor.type_of(described.encoding.dtype, name)
+            except ValueError as fault:
+                self.documents.lost("unreadable-array", str(fault), described.key)
+                return None
+            types = {names.join(path, each): made for each, made in inventor.made.items()}
+        key = self.version.key(described.prefix)
+        attributes = self.attributes.read(described.attributes, key)
+        variable = Variable(
+            name=name,
+            type=type_name,
+            dimensions=self._references(path, described, lengths, called),
+            attributes=with_fill(attributes, type_name, types, described, self.version),
+            storage=settled(described.storage, described.shape, type_name),
+            span=self.documents.span(described.key),
+        )
+        own = own_fill(type_name, variable.attributes)
+        source = described.source(self.documents, descr(type_name, types), described.shape, own=own)
+        self.parts[fqn] = {"": source}
+        return variable
+
+    def _references(
+        self, path: str, described: Described, lengths: dict[str, int], called: dict[str, str]
+    ) -> tuple[str | int, ...]:
+        shape, axes = described.shape, described.axes
+        key = self.version.key(described.prefix)
+        if axes is None or len(axes) != len(shape):
+            if shape and self.version.axes_member:
+                text = (
+                    "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
+                )
+                self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", key)
+            return shape
+        found: list[str | int] = []
+        for axis, length in zip(axes, shape, strict=True):
+            name = None if axis is None else called[axis]
+            if name is not None and lengths.get(name) == length:
+                found.append(names.join(path, name))
+                continue
+            found.append(length)
+            what = "a dimension has no name" if name is None else f"`{name}` is no dimension of length {length} here"
+            self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.version.axes_member))
+        return tuple(found)
+
+
+def both_kinds(version: Version, prefix: str) -> None:
+    """Report an array that is a group as well: what is below it is not read."""
+    if version.is_group(prefix):
+        text = f"`/{prefix[:-1]}` is an array and a group: what is below it is left out"
+        version.documents.lost("ambiguous-node", text, version.key(prefix))
+
+
+def with_fill(
+    attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, version: Version
+) -> tuple[Attribute, ...]:
+    """The attributes of a variable with a `_FillValue` of its own type: as it stands, or the array's fill value.
+
+    A `_FillValue` that is no value of the type is left out, with a warning.
+    """
+    place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
+    if place is None:
+        found = _restored(type_name, types, described) if version.fill_stands_for_attribute else None
+        span = version.documents.span(described.key)
+        return (Attribute(name="_FillValue", value=found, span=span), *attributes) if found is not None else attributes
+    own = attributes[place]
+    value = described.attributes.get("_FillValue")
+    fitting = own.value if own.value.type == type_name and own.value.count == 1 else None
+    fitting = fitting or version.own_fill(type_name, value) or fill_of(type_name, value)
+    if fitting is None:
+        text = f"`_FillValue` is no value of type {type_name}, and left out"
+        version.documents.warn("stale-extension", text, version.key(described.prefix), pointer("_FillValue"))
+        return attributes[:place] + attributes[place + 1 :]
+    return (*attributes[:place], own.model_copy(update={"value": fitting}), *attributes[place + 1 :])
+
+
+def fill_of(type_name: str, value: object) -> Constant | None:
+    """One value of a type from the JSON of an attribute; None if it is none."""
+    if isinstance(value, list):
+        if len(value) != 1:
+            return None
+        value = value[0]
+    atomic = ATOMIC.get(type_name)
+    if atomic is None:
+        return None
+    if atomic.is_integer or atomic.is_float:
+        return numbers(type_name, [value])
+    if not isinstance(value, str):
+        return None
+    text = encoded(value)
+    if type_name == "string":
+        return Constant.strings([text])
+    return Constant.text(text or b"\0") if len(text) <= 1 else None
+
+
+def _restored(type_name: str, types: Types, described: Described) -> Constant | None:
+    """The `_FillValue` that only the fill value of the array can hold: NaN, infinities, what is no number.
+
+    The default fill value of a record is none.
+    """
+    fill, dtype = described.fill, described.encoding.dtype
+    if fill is None or not fill.strip(b"\0"):
+        return None
+    if type_name == "string":
+        return Constant.strings([fill if dtype == "|O" else fill.rstrip(b"\0")])
+    if element_of(dtype) not in (None, "float16"):
+        return None  # as of integers
+    fill = model_bytes(fill, dtype)
+    atomic = ATOMIC.get(type_name)
+    if atomic is not None and atomic.is_integer:
+        return None
+    found = Constant(type=type_name, count=1, data=fill)
+    if atomic is not None and atomic.is_float and math.isfinite(found.as_numbers()[0]):
+        return None
+    return found if found != default_fill(type_name, types) else None

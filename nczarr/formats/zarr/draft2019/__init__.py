@@ -1,0 +1,32 @@
+"""The Zarr v3 core protocol as its draft of 2019 has it, with the netCDF model in a protocol extension.
+
+It is not the final Zarr v3 (`zarr3`): documents lie below `meta/`, chunks below `data/`.
+"""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Arrays, Capabilities, Format
+
+ARRAYS = Arrays(
+    codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
+    fill_needed=True,
+    nested_records=True,
+    elements=True,
+    data="data/",
+    portable_names=True,
+    orders=True,
+    separators=True,
+    undefined_fill=True,
+)
+"""Filters that have a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""
+
+FORMAT = Format(
+    name="zarr3-2019",
+    title="the 2019 draft of the Zarr v3 core protocol, with the netCDF model in an extension",
+    suffixes=(),
+    spec="https://github.com/zarr-developers/zarr-specs/tree/core-protocol-v3.0-dev",
+    capabilities=Capabilities(extensions=True, arrays=ARRAYS),
+    holds="nczarr.formats.zarr.draft2019.frontend:holds",
+    read="nczarr.formats.zarr.draft2019.frontend:read",
+    emit="nczarr.formats.zarr.draft2019.backend:emit",
+)

@@ -1,0 +1,85 @@
+"""Whether a dataset says nothing beyond the draft: then it is written without our extension, and reads back the same.
+
+So a hierarchy of other software that is read and written again has the documents that it had. Such a dataset has no
+name, no netCDF kind, no dimensions, no types but those that reading invents, attributes of the types that plain JSON
+is taken for, members in the order of their names, and storage that the documents tell.
+"""
+
+from __future__ import annotations
+
+from nczarr import names
+from nczarr.arrays.elements import element_of
+from nczarr.ast import ATOMIC, Attribute, Group, Variable
+from nczarr.ast.plain import plain
+from nczarr.ast.walk import groups
+from nczarr.check.checked import Foreign
+from nczarr.formats.zarr.core.attributes import untyped
+from nczarr.formats.zarr.core.read_zarr import fill_of
+from nczarr.formats.zarr.core.stored_types import Inventor
+from nczarr.formats.zarr.draft2019.dtypes import has_odd_bits
+from nczarr.formats.zarr.extension.documents import MODEL, PlainNames
+from nczarr.formats.zarr.nczarr.extension_diff import array_extension
+from nczarr.plan.planned import Planned
+from nczarr.plan.storage_roundtrip import own_type
+
+
+def is_bare(planned: Planned) -> bool:
+    """Whether the documents of the draft say everything."""
+    dataset = planned.checked.dataset
+    if dataset.name or dataset.kind is not None or dataset.version != MODEL:
+        return False
+    return all(_is_bare_group(planned, path, group) for path, group in groups(dataset))
+
+
+def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
+    """Whether an attribute is still what was made of JSON that the tree has in another form."""
+    known = foreign.attributes
+    return attribute.name in known and untyped(known[attribute.name]) == attribute.value
+
+
+def _is_bare_group(planned: Planned, path: str, group: Group) -> bool:
+    foreign = planned.checked.foreign.get(path, Foreign())
+    if group.dimensions or not all(_is_bare_attribute(each, foreign) for each in group.attributes):
+        return False
+    for children in ([each.name for each in group.variables], [each.name for each in group.groups]):
+        if children != sorted(children):
+            return False
+    children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
+    if any(planned.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
+        return False
+    inventor = Inventor(path, set(children))
+    return all(_is_bare_variable(planned, path, each, inventor) for each in group.variables) and (
+        tuple(inventor.made.values()) == group.types
+    )
+
+
+def _is_bare_variable(planned: Planned, path: str, variable: Variable, inventor: Inventor) -> bool:
+    fqn = names.join(path, variable.name)
+    whole = planned.targets[fqn].get("")
+    if whole is None or any(isinstance(each, str) for each in variable.dimensions):
+        return False
+    if has_odd_bits(whole.layout.dtype, whole.layout.fill):
+        return False
+    dtype = whole.layout.dtype
+    if element_of(dtype) is not None:
+        said = inventor.type_of(dtype, variable.name) if element_of(dtype) != "float16" else "float"
+    elif isinstance(dtype, str) and dtype[1] in "iuf":
+        said = variable.type if variable.type in ATOMIC else ""
+    else:
+        return False
+    known = array_extension(planned, fqn, variable, PlainNames(), said)
+    if said != variable.type or known._replace(dimensions=None).to_json():
+        return False
+    own = own_type(variable.type, planned.checked.types)
+    foreign = planned.checked.foreign.get(fqn, Foreign())
+    return all(_is_bare_attribute(each, foreign, own) for each in variable.attributes)
+
+
+def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:
+    """Whether an attribute reads back from plain JSON; `_FillValue` is read in the type of its `owner`."""
+    shown = plain(attribute.value).value
+    if shown is None or names.problem(attribute.name) is not None:
+        return False
+    if attribute.name == "_FillValue" and owner:
+        return fill_of(owner, shown) == attribute.value
+    return untyped(shown) == attribute.value or as_it_was(attribute, foreign)

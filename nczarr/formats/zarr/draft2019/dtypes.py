@@ -1,0 +1,176 @@
+"""Data types and fill values of the draft, two ways: `Descr` (numpy's words) ↔ the JSON of documents.
+
+    <f8 "<f8"     |i1 "i1"     |b1 "bool"     |S1 {"extension": URI, "type": "char", "fallback": "u1"}
+    |O {"extension": URI, "type": "string"}, or "bytes" where a value is not UTF-8
+    |V4 {"extension": URI, "type": "opaque", "size": 4}
+    record {"extension": URI, "type": "compound", "fields": [{"name": "t", "type": "<i8"}, {…, "shape": [3]}]}
+    enum   {"extension": URI, "type": "enum", "name": "/sky", "fallback": "u1"}
+
+Source: the draft, "Core data types" and `data_type`; zarr-v3-2019-draft §4 and §6. Records have little-endian fields.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from typing import Any
+
+from nczarr.arrays.elements import halves
+from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast.values import json_number
+from nczarr.formats.zarr.draft2019.protocol_extension import URI
+from nczarr.json.tolerant import Real
+
+Json = dict[str, Any]
+
+CORE: dict[str, str] = {
+    "bool": "|b1", "i1": "|i1", "u1": "|u1",
+    **{f"{order}{code}": f"{order}{code}" for order in "<>"
+       for code in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")},
+}  # fmt: skip
+"""The data types that the draft defines, in numpy's words."""
+
+FAULTS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, struct.error, binascii.Error)
+"""What reading JSON of a wrong shape raises here."""
+
+_IDENTIFIERS = {descr: name for name, descr in CORE.items()}
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
+          "f2": "e", "f4": "f", "f8": "d"}  # fmt: skip
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
+    """The `data_type` member."""
+    if not isinstance(descr, str):
+        fields = [_field(*field) for field in descr]
+        return {"extension": URI, "type": "compound", "fields": fields}
+    if descr == "|O":
+        return {"extension": URI, "type": "string" if utf8 else "bytes"}
+    if descr == "|S1":
+        return {"extension": URI, "type": "char", "fallback": "u1"}
+    if descr[1] == "V":
+        return {"extension": URI, "type": "opaque", "size": int(descr[2:])}
+    return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]
+
+
+def enum_type(descr: Descr, name: str) -> Json:
+    """The `data_type` member of an enum of this name, whose integers are the fallback."""
+    return {"extension": URI, "type": "enum", "name": name, "fallback": data_type(descr)}
+
+
+def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:
+    written: Json = {"name": name, "type": data_type(descr)}
+    return {**written, "shape": list(shape)} if shape else written
+
+
+def descr(written: Any) -> Descr:
+    """The inverse of `data_type`. Raises one of `FAULTS` for what is no data type that is known."""
+    if isinstance(written, str):
+        return CORE[written]
+    if written["extension"] != URI:
+        raise ValueError(f"a data type of the extension {written['extension']}")
+    match written["type"]:
+        case "string" | "bytes":
+            return "|O"
+        case "char":
+            return "|S1"
+        case "enum":
+            base = CORE[written["fallback"]]
+            if base[1] not in "iu":
+                raise ValueError("an enum that does not rest on integers")
+            return base
+        case "opaque":
+            if type(written["size"]) is not int or not 0 < written["size"] < 2**30:
+                raise ValueError("an opaque type without a size")
+            return f"|V{written['size']}"
+        case "compound":
+            return _record(written["fields"])
+    raise ValueError(f"the data type {written['type']!r}")
+
+
+def _record(fields: Any) -> Descr:
+    made = []
+    for field in fields:
+        name, inner, shape = field["name"], descr(field["type"]), field.get("shape", [])
+        if not isinstance(name, str) or not name or inner == "|O" or any(type(n) is not int or n < 1 for n in shape):
+            raise ValueError("a compound with a field that has no name, size or shape")
+        made.append((name, inner, tuple(shape)))
+    if not made or len({name for name, _, _ in made}) < len(made):
+        raise ValueError("a compound without fields, or with two of one name")
+    return tuple(made)
+
+
+def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
+    """The `fill_value` member: null where the fill value is undefined; a char is its byte, a text itself, what has no
+    other form base64. Of a NaN it says only that it is one.
+    """
+    if fill is None:
+        return None
+    if descr == "|O":
+        return fill.decode() if utf8 else base64.b64encode(fill).decode()
+    data = fill.ljust(itemsize(descr), b"\0")
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(data).decode()
+    if descr[1] == "S":
+        return data[0]
+    if descr[1] == "b":
+        return data != b"\0"
+    if descr[1] == "c":
+        half = len(data) // 2
+        return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
+    return json_number(struct.unpack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], data)[0])
+
+
+def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
+    """Whether the `fill_value` member does not say all of a fill value: it holds a NaN with other bits than usual."""
+    if fill is None or not isinstance(descr, str) or descr[1] not in "fc":
+        return False
+    return _number_bytes(descr, fill_value(descr, fill)) != fill
+
+
+def fill_bytes(written_type: Any, written: Any) -> bytes | None:
+    """The inverse of `fill_value`, in the bytes of the dtype. Raises one of `FAULTS` for what is no fill value."""
+    if written is None:
+        return None
+    own = descr(written_type)
+    if own == "|O":
+        if not isinstance(written, str):
+            raise TypeError("no text")
+        return written.encode() if written_type["type"] == "string" else base64.b64decode(written, validate=True)
+    if isinstance(own, str) and own[1] not in "VS":
+        return _number_bytes(own, written)
+    if isinstance(own, str) and own[1] == "S":
+        return _number_bytes("|u1", written)
+    data = base64.b64decode(written, validate=True)
+    if len(data) != itemsize(own):
+        raise ValueError("of another length")
+    return data
+
+
+def _number_bytes(descr: str, written: Any) -> bytes:
+    """A number in the bytes of its type: no rounding of integers, no overflow, no word but the three."""
+    match descr[1]:
+        case "b":
+            if not isinstance(written, bool):
+                raise TypeError("neither true nor false")
+            return bytes([written])
+        case "c":
+            if not isinstance(written, list) or len(written) != 2:
+                raise TypeError("no list of two numbers")
+            return b"".join(_number_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
+        case "f":
+            value = _SPECIAL[written] if isinstance(written, str) else written
+            if type(value) not in (int, float, Real) or (not isinstance(written, str) and math.isinf(float(value))):
+                raise TypeError("no number")
+        case _:
+            value = written
+            if type(value) is not int:
+                raise TypeError("no number without fraction or exponent")
+    return struct.pack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], value)
+
+
+def is_fixed_size(written: Any) -> bool:
+    """Whether all values of a data type that is known take the same number of bytes."""
+    return descr(written) != "|O"

@@ -1,0 +1,107 @@
+"""Keys of a hierarchy: of documents and of chunks, by the path of a node, and back.
+
+Source: the draft, "Storage keys"; zarr-v3-2019-draft §1. Paths are those of the draft: `/foo/bar`, `/` for the root.
+
+    /foo/bar   meta/foo/bar.group.json    meta/foo/bar.array.json    data/foo/bar/0.0
+    /          root.group.json            root.array.json            data/0.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from nczarr.arrays.key_segments import problem
+
+Kind = Literal["array", "group"]
+
+META, DATA = "meta/", "data/"
+KINDS: tuple[Kind, ...] = ("array", "group")
+
+
+class Node(NamedTuple):
+    """The node that a key of a document is of."""
+
+    path: str
+    kind: Kind
+
+
+def document_key(path: str, kind: Kind) -> str:
+    """The key of a node's document."""
+    return f"root.{kind}.json" if path == "/" else f"meta{path}.{kind}.json"
+
+
+def array_key(path: str) -> str:
+    """`array_meta_key` of the draft."""
+    return document_key(path, "array")
+
+
+def group_key(path: str) -> str:
+    """`group_meta_key` of the draft."""
+    return document_key(path, "group")
+
+
+def chunk_prefix(path: str) -> str:
+    """What the keys of all chunks of an array begin with."""
+    return DATA if path == "/" else f"data{path}/"
+
+
+def chunk_id(index: tuple[int, ...], separator: str = ".") -> str:
+    """The identifier of a chunk within its grid; that of an array without dimensions is `0`."""
+    return separator.join(map(str, index)) or "0"
+
+
+def data_key(path: str, *index: int, separator: str = ".") -> str:
+    """`data_key` of the draft."""
+    return chunk_prefix(path) + chunk_id(index, separator)
+
+
+def children_prefix(path: str) -> str:
+    """What the keys of documents below a group begin with."""
+    return META if path == "/" else f"meta{path}/"
+
+
+def node_of(key: str) -> Node | None:
+    """The node whose document a key is; None for any other key."""
+    for kind in KINDS:
+        ending = f".{kind}.json"
+        if key == f"root{ending}":
+            return Node("/", kind)
+        if key.startswith(META) and key.endswith(ending):
+            return Node("/" + key[len(META) : -len(ending)], kind)
+    return None
+
+
+def join(parent: str, name: str) -> str:
+    """The path of a child."""
+    return f"/{name}" if parent == "/" else f"{parent}/{name}"
+
+
+def parent_of(path: str) -> str:
+    """The path of a node's parent; of the root that is itself."""
+    return path.rpartition("/")[0] or "/"
+
+
+def name_of(path: str) -> str:
+    """The name of a node; the root has none, which is empty here."""
+    return path.rpartition("/")[2]
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The paths of all ancestors, the nearest first; none of the root."""
+    while path != "/":
+        path = parent_of(path)
+        yield path
+
+
+def path_problem(path: str) -> str | None:
+    """Why a text is no path of a node, in words; None if it is one."""
+    if path == "/":
+        return None
+    if not path.startswith("/"):
+        return "it does not begin with a slash"
+    for name in path[1:].split("/"):
+        wrong = problem(name)
+        if wrong is not None:
+            return f"name `{name}` {wrong}"
+    return None

@@ -1,0 +1,178 @@
+"""The documents of a hierarchy by node: which there are, what is wrong with them, and which contradict one another.
+
+Source: zarr-v3-2019-draft §1 to §4. Nodes are named by their paths in the draft's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nczarr.arrays.key_segments import problem
+from nczarr.ast.walk import MAX_DEPTH
+from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.documents import Json
+from nczarr.formats.zarr.draft2019 import keys, wire
+from nczarr.formats.zarr.draft2019 import protocol_extension as extension
+from nczarr.formats.zarr.draft2019.keys import Kind
+from nczarr.formats.zarr.draft2019.protocol import Hierarchy, Nodes, nodes_of
+from nczarr.json.strict import StrictDocuments
+from nczarr.options import Options
+from nczarr.stores.base import Store
+from nczarr.stores.keyvalue import operations
+
+
+def path_of(prefix: str) -> str:
+    """The path of a node in the draft's words."""
+    return "/" + prefix[:-1]
+
+
+class NodeDocuments(StrictDocuments):
+    """The documents of a hierarchy, by node. Contradictions between them are reported when they are discovered."""
+
+    hides_attributes = False
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        super().__init__(store, report, options)
+        self._nodes: Nodes | None = None
+        self._below: dict[str, list[str]] = {}
+        self._valid: dict[str, Json | None] = {}
+        self._given = options.nodes
+
+    @property
+    def nodes(self) -> Nodes:
+        """All nodes: those that the store lists; else those that are given, and those that our extension names."""
+        if self._nodes is None:
+            self._nodes = self._discovered()
+            self._below = self._nodes.below()
+            self._check_names()
+        return self._nodes
+
+    def _discovered(self) -> Nodes:
+        hierarchy = Hierarchy(operations(self.store))
+        if hierarchy.store.lists:
+            return hierarchy.discover()
+        found: set[str] = set()
+        for path in self._given:
+            standing = _standing(hierarchy, path)
+            if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
+                self.lost("unreadable-array", f"`{path}` was given, and has no document", keys.children_prefix(path))
+            found.update(standing)
+        found.update(_standing(hierarchy, "/"))
+        waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
+        while waiting:
+            path = waiting.pop()
+            members = self._members(path) if path.count("/") <= MAX_DEPTH else []
+            self.store.expect(key for each in members for key in self._keys_of(keys.join(path, each)))
+            for member in members:
+                below = [key for key in self._keys_of(keys.join(path, member)) if key not in found]
+                standing = [key for key in below if self.store.get(key) is not None]
+                found.update(standing)
+                waiting += [keys.join(path, member) for key in standing if key.endswith(".group.json")]
+        if not found:
+            text = "the store lists no keys: what is in it is not known, unless the paths of nodes are given"
+            self.lost("unreadable-array", text, keys.META)
+        return nodes_of(found)
+
+    @staticmethod
+    def _keys_of(path: str) -> list[str]:
+        return [keys.document_key(path, kind) for kind in keys.KINDS]
+
+    def _members(self, path: str) -> list[str]:
+        """The names of a group's children that our extension knows, and paths of the arrays of a variable."""
+        document = self.get(keys.group_key(path))
+        known = None if document is None else extension.found(document.get("extensions"))
+        members = (known.members if known else None) or []
+        return [each for each in members if not any(map(problem, each.split("/")))]
+
+    def _check_names(self) -> None:
+        """Report nodes that are an array and a group at once, and names that no node may have."""
+        nodes = self.nodes
+        for key in nodes.nameless:
+            self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
+        for path in sorted(nodes.documents):
+            if len(nodes.kinds(path)) > 1:
+                what = "a group" if "group" in nodes.documents[path] else "a group that its descendants imply"
+                text = f"`{path}` is an array and {what}: what is below it is left out"
+                self.lost("ambiguous-node", text, keys.array_key(path))
+        for path, below in self._below.items():
+            known: dict[str, str] = {}
+            kept = []
+            for name in below:
+                inside = keys.join(path, name)
+                wrong = problem(name)
+                if wrong is None and name.lower() in known:
+                    wrong = f"differs from `{known[name.lower()]}` beside it by the case of letters alone"
+                if wrong is None:
+                    known[name.lower()] = name
+                    kept.append(name)
+                else:
+                    self.lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", self.key(inside))
+            self._below[path] = kept
+
+    def kind(self, path: str) -> Kind | None:
+        """What a node is; an array, if it is contradictory; None if it is not there."""
+        kinds = self.nodes.kinds(path)
+        return "array" if "array" in kinds else "group" if kinds else None
+
+    def key(self, path: str) -> str:
+        """The key of a node's document, or, of a group that is implied, what keys below it begin with."""
+        kinds = self.nodes.documents.get(path)
+        if not kinds:
+            return keys.children_prefix(path)
+        return keys.document_key(path, "array" if "array" in kinds else "group")
+
+    def below(self, path: str, kind: Kind) -> list[str]:
+        """The names in keys of the children of one kind, sorted."""
+        return [name for name in self.children_of(path) if self.kind(keys.join(path, name)) == kind]
+
+    def children_of(self, path: str) -> list[str]:
+        """The names in keys of all children of a group, sorted; an array has none."""
+        return [] if self.kind(path) == "array" else self._below.get(path, [])
+
+    def children(self, prefix: str) -> list[str]:
+        """The same by prefix."""
+        return self.children_of(path_of(prefix))
+
+    def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
+        """Documents of these nodes will be read: distant stores fetch many at once. Raises OSError."""
+        if self.store.distant:
+            paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
+            self.store.expect(map(self.key, paths))
+
+    def valid(self, path: str) -> Json | None:
+        """The document of a node, if the protocol allows it; None (reported) if not, or if there is none."""
+        key = self.key(path)
+        if key not in self._valid:
+            self._valid[key] = self._validated(key, path)
+        return self._valid[key]
+
+    def _validated(self, key: str, path: str) -> Json | None:
+        if not self.nodes.documents.get(path):
+            return None
+        document = self.get(key)
+        if document is None:
+            if not self.has(key):
+                self.lost("bad-metadata", "the document was listed, and is not there", key)
+            return None
+        sound = True
+        ours = extension.found(document.get("extensions")) is not None
+        for fault in wire.faults(document, self.kind(path) or "group"):
+            match fault.weight:
+                case "refused":
+                    self.refuse(fault.code, fault.message, key, fault.where)
+                    sound = False
+                case "lost":
+                    self.lost(fault.code, fault.message, key, fault.where)
+                    sound = False
+                case "warning":
+                    self.warn(fault.code, fault.message, key, fault.where)
+                case "note" if not ours:  # which writes all chunks then
+                    self.note(fault.code, fault.message, key, fault.where)
+        return document if sound else None
+
+
+def _standing(hierarchy: Hierarchy, path: str) -> list[str]:
+    """The keys of the documents of a node and its ancestors that there are."""
+    wanted = [each for each in (path, *keys.ancestors(path)) if keys.path_problem(each) is None]
+    found = (keys.document_key(each, kind) for each in wanted for kind in keys.KINDS)
+    return [key for key in found if hierarchy.store.get(key) is not None]

@@ -1,0 +1,269 @@
+"""The documents of the draft: their members, in the order in which they are written, and everything that can be wrong.
+
+::
+
+    {"zarr_format": "http://purl.org/zarr/spec/protocol/core/3.0", "shape": [10000, 1000], "data_type": "<f8",
+     "chunk_grid": {"type": "regular", "chunk_shape": [1000, 100]}, "chunk_memory_layout": "C",
+     "chunk_codecs": [{"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}], "fill_value": "NaN",
+     "extensions": [], "attributes": {"foo": 42}}
+
+Source: the draft, "Metadata"; zarr-v3-2019-draft §4. `faults` is the one place that validates: what it passes, the
+readers take as it is. Documents are bytes: JSON for people, raw UTF-8, no final newline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from nczarr.arrays.elements import halves
+from nczarr.formats.zarr.core.array_metadata import lengths, sensible
+from nczarr.formats.zarr.core.documents import pointer
+from nczarr.formats.zarr.draft2019 import dtypes
+from nczarr.formats.zarr.draft2019.keys import Kind
+from nczarr.formats.zarr.draft2019.protocol_extension import URI
+from nczarr.stores.blocks import pretty
+
+Json = dict[str, Any]
+
+FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"
+GROUP = ("zarr_format", "extensions", "attributes")
+ARRAY = ("zarr_format", "shape", "data_type", "chunk_grid", "chunk_memory_layout", "chunk_codecs", "fill_value",
+         "extensions", "attributes")  # fmt: skip
+MEMBERS: dict[Kind, tuple[str, ...]] = {"array": ARRAY, "group": GROUP}
+TEXT_LAYOUTS = ("vlen-utf8", "vlen-bytes")
+"""Memory layouts of the extension: texts behind their lengths, which have neither C nor F order."""
+
+_VERSION = re.compile(r"http://purl\.org/zarr/spec/protocol/core/(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'*()+,;=%]+")
+
+Weight = Literal["refused", "lost", "warning", "note"]
+"""What comes of a fault: nothing is read; the node is left out, if the run allows that; it is read all the same, with a
+warning, or as it says."""
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with a document: `where` is a JSON pointer."""
+
+    weight: Weight
+    code: str
+    where: str
+    message: str
+
+
+def encode(document: Json) -> bytes:
+    """A document in bytes. A byte of a text that was no UTF-8 in its source comes out as it was."""
+    return pretty(document).encode("utf-8", "surrogateescape")
+
+
+def group_document(attributes: Json, extensions: list[Json]) -> Json:
+    """The document of a group."""
+    return {"zarr_format": FORMAT, "extensions": extensions, "attributes": attributes}
+
+
+def faults(document: Any, kind: Kind) -> Iterator[Fault]:
+    """Everything that is wrong with the document of a group or array."""
+    if not isinstance(document, dict):
+        yield _bad("", "the document is no JSON object")
+        return
+    if "zarr_format" in document:
+        version = _VERSION.fullmatch(str(document["zarr_format"]))
+        if version is None or not isinstance(document["zarr_format"], str):
+            yield _bad("/zarr_format", f"`zarr_format` is not the URI `{FORMAT}` of the protocol")
+            return
+        if version[1] != "3":
+            yield _bad("/zarr_format", f"the protocol has major version {version[1]}, and not 3")
+            return
+        if version[2] == "0":
+            for name in sorted(document.keys() - set(MEMBERS[kind])):
+                text = f"member `{name}` is none of the protocol, and not read"
+                yield Fault("warning", "foreign-member", pointer(name), text)
+    for name in MEMBERS[kind]:
+        if name not in document:
+            yield _bad("", f"member `{name}` is missing")
+    if not isinstance(document.get("attributes", {}), dict):
+        yield _bad("/attributes", "`attributes` is no object")
+    yield from _extensions(document.get("extensions", []))
+    if kind == "array" and all(name in document for name in ARRAY):
+        yield from _array(document)
+
+
+def _bad(where: str, message: str) -> Fault:
+    return Fault("lost", "bad-metadata", where, message)
+
+
+def _unknown(where: str, message: str) -> Fault:
+    return Fault("lost", "unreadable-array", where, message)
+
+
+def _extensions(given: Any) -> Iterator[Fault]:
+    if not isinstance(given, list):
+        yield _bad("/extensions", "`extensions` is no list")
+        return
+    ours = 0
+    for number, each in enumerate(given):
+        where = pointer("extensions", number)
+        if not isinstance(each, dict):
+            yield _bad(where, "an extension is no object")
+            continue
+        ours += each.get("extension") == URI
+        if ours > 1 and each.get("extension") == URI:
+            yield Fault("warning", "stale-extension", where, f"`{URI}` stands twice: the first is believed")
+        yield from _uri(each, "extension", where)
+        must = each.get("must_understand")
+        if not isinstance(must, bool):
+            problem = "is neither true nor false" if "must_understand" in each else "is missing"
+            yield _bad(_inside(each, where, "must_understand"), f"`must_understand` of an extension {problem}")
+        elif must and each.get("extension") != URI:
+            text = f"the extension `{each.get('extension')}` must be understood, and is not known"
+            yield Fault("refused", "foreign-extension", where, text)
+
+
+def _inside(given: Json, where: str, name: str) -> str:
+    """The pointer of a member, or of its object if it is missing."""
+    return where + pointer(name) if name in given else where
+
+
+def _uri(given: Json, name: str, where: str) -> Iterator[Fault]:
+    value = given.get(name)
+    if name not in given:
+        yield _bad(where, f"`{name}`, a URI, is missing")
+    elif not isinstance(value, str) or _URI.fullmatch(value) is None:
+        yield _bad(where + pointer(name), f"`{name}` is no URI")
+
+
+def _array(document: Json) -> Iterator[Fault]:
+    """What is wrong with the members that arrays alone have."""
+    shape = lengths(document["shape"])
+    if shape is None:
+        yield _bad("/shape", "`shape` is no list of lengths, integers from 0")
+    elif not sensible(shape):
+        yield _unknown("/shape", "the array has more elements than can be counted")
+        shape = None
+    yield from _grid(document["chunk_grid"], None if shape is None else len(shape))
+    yield from _codecs(document["chunk_codecs"])
+    known = None
+    for fault in _data_type(document["data_type"]):
+        yield fault
+        known = fault
+    if known is None or known.weight == "warning":
+        used = used_type(document["data_type"])
+        yield from _layout(document["chunk_memory_layout"], used)
+        yield from _fill(document["fill_value"], used)
+
+
+def used_type(given: Any) -> Any:
+    """The data type that is read: the fallback of an extension that is not known."""
+    return given["fallback"] if isinstance(given, dict) and given.get("extension") != URI else given
+
+
+def _data_type(given: Any) -> Iterator[Fault]:
+    where = "/data_type"
+    if isinstance(given, str):
+        if given not in dtypes.CORE:
+            yield _bad(where, f"`{given}` is no data type of the protocol")
+        return
+    found = list(_point(given, where, "the data type"))
+    yield from found
+    if found:
+        return
+    fallback = given.get("fallback")
+    if "fallback" in given and not (isinstance(fallback, str) and fallback in dtypes.CORE):
+        yield _bad("/data_type/fallback", "`fallback` is no data type of the protocol")
+    elif given["extension"] != URI and fallback is None:
+        yield _unknown(where, f"the data type is one of the extension `{given['extension']}`, which is not known")
+    elif given["extension"] != URI:
+        text = f"the extension `{given['extension']}` is not known: elements are read as `{fallback}`"
+        yield Fault("warning", "fallback-type", where, text)
+    else:
+        try:
+            dtypes.descr(given)
+        except dtypes.FAULTS as fault:
+            yield _unknown(where, f"the data type cannot be read: {fault}")
+
+
+def _point(given: Any, where: str, what: str) -> Iterator[Fault]:
+    """What is wrong with an extension point that an extension defines: it needs `extension` and `type`."""
+    if not isinstance(given, dict):
+        yield _bad(where, f"{what} is neither one of the protocol nor an object of an extension")
+        return
+    yield from _uri(given, "extension", where)
+    if "type" not in given:
+        yield _bad(where, f"`type` of {what} is missing")
+
+
+def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
+    where = "/chunk_grid"
+    if not isinstance(given, dict) or ("extension" not in given and given.get("type") != "regular"):
+        yield _bad(_inside(given, where, "type") if isinstance(given, dict) else where, "the grid is no regular one")
+        return
+    if "extension" in given:
+        found = list(_point(given, where, "the grid"))
+        yield from found
+        if not found:
+            yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is not known")
+        return
+    for name in sorted(given.keys() - {"type", "chunk_shape", "separator"}):
+        yield Fault("warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read")
+    chunks = lengths(given.get("chunk_shape"), least=1)
+    place = _inside(given, where, "chunk_shape")
+    if chunks is None:
+        yield _bad(place, "`chunk_shape` is no list of lengths, integers from 1")
+    elif rank is not None and len(chunks) != rank:
+        yield _bad(place, f"`chunk_shape` has {len(chunks)} lengths, and the array {rank} dimensions")
+    if given.get("separator", ".") not in (".", "/"):
+        yield _bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
+
+
+def _layout(given: Any, used: Any) -> Iterator[Fault]:
+    where, fixed = "/chunk_memory_layout", dtypes.is_fixed_size(used)
+    if given in ("C", "F"):
+        if not fixed:
+            yield _bad(where, "C and F order are for data types of fixed size alone")
+        return
+    found = list(_point(given, where, "the memory layout"))
+    yield from found
+    if not found and (given["extension"] != URI or given["type"] not in TEXT_LAYOUTS):
+        yield _unknown(where, f"the memory layout is one of the extension `{given['extension']}`, which is not known")
+    elif not found and fixed:
+        yield _bad(where, "the memory layout is for texts alone")
+
+
+def _codecs(given: Any) -> Iterator[Fault]:
+    if not isinstance(given, list):
+        yield _bad("/chunk_codecs", "`chunk_codecs` is no list")
+        return
+    for number, each in enumerate(given):
+        where = pointer("chunk_codecs", number)
+        if isinstance(each, dict):
+            yield from _uri(each, "codec", where)
+        else:
+            yield _bad(where, "a codec is no object")
+
+
+def _fill(given: Any, used: Any) -> Iterator[Fault]:
+    where = "/fill_value"
+    if given is None:
+        yield Fault("note", "undefined-fill", where, "the fill value is undefined: missing chunks are read as zeros")
+        return
+    try:
+        dtypes.fill_bytes(used, given)
+    except dtypes.FAULTS as fault:
+        own = dtypes.descr(used)
+        wanted = _WANTED.get(own[1], "of its type") if isinstance(own, str) else "of its type"
+        if isinstance(own, str) and own[1] == "c":
+            wanted = wanted.format(halves(own)[0])
+        told = str(fault) if isinstance(fault, TypeError) else ""
+        yield _bad(where, f"the fill value is no value of the data type: {wanted}{' (' + told + ')' if told else ''}")
+
+
+_WANTED = {
+    "b": "true or false",
+    "i": "an integer within its range, without fraction and exponent",
+    "u": "an integer within its range, without fraction and exponent",
+    "f": "a number within its range, `NaN`, `Infinity` or `-Infinity`",
+    "c": "a list of two numbers `{}`, `NaN`, `Infinity` or `-Infinity`",
+    "S": "the number of a byte",
+}
+"""What fill values are, by the letter of numpy."""

@@ -1,0 +1,141 @@
+"""The four hidden attributes as JSON, from plain arguments: netCDF-C's own members (nczarr-storage §4, §5, §9) with the
+extension inside. One maker for every format that has them; each format says what its plain keys show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
+from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Runs, Superblock
+
+MODEL = "2.0.0"
+"""The version of the data model that goes without saying."""
+
+Json = dict[str, Any]
+
+
+class PlainNames(dict[str, str]):
+    """FQNs as the netCDF library has them, without escapes: `names[fqn]`."""
+
+    def __missing__(self, fqn: str) -> str:
+        """Made once, then remembered."""
+        found = self[fqn] = "/" + "/".join(names.split(fqn))
+        return found
+
+    def references(self, variable: Variable) -> tuple[str | int, ...]:
+        """A variable's dimensions: plain names, and sizes of anonymous ones."""
+        return tuple(self[ref] if isinstance(ref, str) else ref for ref in variable.dimensions)
+
+
+def superblock(dataset: Dataset, version: str, **members: Any) -> Json:
+    """`_nczarr_superblock`, of the root alone."""
+    model = None if dataset.version == MODEL else dataset.version
+    return {"version": version, **members, "nczarr": Superblock(dataset.kind, dataset.name, model).to_json()}
+
+
+def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
+    """`_nczarr_group`: dimensions, those that stand for sizes among them, and the listed members.
+
+    `axes` gives the dimension names of a variable by its simple name.
+    """
+    dimensions: Json = {
+        dimension.name: {"size": dimension.size, "unlimited": 1} if dimension.unlimited else dimension.size
+        for dimension in described.dimensions
+    }
+    anonymous = {
+        name: reference
+        for variable in described.variables
+        for name, reference in zip(axes(variable.name), variable.dimensions, strict=True)
+        if isinstance(reference, int) and name not in dimensions
+    }
+    hidden = len(arrays) < len(described.variables) or len(children) < len(described.groups)
+    everything = (
+        *(variable.name for variable in described.variables),
+        *(child.name for child in described.groups),
+    )
+    extension = GroupExtension(described.types, everything if hidden else None, tuple(anonymous)).to_json()
+    lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
+    return {**lists, "nczarr": extension} if extension else lists
+
+
+def group_of_parts(extension: ArrayExtension) -> Json:
+    """`_nczarr_group` of a group that is a variable."""
+    said = GroupExtension(variable=extension).to_json()
+    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": said}
+
+
+def array(path: str, variable: Variable, axes: tuple[str, ...], known: PlainNames, extension: ArrayExtension) -> Json:
+    """`_nczarr_array`. An anonymous dimension has its name in `axes`, and lives in the variable's own group."""
+    home = names.split(path)[:-1]
+    references = [
+        known[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
+        for ref, name in zip(variable.dimensions, axes, strict=True)
+    ]
+    document: Json = {"dimension_references": references}
+    if not references:
+        document["scalar"] = 1
+    document["storage"] = "chunked"
+    said = extension.to_json()
+    return {**document, "nczarr": said} if said else document
+
+
+def unsaid(
+    storage: Storage,
+    said: Storage,
+    *,
+    type_name: str | None,
+    dimensions: tuple[str | int, ...] | None,
+    nil: Mapping[str, Runs],
+) -> ArrayExtension:
+    """The extension of a variable whose plain keys say `said` of its storage."""
+    filters = tuple((codec.id, *codec.parameters) for codec in storage.codecs)
+    return ArrayExtension(
+        type=type_name,
+        dimensions=dimensions,
+        layout=storage.layout,
+        chunks=(storage.chunks or ()) if storage.chunks != said.chunks else None,
+        filters=filters if storage.codecs != said.codecs else None,
+        endian=(storage.endian or "native") if storage.endian != said.endian else None,
+        fill_mode=("nofill" if storage.no_fill else "fill") if storage.no_fill != said.no_fill else None,
+        quantize=storage.quantize,
+        nil=nil,
+        element=storage.element if storage.element != said.element else None,
+    )
+
+
+def attributes(
+    given: Iterable[Attribute],
+    form: Callable[[Attribute], Plain] | None = None,
+    hidden: frozenset[str] = HIDDEN,
+) -> tuple[Json, Json]:
+    """The attributes in their plain `form`, and `_nczarr_attr`: their types, and in the extension those whose plain
+    form does not carry them, or whose names are `hidden`."""
+    shown: Json = {}
+    types: dict[str, str] = {}
+    others: Json = {}
+    for place, attribute in enumerate(given):
+        name, constant = attribute.name, attribute.value
+        made = plain(constant) if form is None else form(attribute)
+        visible = made.value is not None and name not in hidden and names.problem(name) is None
+        if visible:
+            shown[name] = made.value
+            types[name] = dtype(constant)
+        if not (visible and made.exact):
+            others[name] = AttributeExtension(constant, None if visible else place).to_json()
+    return shown, {"types": types, "nczarr": others} if others else {"types": types}
+
+
+def dtype(constant: Constant) -> str:
+    """The entry of the `types` map: `>S1` for char, `|Sn` for strings of at most n bytes, else the number's own."""
+    if constant.type == "char":
+        return ">S1"
+    if constant.type == "string":
+        longest = max((len(item) for item in constant.data if isinstance(item, bytes)), default=0)
+        return f"|S{max(1, longest)}"
+    atomic = ATOMIC[constant.type]
+    kind = "f" if atomic.is_float else "i" if atomic.low else "u"
+    return f"{'|' if atomic.size == 1 else '<'}{kind}{atomic.size}"

@@ -1,0 +1,183 @@
+"""The extension as dataclasses, one a hidden attribute, each the inverse pair of its JSON object.
+
+::
+
+    _nczarr_superblock  {"version": "1", "kind": "nc4", "name": "ocean"}
+    _nczarr_group       {"types": [{"name": "obs", "kind": "compound", "fields": [{"name": "t", "type": "int64"}]}],
+                         "members": ["obs", "temp", "g1"], "anonymous": ["_Anonymous_Dim_4"],
+                         "variable": {"type": "/ragged", "dimensions": ["/time"]}}
+    _nczarr_array       {"type": "char", "layout": "contiguous", "filters": [[4, 32, 8]], "nil": [[3, 1]]}
+    _nczarr_attr        {"title": {"type": "char", "length": 3, "base64": "YQBi"}}
+
+A member is written only where it says something that the plain keys do not. Nothing here validates data from
+outside: that is the reader's work.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from nczarr.ast import Constant, Kind, Quantize, UserType
+from nczarr.ast.storage import Element
+from nczarr.formats.zarr.extension.types import type_from_json, type_to_json
+
+VERSION = "1"
+"""Version of the extension."""
+
+Json = dict[str, Any]
+Runs = tuple[tuple[int, int], ...]
+
+
+class Superblock(NamedTuple):
+    """Of the whole dataset: `kind` of netCDF file, the dataset's `name`, and the `model` version unless it is 2.0.0."""
+
+    kind: Kind | None = None
+    name: str = ""
+    model: str | None = None
+    version: str = VERSION
+
+    def to_json(self) -> Json:
+        """The JSON object."""
+        return _given({"version": self.version, "kind": self.kind, "name": self.name or None, "model": self.model})
+
+    @classmethod
+    def from_json(cls, document: Json) -> Superblock:
+        """The inverse of `to_json`."""
+        return cls(document.get("kind"), document.get("name", ""), document.get("model"), document["version"])
+
+
+class ArrayExtension(NamedTuple):
+    """Of one variable.
+
+    `type`: atomic name or FQN, where the dtype does not say it. `dimensions`: references as they were, where some
+    are anonymous or there is no plain list. `chunks`: None: the plain ones are meant; `()`: none were asked for.
+    `filters`: filter numbers with their parameters, in the order of encoding. `nil`: run-length coded linear indices
+    of NIL strings by part of the variable. `element`: what other stores call the values, where the dtype does not say
+    it.
+    """
+
+    type: str | None = None
+    dimensions: tuple[str | int, ...] | None = None
+    layout: Literal["contiguous", "compact", "chunked"] | None = None
+    chunks: tuple[int, ...] | None = None
+    filters: tuple[tuple[int, ...], ...] | None = None
+    endian: Literal["little", "big", "native"] | None = None
+    fill_mode: Literal["fill", "nofill"] | None = None
+    quantize: Quantize | None = None
+    nil: Mapping[str, Runs] = MappingProxyType({})
+    element: Element | None = None
+
+    def to_json(self) -> Json:
+        """The JSON object; empty if nothing needs saying."""
+        nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
+        quantize = self.quantize
+        return _given(
+            {
+                "type": self.type,
+                "dimensions": _list(self.dimensions),
+                "layout": self.layout,
+                "chunks": _list(self.chunks),
+                "filters": None if self.filters is None else [list(codec) for codec in self.filters],
+                "endian": self.endian,
+                "fill_mode": self.fill_mode,
+                "quantize": None if quantize is None else [quantize.algorithm, quantize.digits],
+                "nil": nil.get("", nil) if len(nil) == 1 else nil or None,
+                "element": self.element,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, document: Json) -> ArrayExtension:
+        """The inverse of `to_json`."""
+        nil = document.get("nil", {})
+        by_path = nil if isinstance(nil, dict) else {"": nil}
+        quantize = document.get("quantize")
+        filters = document.get("filters")
+        return cls(
+            document.get("type"),
+            _tuple(document.get("dimensions")),
+            document.get("layout"),
+            _tuple(document.get("chunks")),
+            None if filters is None else tuple(map(tuple, filters)),
+            document.get("endian"),
+            document.get("fill_mode"),
+            Quantize(algorithm=quantize[0], digits=quantize[1]) if quantize else None,
+            {path: tuple((first, count) for first, count in runs) for path, runs in by_path.items()},
+            document.get("element"),
+        )
+
+
+class GroupExtension(NamedTuple):
+    """Of one group: its `types` in order; `members`: all variables, then all groups, in the order of definition, where
+    the plain lists leave one out; `anonymous`: dimensions that stand for sizes; `variable`: it is no group at all.
+    """
+
+    types: tuple[UserType, ...] = ()
+    members: tuple[str, ...] | None = None
+    anonymous: tuple[str, ...] = ()
+    variable: ArrayExtension | None = None
+
+    def to_json(self) -> Json:
+        """The JSON object; empty if nothing needs saying."""
+        return _given(
+            {
+                "types": [type_to_json(declared) for declared in self.types] or None,
+                "members": _list(self.members),
+                "anonymous": list(self.anonymous) or None,
+                "variable": None if self.variable is None else self.variable.to_json(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, document: Json) -> GroupExtension:
+        """The inverse of `to_json`."""
+        variable = document.get("variable")
+        return cls(
+            tuple(type_from_json(declared) for declared in document.get("types", ())),
+            _tuple(document.get("members")),
+            tuple(document.get("anonymous", ())),
+            None if variable is None else ArrayExtension.from_json(variable),
+        )
+
+
+class AttributeExtension(NamedTuple):
+    """Of one attribute whose value or type the plain form cannot carry: the `value`, and, where no plain form stands
+    beside it, the place `at` which the attribute stood among all.
+    """
+
+    value: Constant
+    at: int | None = None
+
+    def to_json(self) -> Json:
+        """`base64` of canonical bytes; for strings and values of variable size the AST's own JSON form."""
+        value = self.value
+        content: Json
+        if isinstance(value.data, bytes):
+            content = {"base64": base64.b64encode(value.data).decode()}
+        else:
+            form = value.model_dump(mode="json")
+            content = {key: form[key] for key in ("values", "elements") if key in form}
+        return _given({"type": value.type, "length": value.count, **content, "at": self.at})
+
+    @classmethod
+    def from_json(cls, document: Json) -> AttributeExtension:
+        """The inverse of `to_json`."""
+        form: Json = {key: document[key] for key in ("type", "base64", "values", "elements") if key in document}
+        if "values" not in form:
+            form["count"] = document["length"]
+        return cls(Constant.model_validate(form), document.get("at"))
+
+
+def _given(members: Json) -> Json:
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def _list(values: tuple[Any, ...] | None) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)

@@ -1,0 +1,25 @@
+"""`nczarr`: a store with netCDF-C's metadata, of any of its four generations, → `Unchecked`; our extension is used."""
+
+from __future__ import annotations
+
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.documents import Documents
+from nczarr.formats.zarr.nczarr import read_nczarr
+from nczarr.formats.zarr.v2 import frontend as zarr2
+from nczarr.formats.zarr.v2.reading import Version2
+from nczarr.options import Options
+from nczarr.stores.base import Store
+
+
+def holds(store: Store) -> bool:
+    """Whether a store is of Zarr v2 and has a superblock, in whatever place its generation puts it."""
+    if not zarr2.holds(store):
+        return False
+    version = Version2(Documents(store, Report(), Options()))
+    return version.hidden("", "superblock")[0] is not None
+
+
+def read(store: Store, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    return read_nczarr.read(Version2(Documents(store, report, options), netcdf=True))

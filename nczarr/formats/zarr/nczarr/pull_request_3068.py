@@ -1,0 +1,91 @@
+"""Metadata of netCDF-C's draft of NCZarr on Zarr v3 (pull request 3068) that the readers do not use, as messages.
+
+The draft's code and its documentation differ: types of attributes are an object or a list, groups are `groups` or
+`subgroups`, dimensions are an object or a list, and the type of an array is `nczarr_type` or `type_alias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.formats.zarr.core.documents import Json, pointer
+
+ATTRIBUTE_TYPES = "_nczarr_attrs"
+_SHOWN = 20
+_LAYOUT = "in the layout of a netCDF-C draft"
+
+
+def attribute_types(attributes: Json) -> Iterator[tuple[str, str]]:
+    """Yield (message, pointer) for the types of attributes in the draft's member."""
+    given = attributes.get(ATTRIBUTE_TYPES)
+    types = given.get("attribute_types") if isinstance(given, dict) else given
+    if isinstance(types, dict):
+        found = [f"`{name}` ({_text(kind)})" for name, kind in types.items()]
+    elif isinstance(types, list):
+        found = [f"`{_name(each)}` ({_text(_configured(each))})" for each in types if isinstance(each, dict)]
+    else:
+        return
+    text = f"types of attributes are written {_LAYOUT} and not read: {_listed(found)}"
+    yield text, pointer("attributes", ATTRIBUTE_TYPES)
+
+
+def is_attribute_types(value: Any) -> bool:
+    """Whether the value of the attribute `_nczarr_attrs` is the draft's member, not a user's attribute."""
+    return any(True for _ in attribute_types({ATTRIBUTE_TYPES: value}))
+
+
+def array_type(attributes: Json, data_type: Any) -> Iterator[tuple[str, str]]:
+    """Yield (message, pointer) for a type in the draft's words that differs from the data type."""
+    hidden = attributes.get("_nczarr_array")
+    if not isinstance(hidden, dict):
+        return
+    for member in ("nczarr_type", "type_alias"):
+        kind = hidden.get(member)
+        if kind is not None and kind != data_type:
+            stored = data_type if isinstance(data_type, str) else _name(data_type)
+            text = f"type `{_text(kind)}` is written {_LAYOUT} and not read: the values are read as `{_text(stored)}`"
+            yield text, pointer("attributes", "_nczarr_array", member)
+
+
+def subgroups(group: Json) -> Iterator[tuple[str, str]]:
+    """Yield (message, pointer) for groups under the draft's name; they are left out."""
+    given = group.get("subgroups")
+    if given:
+        found = [f"`{_text(each)}`" for each in given] if isinstance(given, list) else [f"`{_text(given)}`"]
+        text = f"groups are listed {_LAYOUT} and not read: {_listed(found)}"
+        yield text, pointer("attributes", "_nczarr_group", "subgroups")
+
+
+def dimensions(group: Json) -> Iterator[tuple[str, str]]:
+    """Yield (message, pointer) for dimensions in the draft's list; they are left out."""
+    given = group.get("dimensions")
+    if isinstance(given, list):
+        found = [f"`{_name(each)}`" for each in given]
+        text = f"dimensions are listed {_LAYOUT} and not read: {_listed(found)}"
+        yield text, pointer("attributes", "_nczarr_group", "dimensions")
+
+
+def members(document: Json) -> Iterator[tuple[str, str]]:
+    """Yield (message, pointer) for netCDF-C's members outside of the attributes."""
+    for name in document:
+        if name.startswith("_nczarr_"):
+            yield f"member `{name}` stands outside of `attributes` and is not read", pointer(name)
+
+
+def _listed(found: list[str]) -> str:
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more if found else "none"
+
+
+def _configured(item: Json) -> Any:
+    configuration = item.get("configuration")
+    return configuration.get("type") if isinstance(configuration, dict) else None
+
+
+def _name(item: Any) -> str:
+    return _text(item.get("name") if isinstance(item, dict) else item)
+
+
+def _text(value: Any) -> str:
+    return value[:60] if isinstance(value, str) else str(value)[:60]

@@ -1,0 +1,331 @@
+"""A hierarchy with netCDF-C's hidden attributes, and perhaps our extension → the tree.
+
+Contract: nczarr-storage §2, §5, §6, §9, §18.
+
+Members are those that the groups list, and those that the extension adds. Nothing of the extension is believed before
+it is looked at: where it and the plain keys disagree, because another program changed the store, the plain keys win and
+a warning says so. One bad array is one diagnostic; the rest of the dataset stays.
+
+Order of work: all groups with their types and dimensions, then the variables, which may use those of any group.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.validate_constant import sound_types
+from nczarr.ast import Dataset, Dimension, Group, Kind, UserType, Variable
+from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.check.checked import Unchecked
+from nczarr.check.type_sizes import oversized
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Version
+from nczarr.formats.zarr.core.attributes import Attributes
+from nczarr.formats.zarr.core.documents import Json, pointer
+from nczarr.formats.zarr.core.read_zarr import both_kinds, stem
+from nczarr.formats.zarr.core.stored_types import Inventor
+from nczarr.formats.zarr.extension.model import Superblock
+from nczarr.formats.zarr.extension.types import type_from_json
+from nczarr.formats.zarr.nczarr import pull_request_3068
+from nczarr.formats.zarr.nczarr.variables import Frame, Variables
+from nczarr.json.tolerant import name_problem
+
+KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
+
+
+class _Node(NamedTuple):
+    """A group as its documents describe it; `variables` are names and prefixes, `children` groups."""
+
+    name: str
+    path: str
+    prefix: str
+    types: tuple[UserType, ...]
+    dimensions: tuple[Dimension, ...]
+    anonymous: tuple[Dimension, ...]
+    variables: tuple[tuple[str, str], ...]
+    children: tuple[_Node, ...]
+
+
+def read(version: Version) -> Unchecked:
+    """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    with building():
+        return _read(version)
+
+
+def _read(version: Version) -> Unchecked:
+    reader = _Reader(version)
+    superblock, key = version.hidden("", "superblock")
+    said = reader.superblock(superblock or {}, key)
+    node = reader.node("", "/", said.name or "root", 0)
+    frame = Frame({}, {}, {}, reader.respelled)
+    reader.collect(node, frame)
+    whole = sound_types(frame.types)
+    large = oversized(whole)
+    whole = sound_types({path: each for path, each in whole.items() if path not in large})
+    for path in frame.types.keys() - whole.keys():
+        version.documents.warn(
+            "stale-extension", f"type `{path}` is too large, or rests on others that there are not", key
+        )
+    frame = frame._replace(types=whole)
+    variables = Variables(version, frame)
+    root = reader.group(node, variables)
+    members = {
+        each: getattr(root, each) for each in ("types", "dimensions", "variables", "attributes", "groups", "span")
+    }
+    dataset = Dataset(name=said.name, kind=said.kind, version=said.model or "2.0.0", **members)
+    return Unchecked(dataset, forward=True, parts=variables.parts, namesakes=version.documents.namesakes)
+
+
+class _Reader:
+    """One run."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.documents = version.documents
+        self.respelled: dict[str, str] = {}
+
+    def superblock(self, document: Json, key: str) -> Superblock:
+        """What the extension says of the dataset; without one, the name is that of the file."""
+        given = document.get("nczarr")
+        if given is None:
+            return Superblock(name=stem(self.documents.store.path))
+        if not isinstance(given, dict):
+            given = {}
+            self._stale("the extension of the superblock is no object", key)
+        kind, name, model = given.get("kind"), given.get("name", ""), given.get("model")
+        if kind is not None and not (isinstance(kind, str) and kind in KINDS):
+            self._stale(f"the kind of netCDF file {kind!r} is unknown", key)
+            kind = None
+        if model is not None and not (isinstance(model, str) and _is_version(model)):
+            self._stale(f"the version of the data model {model!r} is none", key)
+            model = None
+        if not isinstance(name, str):
+            self._stale("the name of the dataset is no text", key)
+            name = ""
+        return Superblock(KINDS.get(kind or ""), name, model)
+
+    def _stale(self, message: str, key: str, where: str = "") -> None:
+        self.documents.warn("stale-extension", message, key, where)
+
+    # ---- groups ----------------------------------------------------------------------------------------------------
+    def node(self, prefix: str, path: str, name: str, depth: int) -> _Node:
+        """The group at a prefix with those below it."""
+        document, key = self.version.hidden(prefix, "group")
+        document = document or {}
+        extension = document.get("nczarr", {})
+        if not isinstance(extension, dict):
+            self._stale("the extension of the group is no object", key)
+            extension = {}
+        variables, groups = self._members(prefix, path, document, extension, key)
+        children = []
+        for child, inside in groups:
+            if depth >= MAX_DEPTH:
+                text = f"groups nest more than {MAX_DEPTH} deep; `{child}` is left out"
+                self.documents.lost("unreadable-array", text, key)
+            else:
+                children.append(self.node(inside, names.join(path, child), child, depth + 1))
+        taken = {each for each, _ in (*variables, *groups)}
+        types = self._types(extension.get("types", []), key, taken)
+        clashing = {each for each, _ in groups} | {each.name for each in types}
+        dimensions = self._dimensions(document, path, key, clashing)
+        hidden = extension.get("anonymous", [])
+        stand_ins = set(hidden) if isinstance(hidden, list) and all(isinstance(each, str) for each in hidden) else set()
+        return _Node(
+            name,
+            path,
+            prefix,
+            types,
+            tuple(each for each in dimensions if each.name not in stand_ins),
+            tuple(each for each in dimensions if each.name in stand_ins),
+            tuple(variables),
+            tuple(children),
+        )
+
+    def _members(
+        self, prefix: str, path: str, document: Json, extension: Json, key: str
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Variables and groups by name and prefix: the lists, and what the extension adds to them, in its order."""
+        for message, where in pull_request_3068.subgroups(document):
+            self.documents.lost("draft-layout", message, key, where)
+        listed = [
+            *self._list(document, ("arrays", "vars"), key),
+            *self._list(document, ("groups",), key),
+        ]
+        groups = set(self._list(document, ("groups",), key, quiet=True))
+        added = extension.get("members")
+        order = listed
+        below = [*listed, *(each for each in added if isinstance(each, str))] if isinstance(added, list) else listed
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
+        if isinstance(added, list) and all(isinstance(each, str) for each in added):
+            known = set(listed)
+            gone = [each for each in added if each not in known and not self._stands(prefix, each)]
+            for each in gone:
+                self._stale(f"`{each}` was removed by a program that left its name", key)
+            order = list(dict.fromkeys([*(each for each in added if each not in gone), *listed]))
+        elif added is not None:
+            self._stale("the members of the extension are no list of names", key)
+        return self._sorted(prefix, path, order, groups, key)
+
+    def _sorted(
+        self, prefix: str, path: str, order: list[str], groups: set[str], key: str
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What of the members is a variable, and what is a group."""
+        found: list[tuple[str, str, str]] = []
+        for written in order:
+            if not _is_segment(written):
+                self.documents.lost("bad-metadata", f"{written!r} is no name of an array or group", key)
+                continue
+            inside = f"{prefix}{written}/"
+            spelled = self.version.name(inside)
+            if self.documents.name(spelled, key, "", "an array or group") is None:
+                continue
+            is_array = self.version.is_array(inside)
+            if not is_array and written not in groups and not self.version.is_group(inside):
+                text = f"array `{written}` is listed, and not there"
+                self.documents.lost("bad-metadata", text, key)
+                continue
+            if is_array:
+                both_kinds(self.version, inside)
+            found.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in found]
+        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        members = [(kind, name, inside) for name, (kind, _, inside) in zip(shown, found, strict=True)]
+        variables = [(name, inside) for kind, name, inside in members if kind == "variable"]
+        return variables, [(name, inside) for kind, name, inside in members if kind == "group"]
+
+    def _stands(self, prefix: str, name: str) -> bool:
+        inside = f"{prefix}{name}/"
+        return _is_segment(name) and (self.version.is_array(inside) or self.version.is_group(inside))
+
+    def _is_variable(self, prefix: str) -> bool:
+        """Whether a group is a variable that is stored in parts."""
+        document, _ = self.version.hidden(prefix, "group")
+        extension = (document or {}).get("nczarr")
+        return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
+
+    def _list(self, document: Json, spoken: tuple[str, ...], key: str, *, quiet: bool = False) -> list[str]:
+        given: Any = next((document[name] for name in spoken if name in document), [])
+        if isinstance(given, list) and all(isinstance(each, str) for each in given):
+            return list(dict.fromkeys(given))
+        if not quiet:
+            self.documents.lost("bad-metadata", f"`{spoken[0]}` is no list of names", key)
+        return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+
+    def _types(self, given: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
+        """The types that the extension declares, as far as they are sound one by one."""
+        found: dict[str, UserType] = {}
+        for number, item in enumerate(given if isinstance(given, list) else []):
+            where = pointer("_nczarr_group", "nczarr", "types", number)
+            try:
+                made = type_from_json(item)
+                wrong = _wrong(made)
+            except (KeyError, TypeError, ValueError, AttributeError) as fault:
+                self._stale(
+                    f"a type cannot be read: {str(fault).splitlines()[0] if str(fault) else fault!r}", key, where
+                )
+                continue
+            if wrong is None and (made.name in taken or made.name in found):
+                text = f"type `{made.name}` has a name that is taken, and is left out"
+                self.documents.lost("duplicate-name", text, key, where)
+            elif wrong is not None:
+                self._stale(f"type `{made.name}` {wrong}", key, where)
+            else:
+                found[made.name] = made
+        return tuple(found.values())
+
+    def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
+        given: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
+        if not isinstance(given, dict):
+            told = list(pull_request_3068.dimensions(document))
+            for message, where in told:
+                self.documents.lost("draft-layout", message, key, where)
+            if not told:
+                self.documents.lost("bad-metadata", "the dimensions are no object", key)
+            return []
+        found: dict[str, Dimension] = {}
+        shown = self.documents.apart([("dimension", written) for written in given], [key] * len(given), path)
+        for name, (written, size) in zip(shown, given.items(), strict=True):
+            if name != written:
+                self.respelled[names.join(path, written)] = names.join(path, name)
+            unlimited = False
+            if isinstance(size, dict):
+                unlimited = size.get("unlimited") == 1 and size.get("unlimited") is not True
+                size = size.get("size")
+            wrong = name_problem(name)
+            if wrong is not None or name in clashing:
+                text = wrong if wrong is not None else f"the name of dimension `{name}` is taken"
+                self.documents.lost("bad-metadata", text, key)
+            elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
+                self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
+            else:
+                found[name] = Dimension(name=name, size=size, unlimited=unlimited, span=self.documents.span(key))
+        return list(found.values())
+
+    def collect(self, node: _Node, frame: Frame) -> None:
+        """Put the types and dimensions of a group and those below it into the frame, by FQN."""
+        frame.types.update({names.join(node.path, each.name): each for each in node.types})
+        frame.dimensions.update({names.join(node.path, each.name): each for each in node.dimensions})
+        frame.anonymous.update({names.join(node.path, each.name): each for each in node.anonymous})
+        for child in node.children:
+            self.collect(child, frame)
+
+    def group(self, node: _Node, variables: Variables) -> Group:
+        """The group with its variables."""
+        frame = variables.frame
+        taken = {
+            *(each.name for each in (*node.types, *node.dimensions, *node.children)),
+            *(name for name, _ in node.variables),
+        }
+        inventor = Inventor(node.path, taken)
+        made: list[Variable] = []
+        for name, prefix in node.variables:
+            variable = variables.read(node.path, name, prefix, inventor)
+            if variable is not None:
+                made.append(variable)
+        self.documents.namesakes += inventor.namesakes
+        key = self.version.key(node.prefix)
+        hidden, _ = self.version.hidden(node.prefix, "attr")
+        kept = tuple(each for each in node.types if names.join(node.path, each.name) in frame.types)
+        return Group(
+            name=node.name,
+            types=(*kept, *inventor.made.values()),
+            dimensions=tuple(variables.sized(node.path, each) for each in node.dimensions),
+            variables=tuple(made),
+            attributes=Attributes(self.documents, frame.types).read(self.version.attributes(node.prefix), key, hidden),
+            groups=tuple(self.group(child, variables) for child in node.children),
+            span=self.documents.span(key),
+        )
+
+
+def _is_segment(name: str) -> bool:
+    """Whether a name can be one segment of a key, and is none of the store's own."""
+    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+
+
+def _is_version(text: str) -> bool:
+    words = text.split(".")
+    return len(words) == 3 and all(word.isascii() and word.isdigit() for word in words)
+
+
+def _wrong(made: UserType) -> str | None:
+    """What the passes would refuse of a type by itself; None if they would not."""
+    from nczarr.ast import ATOMIC, CompoundType, EnumType
+
+    problem = name_problem(made.name)
+    if problem is not None:
+        return f"cannot be: {problem}"
+    inner = made.constants if isinstance(made, EnumType) else made.fields if isinstance(made, CompoundType) else ()
+    if any(names.normal(each.name) != each.name for each in (made, *inner)):
+        return "has a name that is not in NFC"
+    if isinstance(made, EnumType):
+        atomic = ATOMIC[made.base]
+        keys, values = {each.name for each in made.constants}, {each.value for each in made.constants}
+        if not made.constants or len(keys) < len(made.constants) or len(values) < len(made.constants):
+            return "has no constants, or two of one name or value"
+        if any(not atomic.low <= each.value <= atomic.high for each in made.constants):
+            return f"has a constant that is no {made.base}"
+    if isinstance(made, CompoundType):
+        fields = {each.name for each in made.fields}
+        if not made.fields or len(fields) < len(made.fields) or any(map(name_problem, fields)):
+            return "has no fields, or two of one name, or a name that none can have"
+    return None

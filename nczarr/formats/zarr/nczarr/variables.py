@@ -1,0 +1,340 @@
+"""One variable of a hierarchy with hidden attributes: its type, dimensions, storage and arrays.
+
+Each word of the extension is held against the plain documents: the type must lie as the dtype says, dimensions must
+have the lengths of the shape, storage must be one that the model takes.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from nczarr import names
+from nczarr.arrays.elements import STORED, suits
+from nczarr.arrays.key_segments import paths
+from nczarr.arrays.parts import Types, descr, is_fixed, parts
+from nczarr.arrays.source import ArraySource, Parts
+from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
+from nczarr.ast.storage import FILTER_LIMIT, most_digits
+from nczarr.formats.zarr.core.array_metadata import (
+    LARGEST_LENGTH,
+    Described,
+    Version,
+    lengths,
+    made_storage,
+    own_fill,
+)
+from nczarr.formats.zarr.core.attributes import Attributes
+from nczarr.formats.zarr.core.documents import Json, pointer
+from nczarr.formats.zarr.core.read_zarr import with_fill
+from nczarr.formats.zarr.core.stored_types import Inventor, holds
+from nczarr.formats.zarr.extension.model import ArrayExtension
+from nczarr.plan.storage_roundtrip import settled
+
+SILENT = ArrayExtension()
+"""The extension of a variable of which it says nothing."""
+
+
+class Frame(NamedTuple):
+    """What variables may use, by FQN: types, dimensions, and those that only stand for sizes."""
+
+    types: dict[str, UserType]
+    dimensions: dict[str, Dimension]
+    anonymous: dict[str, Dimension]
+    respelled: dict[str, str]
+    """FQNs of dimensions whose name the tree has in another form, by the FQN that the store has."""
+
+
+class Variables:
+    """Reads variables; `parts` are their arrays so far, `longest` the lengths of unlimited dimensions in shapes."""
+
+    def __init__(self, version: Version, frame: Frame) -> None:
+        self.version = version
+        self.documents = version.documents
+        self.frame = frame
+        self.parts: dict[str, Parts] = {}
+
+    def sized(self, path: str, dimension: Dimension) -> Dimension:
+        """A dimension as the tree has it."""
+        return self.frame.dimensions.get(names.join(path, dimension.name), dimension)
+
+    def read(self, path: str, name: str, prefix: str, inventor: Inventor) -> Variable | None:
+        """The variable at a prefix; None (reported) if it cannot be read."""
+        if self.version.is_array(prefix):
+            described = self.version.array(prefix)
+            return None if described is None else self._array(path, name, described, inventor)
+        return self._parts(path, name, prefix)
+
+    def _stale(self, message: str, key: str, where: str = "") -> None:
+        self.documents.warn("stale-extension", message, key, where)
+
+    # ---- one array -------------------------------------------------------------------------------------------------
+    def _array(self, path: str, name: str, described: Described, inventor: Inventor) -> Variable | None:
+        hidden, key = self.version.hidden(described.prefix, "array")
+        extension = self._extension((hidden or {}).get("nczarr", {}), key)
+        plain = self._plain_references(hidden, described, key)
+        if plain == () and described.shape in ((), (1,)):
+            described = described.scalar()
+        type_name = self._type(extension, name, described, inventor, key)
+        if type_name is None:
+            return None
+        types = self.frame.types
+        if inventor.made:
+            types = {**types, **{names.join(path, each): made for each, made in inventor.made.items()}}
+        references = self._references(extension, plain, described, path, key)
+        shape = tuple(ref if isinstance(ref, int) else self.frame.dimensions[ref].size for ref in references)
+        attributes = self._attributes(described.attributes, described.prefix, type_name)
+        variable = Variable(
+            name=name,
+            type=type_name,
+            dimensions=references,
+            attributes=with_fill(attributes, type_name, types, described, self.version)
+            if any(each.name == "_FillValue" for each in attributes)
+            else attributes,
+            storage=self._storage(extension, described.storage, references, type_name, key),
+            span=self.documents.span(described.key),
+        )
+        nil = extension.nil.get("", ()) if type_name == "string" else ()
+        own = own_fill(type_name, variable.attributes)
+        source = described.source(self.documents, descr(type_name, types), shape, nil, own)
+        self.parts[names.join(path, name)] = {"": source}
+        return variable
+
+    def _plain_references(self, hidden: Json | None, described: Described, key: str) -> tuple[str, ...] | None:
+        """The FQNs that the plain list gives; `()` for a scalar; None (reported) where there is no list."""
+        hidden = hidden or {}
+        given = next((hidden[each] for each in ("dimension_references", "dimrefs") if each in hidden), None)
+        if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
+            return ()
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            if described.shape and self.version.axes_member:
+                self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
+            return None
+        return tuple(self._reference(each) for each in given)
+
+    def _type(
+        self, extension: ArrayExtension, name: str, described: Described, inventor: Inventor, key: str
+    ) -> str | None:
+        said, types = extension.type, self.frame.types
+        if said is not None:
+            known = said in ATOMIC or said in types
+            if known and (said == "string" or is_fixed(said, types)) and holds(described.encoding.dtype, said, types):
+                return said
+            self._stale(f"the array does not hold values of type `{said}`", key)
+        if described.plain_type is not None:
+            return (
+                "string"
+                if described.encoding.dtype == "|S1" and self.version.texts_are_strings
+                else described.plain_type
+            )
+        try:
+            return inventor.type_of(described.encoding.dtype, name)
+        except ValueError as fault:
+            self.documents.lost("unreadable-array", str(fault), described.key)
+            return None
+
+    def _references(
+        self,
+        extension: ArrayExtension,
+        plain: tuple[str, ...] | None,
+        described: Described,
+        path: str,
+        key: str,
+    ) -> tuple[str | int, ...]:
+        """The dimensions: those of the extension where they fit the shape, else the plain ones, else sizes."""
+        shape = described.shape
+        if extension.dimensions is not None:
+            said = self._resolved(extension.dimensions)
+            if self._fit(said, shape):
+                return said
+            self._stale("the dimensions of the extension do not fit the shape", key)
+        if plain is None:
+            return shape
+        if self._fit(plain, shape):
+            return plain
+        found: list[str | int] = []
+        for number, length in enumerate(shape):
+            reference = plain[number] if len(plain) == len(shape) else None
+            if reference is not None and self._fit((reference,), (length,)):
+                found.append(reference)
+                continue
+            found.append(length)
+            stands = self.frame.anonymous.get(reference or "")
+            if stands is None or stands.size != length:
+                what = "a dimension has no name" if reference is None else f"`{reference}` has not length {length}"
+                self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer("_nczarr_array"))
+        return tuple(found)
+
+    def _resolved(self, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        """References without escapes as FQNs."""
+        return tuple(self._reference(each) if isinstance(each, str) else each for each in given)
+
+    def _reference(self, written: str) -> str:
+        """The FQN of a path of names without escapes."""
+        *groups, last = written.removeprefix("/").split("/")
+        groups = [names.normal(each) for each in groups]
+        return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
+
+    def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
+        """Whether dimensions have these lengths; an unlimited one may be longer than an array along it."""
+        if len(references) != len(shape):
+            return False
+        for reference, length in zip(references, shape, strict=True):
+            if isinstance(reference, int):
+                if reference != length:
+                    return False
+                continue
+            dimension = self.frame.dimensions.get(reference)
+            if dimension is None or not (dimension.size == length or (dimension.unlimited and length < dimension.size)):
+                return False
+        return True
+
+    # ---- a group of parts ------------------------------------------------------------------------------------------
+    def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
+        hidden, key = self.version.hidden(prefix, "group")
+        extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
+        type_name = extension.type or ""
+        types = self.frame.types
+        references = self._resolved(extension.dimensions or ())
+        known = all(isinstance(each, int) or each in self.frame.dimensions for each in references)
+        if type_name not in types or is_fixed(type_name, types) or not known:
+            text = f"variable `{name}` is of a type or along a dimension that there is not"
+            self.documents.lost("unreadable-array", text, key)
+            return None
+        shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
+        found: dict[str, ArraySource] = {}
+        wanted = list(parts(type_name, shape, types))
+        places = paths(each.path for each in wanted) if self.version.portable_names else {}
+        for part in wanted:
+            inside = f"{prefix}{places.get(part.path, part.path)}/"
+            described = self.version.array(inside) if self.version.is_array(inside) else None
+            wrong = None
+            if described is None:
+                wrong = "is not there"
+            elif not holds(described.encoding.dtype, part.type, types):
+                wrong = f"does not hold values of type `{part.type}`"
+            elif len(described.shape) != len(part.shape) or any(
+                length is not None and length != own for length, own in zip(part.shape, described.shape, strict=False)
+            ):
+                wrong = "has another shape than the variable"
+            if described is None or wrong is not None:
+                text = f"variable `{name}` cannot be read: its part `{part.path}` {wrong}"
+                self.documents.lost("unreadable-array", text, key)
+                return None
+            nil = extension.nil.get(part.path, ()) if part.type == "string" else ()
+            found[part.path] = described.source(self.documents, descr(part.type, types), described.shape, nil)
+        self.parts[names.join(path, name)] = found
+        return Variable(
+            name=name,
+            type=type_name,
+            dimensions=references,
+            attributes=self._attributes(self.version.attributes(prefix), prefix, type_name),
+            storage=self._storage(extension, Storage(), references, type_name, key),
+            span=self.documents.span(key),
+        )
+
+    # ---- what the extension says -----------------------------------------------------------------------------------
+    def _attributes(self, given: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
+        hidden, _ = self.version.hidden(prefix, "attr")
+        return Attributes(self.documents, self.frame.types).read(
+            given,
+            self.version.key(prefix),
+            hidden,
+            lambda value: self.version.own_fill(type_name, value),
+            self.version.shown_fill,
+        )
+
+    def _extension(self, given: Any, key: str) -> ArrayExtension:
+        """The extension of a variable, as far as its members are what they must be."""
+        if given == {}:
+            return SILENT
+        try:
+            found = ArrayExtension.from_json(given)
+            nil = {part: runs for part, runs in found.nil.items() if all(_is_run(run) for run in runs)}
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            self._stale("the extension of the array cannot be read", key)
+            return ArrayExtension()
+        checks = {
+            "type": found.type is None or isinstance(found.type, str),
+            "dimensions": found.dimensions is None
+            or all(
+                isinstance(each, str) or (type(each) is int and 0 <= each <= LARGEST_LENGTH)
+                for each in found.dimensions
+            ),
+            "layout": found.layout in (None, "contiguous", "compact", "chunked"),
+            "chunks": found.chunks is None or lengths(list(found.chunks), least=1) is not None,
+            "filters": found.filters is None or all(_is_filter(each) for each in found.filters),
+            "endian": found.endian in (None, "little", "big", "native"),
+            "fill_mode": found.fill_mode in (None, "fill", "nofill"),
+            "nil": len(nil) == len(found.nil),
+            "element": found.element is None or found.element in STORED,
+        }
+        wrong = [member for member, right in checks.items() if not right]
+        for member in wrong:
+            self._stale(f"`{member}` of the array's extension is none", key)
+        kept: dict[str, Any] = {member: {} if member == "nil" else None for member in wrong}
+        return found._replace(**kept)
+
+    def _storage(
+        self, extension: ArrayExtension, said: Storage, references: tuple[str | int, ...], type_name: str, key: str
+    ) -> Storage:
+        """The storage that the plain documents say, with the extension's words worked in where the model takes them."""
+        dimensions = [
+            self.frame.dimensions[each] if isinstance(each, str) else Dimension(name="_", size=each)
+            for each in references
+        ]
+        filters, endian = extension.filters, extension.endian
+        plainly = settled(
+            said, tuple(each.size for each in dimensions), type_name, tuple(each.unlimited for each in dimensions)
+        )
+        if extension is SILENT:
+            return plainly
+        made: Storage | None = None
+        with suppress(ValidationError):
+            made = made_storage(
+                extension.layout,
+                plainly.chunks if extension.chunks is None else extension.chunks or None,
+                plainly.codecs
+                if filters is None
+                else tuple(Codec(id=each[0], parameters=each[1:]) for each in filters),
+                plainly.endian if endian is None else None if endian == "native" else endian,
+                plainly.no_fill if extension.fill_mode is None else extension.fill_mode == "nofill",
+                extension.quantize,
+                plainly.element or extension.element,
+            )
+        if made is None or not _sound(made, dimensions, type_name, self.frame.types):
+            self._stale("the storage that the extension names does not suit the array", key)
+            return plainly
+        return made
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_run(run: tuple[Any, ...]) -> bool:
+    return all(type(each) is int and 0 <= each <= LARGEST_LENGTH // 2 for each in run)
+
+
+def _is_filter(given: tuple[Any, ...]) -> bool:
+    return bool(given) and all(type(each) is int and 0 <= each < FILTER_LIMIT for each in given)
+
+
+def _sound(storage: Storage, dimensions: list[Dimension], type_name: str, types: Types) -> bool:
+    """Whether the passes take a storage (check/infer_shapes.py)."""
+    chunks, growing = storage.chunks, any(each.unlimited for each in dimensions)
+    if chunks is not None:
+        if len(chunks) != len(dimensions):
+            return False
+        if any(not own.unlimited and chunk > max(own.size, 1) for chunk, own in zip(chunks, dimensions, strict=True)):
+            return False
+    if storage.codecs and (not dimensions or storage.layout in ("contiguous", "compact")):
+        return False
+    if growing and storage.layout in ("contiguous", "compact"):
+        return False
+    if storage.endian is not None and type_name in ("char", "string"):
+        return False
+    if storage.element is not None and not suits(storage.element, type_name, types):
+        return False
+    rounded = storage.quantize
+    return rounded is None or rounded.digits <= most_digits(type_name, rounded.algorithm)

@@ -1,0 +1,130 @@
+"""Element types and fill values of Zarr v2, two ways: `Descr` (numpy's words) ↔ the JSON of `.zarray`.
+
+Records are lists of [name, dtype]. A field that is an array or a record itself is legal Zarr v2, but
+zarr-python knows none, and one array that it does not know costs it the whole group: such a field is written
+as its raw bytes, `|Vn`, and the extension has its type.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+from typing import Any
+
+from nczarr.arrays.elements import halves
+from nczarr.arrays.source import Descr
+from nczarr.formats.zarr.core.fill_values import encoded_bytes, number, shown, type_name
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))")
+_CODES = {
+    "i1": "b",
+    "u1": "B",
+    "i2": "h",
+    "u2": "H",
+    "i4": "i",
+    "u4": "I",
+    "i8": "q",
+    "u8": "Q",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "b1": "?",
+}
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def dtype(descr: Descr) -> str | list[list[str]]:
+    """The `dtype` member."""
+    if isinstance(descr, str):
+        return descr
+    return [[name, _field(field, shape)] for name, field, shape in descr]
+
+
+def _field(descr: Descr, shape: tuple[int, ...]) -> str:
+    if isinstance(descr, str) and not shape:
+        return descr
+    return f"|V{itemsize(descr) * math.prod(shape)}"
+
+
+def descr(written: Any) -> Descr:
+    """The inverse of `dtype`, as far as it goes: nested fields come back as raw bytes. Raises ValueError."""
+    if isinstance(written, str):
+        return written
+    if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
+        raise ValueError(f"no dtype of Zarr v2: {written!r}")
+    return tuple((field[0], descr(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
+
+
+def fill_value(descr: Descr, fill: bytes | None) -> Any:
+    """The `fill_value` member: number, `NaN` and so on, text, base64 of anything else, null if there is none."""
+    if fill is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(fill).decode()
+    if descr == "|O":
+        return fill.decode("utf-8")
+    if descr[1] == "S":
+        if descr[0] == ">":  # netCDF's char, for the netCDF library alone, which does not decode base64
+            return fill.rstrip(b"\0").decode("ascii")
+        return base64.b64encode(fill).decode() if fill.strip(b"\0") else ""
+    return _number(descr, fill)
+
+
+def _number(descr: str, fill: bytes) -> int | float | str | list[Any]:
+    from nczarr.ast.values import json_number
+
+    if descr[1] == "c":
+        half = len(fill) // 2
+        return [_number(part, each) for part, each in zip(halves(descr), (fill[:half], fill[half:]), strict=True)]
+    order = ">" if descr[0] == ">" else "<"
+    return json_number(struct.unpack(order + _CODES[descr[1:]], fill)[0])
+
+
+def fill_bytes(descr: Descr, written: Any) -> bytes | None:
+    """The inverse of `fill_value`. Raises ValueError for an invalid value.
+
+    Writers of Zarr v2 differ in harmless ways, all of which are read: numbers as texts, integers as `1.0`, booleans as
+    0 and 1, complex numbers without an imaginary part.
+    """
+    if written is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return encoded_bytes(written, itemsize(descr))
+    if descr == "|O":
+        if isinstance(written, bool) or not isinstance(written, str | int | float):
+            raise ValueError(f"{shown(written)} is not a text")
+        return str(written).encode("utf-8")
+    if descr[1] == "S":
+        return encoded_bytes(written, itemsize(descr), shorter=True)
+    if descr[1] == "b" and type(written) is int and written in (0, 1):
+        return bytes([written])
+    if descr[1] == "c":
+        parts = written if isinstance(written, list) else [written, 0.0]
+        if len(parts) != 2:
+            raise ValueError(f"{shown(written)} is not a list of two numbers")
+        return b"".join(number(part, _plain(part, each)) for part, each in zip(halves(descr), parts, strict=True))
+    return number(descr, _plain(descr, written))
+
+
+def _plain(descr: str, written: Any) -> Any:
+    """The number that a text or an integral float stands for; all others as they are."""
+    if isinstance(written, str):
+        if descr[1] in "iu" and _INTEGER.fullmatch(written):
+            return int(written)
+        if descr[1] == "f" and _REAL.fullmatch(written):
+            value = float(written)
+            if not math.isinf(value) or not any(sign.isdigit() for sign in written):
+                return value
+            raise ValueError(f"{shown(written)} is out of range for {type_name(descr)}")
+    if descr[1] in "iu" and isinstance(written, float) and written.is_integer():
+        return int(written)
+    return written

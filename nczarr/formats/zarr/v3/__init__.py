@@ -1,0 +1,31 @@
+"""Pure Zarr version 3, core and registered extensions, with `dimension_names`. What it cannot hold is a loss."""
+
+from __future__ import annotations
+
+from nczarr.capabilities import PURE_ZARR, Arrays, Format
+
+ARRAYS = Arrays(
+    codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
+    separator="/",
+    lead="c",
+    fill_needed=True,
+    shards=True,
+    documents=frozenset({"zarr.json"}),
+    reserved="__",
+    nested_records=True,
+    elements=True,
+)
+"""Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
+of HDF5."""
+
+FORMAT = Format(
+    name="zarr3",
+    title="Zarr version 3",
+    suffixes=(),
+    spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",
+    capabilities=PURE_ZARR._replace(arrays=ARRAYS),
+    holds="nczarr.formats.zarr.v3.frontend:holds",
+    read="nczarr.formats.zarr.v3.frontend:read",
+    emit="nczarr.formats.zarr.v3.backend:emit",
+    second_reader="zarr",
+)

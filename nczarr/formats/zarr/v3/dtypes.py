@@ -1,0 +1,207 @@
+"""Element types and fill values of Zarr v3, two ways: `Descr` (numpy's words) ↔ the JSON of `zarr.json`.
+
+    <i4 "int32"    |S1 {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}    |V16 raw_bytes so too
+    |O "string", or "bytes" where a value is not UTF-8
+    record {"name": "structured", "configuration": {"fields": [["t", "int64"], ["v", {"name": "raw_bytes", …}]]}}
+
+zarr-python writes records as `struct` since release 3.4: each field is {"name": …, "data_type": …}, and the fill value
+is an object. Both are read; `structured` is written, because earlier releases read nothing else.
+
+Numbers, `string` and `bytes` are names of the specification and its register of extensions, the others those of
+zarr-python, which reads all of them; so does xarray. tensorstore knows numbers, raw_bytes and records of numbers, and
+refuses no other array because of one that it does not know. An array field has no type there: it is raw_bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from typing import Any
+
+from nczarr.arrays.elements import halves
+from nczarr.arrays.source import Descr
+from nczarr.ast import Constant
+from nczarr.ast.plain import Plain, encoded, plain
+from nczarr.ast.values import json_number
+from nczarr.formats.zarr.core.fill_values import encoded_bytes, number, shown, type_name
+
+Json = dict[str, Any]
+
+_NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
+            "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
+            "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
+_NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
+_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d",
+          "f2": "e", "b1": "?"}  # fmt: skip
+_RAW = re.compile(r"r([1-9][0-9]{0,8})")
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def itemsize(descr: Descr) -> int:
+    """Bytes of one element; 0 for texts of any length."""
+    if isinstance(descr, str):
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
+    """The `data_type` member. Byte order is no part of it, but of the `bytes` codec."""
+    if not isinstance(descr, str):
+        fields = [[name, _field(field, shape)] for name, field, shape in descr]
+        return {"name": "structured", "configuration": {"fields": fields}}
+    if descr == "|O":
+        return "string" if utf8 else "bytes"
+    if descr[1] in "SV":
+        return _of_length("null_terminated_bytes" if descr[1] == "S" else "raw_bytes", int(descr[2:]))
+    return _NUMBERS[descr[1:]]
+
+
+def _field(descr: Descr, shape: tuple[int, ...]) -> str | Json:
+    return _of_length("raw_bytes", itemsize(descr) * math.prod(shape)) if shape else data_type(descr)
+
+
+def _of_length(name: str, length: int) -> Json:
+    return {"name": name, "configuration": {"length_bytes": length}}
+
+
+def descr(written: Any) -> Descr:
+    """The inverse of `data_type`, little-endian, as far as it goes: array fields come back as raw bytes.
+
+    Reads `struct` and `structured` alike, as zarr-python 3.4 does. Raises ValueError for a type that we do not read.
+    """
+    if written in ("string", "bytes", "variable_length_bytes"):
+        return "|O"
+    if isinstance(written, str):
+        raw = _RAW.fullmatch(written)
+        if raw is not None and int(raw[1]) % 8 == 0:
+            return f"|V{int(raw[1]) // 8}"
+        if written in _NAMES:
+            return _NAMES[written]
+    match written:
+        case {"name": "null_terminated_bytes", "configuration": {"length_bytes": int(length)}}:
+            return f"|S{length}"
+        case {"name": "raw_bytes", "configuration": {"length_bytes": int(length)}}:
+            return f"|V{length}"
+        case {"name": "struct" | "structured", "configuration": {"fields": [*fields]}}:
+            return _record(fields)
+        case {"name": str(name)} | str(name):
+            raise ValueError(f"`{name[:60]}`")
+    raise ValueError("a value that names no type")
+
+
+def _record(fields: list[Any]) -> Descr:
+    """The fields of a record: objects in `struct`, pairs in `structured`."""
+    found: list[tuple[str, Descr, tuple[int, ...]]] = []
+    for field in fields:
+        match field:
+            case {"name": name, "data_type": inner} | [name, inner]:
+                pass
+            case _:
+                raise ValueError("a record whose fields are not pairs of name and type")
+        if not isinstance(name, str) or not name:
+            raise ValueError("a record with a field without a name")
+        if any(name == known for known, _, _ in found):
+            raise ValueError(f"a record with two fields `{name}`")
+        try:
+            made = descr(inner)
+        except ValueError as fault:
+            raise ValueError(f"a record whose field `{name}` has type {fault}") from None
+        if made == "|O":
+            raise ValueError(f"a record whose field `{name}` has no fixed size")
+        found.append((name, made, ()))
+    if not found:
+        raise ValueError("a record without fields")
+    return tuple(found)
+
+
+def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
+    """The `fill_value` member, which every array has: zeros or an empty text where the array has none of its own.
+
+    A float is a number, `NaN` and the like, or, if it is a NaN of other bits than the usual one, those bits in
+    hexadecimal; a text is itself; bytes and records are base64.
+    """
+    if descr == "|O":
+        return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
+    data = (fill or b"").ljust(itemsize(descr), b"\0")
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(data).decode()
+    if descr[1] == "S":
+        return base64.b64encode(data.rstrip(b"\0")).decode()
+    if descr[1] == "c":
+        half = len(data) // 2
+        return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
+    code = _CODES[descr[1:]]
+    little = data[::-1] if descr[0] == ">" else data
+    value = json_number(struct.unpack("<" + code, little)[0])
+    if isinstance(value, str) and struct.pack("<" + code, _SPECIAL[value]) != little:
+        return "0x" + little[::-1].hex()
+    return value
+
+
+def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
+    """The inverse of `fill_value`: one element in the bytes of the dtype. Raises ValueError for an invalid value.
+
+    The fill value of a record is an object with a member for each field, or base64 of the whole.
+    """
+    if descr == "|O":
+        if not isinstance(written, str):
+            raise ValueError(f"{shown(written)} is not a text")
+        return encoded(written) if utf8 else base64.b64decode(written, validate=True)
+    if not isinstance(descr, str):
+        return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))
+    size = itemsize(descr)
+    if descr[1] == "V" and isinstance(written, list):
+        if len(written) != size or not all(type(each) is int and 0 <= each <= 255 for each in written):
+            raise ValueError(f"{shown(written)} is not a list of {size} bytes")
+        return bytes(written)
+    if descr[1] in "SV":
+        return encoded_bytes(written, size, shorter=descr[1] == "S")
+    if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
+        return b"".join(fill_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
+    if descr[1] == "f" and isinstance(written, str):
+        if written in _SPECIAL:
+            return number(descr, _SPECIAL[written])
+        if re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", written) is None:
+            raise ValueError(f"{shown(written)} is not a number of type {type_name(descr)}")
+        return bytes.fromhex(written[2:])[:: 1 if descr[0] == ">" else -1]
+    return number(descr, written)
+
+
+def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written: Json) -> bytes:
+    """One record from the values of its fields."""
+    for name in written.keys() - {name for name, _, _ in descr}:
+        raise ValueError(f"the record has no field `{name}`")
+    made = []
+    for name, field, _ in descr:
+        if name not in written:
+            raise ValueError(f"field `{name}` has no value")
+        try:
+            made.append(fill_bytes(field, written[name]))
+        except ValueError as fault:
+            raise ValueError(f"field `{name}`: {fault}") from None
+    return b"".join(made)
+
+
+def fill_attribute(constant: Constant) -> Plain:
+    """A variable's own `_FillValue` among its attributes, as xarray codes it there: an integer is itself, a float the
+    base64 of it as a double. Of other types xarray takes none: it would refuse the whole group."""
+    shown = plain(constant)
+    if constant.type not in ("float", "double"):
+        known = constant.type not in ("char", "string") and isinstance(shown.value, int)
+        return shown if known else Plain(None, False)
+    text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()
+    return Plain(text, fill_of_attribute(constant.type, text) == constant)
+
+
+def fill_of_attribute(type_name: str, written: Any) -> Constant | None:
+    """The inverse of `fill_attribute`; None for what is no `_FillValue` of this type."""
+    if type_name not in ("float", "double"):
+        return Constant.numbers(type_name, [written]) if isinstance(written, int) else None
+    try:
+        (value,) = struct.unpack("<d", base64.b64decode(written, validate=True))
+        return Constant.numbers(type_name, [value])
+    except (TypeError, binascii.Error, struct.error, OverflowError):
+        return None

@@ -1,0 +1,143 @@
+"""Where a member of a JSON text stands, worked out when a diagnostic needs it.
+
+Comes in: a text that is JSON, and a path of keys and indices. Goes out: a JSON pointer, line and column of
+the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.source import Source, Span
+
+Path = tuple[str | int, ...]
+
+CHEAP = 1 << 22
+"""Lines are counted in documents of at most so many bytes."""
+
+FEW = 100
+"""So many faults of a document have a line and column."""
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def pointer(path: Path) -> str:
+    """The JSON pointer (RFC 6901) of a path."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+class Faults:
+    """Reports what is wrong with a document, each fault at a path of it."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        self.source = source
+        self.report = report
+        self._known: Places | None = None
+        self._placed = 0
+
+    def error(self, code: str, message: str, path: Path = (), helps: Iterable[str] = ()) -> None:
+        """Report an error."""
+        self._add(Severity.ERROR, code, message, path, helps)
+
+    def warning(self, code: str, message: str, path: Path = (), helps: Iterable[str] = ()) -> None:
+        """Report a warning."""
+        self._add(Severity.WARNING, code, message, path, helps)
+
+    def lose(self, code: str, message: str, *, allowed: bool, helps: Iterable[str] = ()) -> None:
+        """Report something that is left out: an error, or a warning if the run allows it."""
+        place = Label(Span(self.source, 0, 0), key=self.source.name if self.source.key is None else self.source.key)
+        found = Diagnostic(code, Severity.ERROR, message, place, helps=() if allowed else tuple(helps))
+        self.report.lose(found, allowed=allowed)
+
+    def _add(self, severity: Severity, code: str, message: str, path: Path, helps: Iterable[str]) -> None:
+        span = Span(self.source, 0, 0)
+        notes: tuple[str, ...] = ()
+        if path and len(self.source.data) <= CHEAP and self._placed < FEW:
+            self._known = self._known or Places(bytes(self.source.data).decode("utf-8", "surrogateescape"))
+            self._placed += 1
+            start = self._known.start(path)
+            span = Span(self.source, start, start)
+            line, column = self.source.position(start)
+            notes = () if self.source.key is not None else (f"line {line}, column {column}",)
+        name = self.source.name if self.source.key is None else self.source.key
+        place = Label(span, key=name, pointer=pointer(path))
+        self.report.add(Diagnostic(code, severity, message, place, notes=notes, helps=tuple(helps)))
+
+
+class Places:
+    """Where values of a text begin; what is found of an object or array on the way is kept."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._inside: dict[int, dict[str | int, int]] = {}
+
+    def start(self, path: Path) -> int:
+        """The byte where the value at a path begins: of the deepest part of it that is there."""
+        text = self._text
+        at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+        for part in path:
+            if at not in self._inside:  # of equal names the last counts
+                self._inside[at] = dict(members(text, at) if isinstance(part, str) else _items(text, at))
+            if part not in self._inside[at]:
+                break
+            at = self._inside[at][part]
+        return len(text[:at].encode("utf-8", "surrogateescape"))
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return at if found is None else found.end()
+
+
+def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
+    """Names of an object that begins at `at`, and where their values begin; none if there is none."""
+    if text[at : at + 1] != "{":
+        return
+    at = _skip(text, at + 1)
+    while text[at] != "}":
+        name, end = _DECODER.raw_decode(text, at)
+        start = _skip(text, _skip(text, end) + 1)
+        yield name, start
+        at = _next(text, start)
+
+
+def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
+    """Indices of an array and where its values begin."""
+    if text[at : at + 1] != "[":
+        return
+    at, index = _skip(text, at + 1), 0
+    while text[at] != "]":
+        yield index, at
+        at, index = _next(text, at), index + 1
+
+
+def _next(text: str, start: int) -> int:
+    """Where the value behind this one begins, or the bracket that ends the list."""
+    _, end = _DECODER.raw_decode(text, start)
+    end = _skip(text, end)
+    return _skip(text, end + 1) if text[end] == "," else end
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a truth value"
+        case str():
+            return "text"
+        case int():
+            return "an integer"
+        case float():
+            return "a real number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "no JSON"

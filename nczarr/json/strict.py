@@ -1,0 +1,225 @@
+"""JSON to the letter of RFC 8259, and where in a text each value stands.
+
+What the RFC leaves to a reader is settled so: a member that stands twice in one object is an error, because software
+does not agree on which one is meant (§4), and so is the escape of half a surrogate pair, which no UTF-8 holds (§8.2).
+A byte order mark is passed over, with a remark (§8.1: a parser may). Depth and digits are limited (§9).
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NoReturn
+
+from nczarr.diagnostics.report import Label, Report
+from nczarr.formats.zarr.core.documents import Documents, Json, pointer
+from nczarr.json.tolerant import DEEPEST, Parsed, Real, too_deep
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.base import Store
+
+LONGEST_INTEGER = 4000
+"""Digits that an integer may have; Python reads no longer ones."""
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r'[^ \t\n\r{}\[\],:"]+')
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+_HALF = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)")
+
+Places = dict[str, tuple[int, int]]
+"""Between which characters values stand, by their JSON pointers."""
+
+
+class StrictError(ValueError):
+    """A text that is no JSON by the RFC: what is wrong, at which byte, and, where it is known, in which value."""
+
+    def __init__(self, message: str, offset: int, pointer: str = "") -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.pointer = pointer
+
+
+class _FoundError(Exception):
+    """What the decoder would have taken: what is wrong, at which character, in which value."""
+
+    def __init__(self, message: str, at: int, pointer: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.pointer = pointer
+
+
+class _RefusedError(ValueError):
+    """Something that the decoder would have taken, somewhere."""
+
+
+def parse(data: bytes) -> Parsed:
+    """The JSON value of a document; a number with a point or an exponent is a `Real`. Raises StrictError."""
+    text, shift = _decoded(data)
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        message, place = _explained(text, error)
+        raise StrictError(message, shift + _bytes(text, place)) from None
+    except RecursionError:
+        raise StrictError("it nests too deep", shift) from None
+    except _RefusedError:
+        try:
+            _walk(text, 0, "", {}, 0)
+        except _FoundError as found:
+            raise StrictError(str(found), shift + _bytes(text, found.at), found.pointer) from None
+        raise
+    if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
+        raise StrictError(f"it nests more than {DEEPEST} deep", shift)
+    return Parsed(value, ("begins with a byte order mark",) if shift else ())
+
+
+def place(data: bytes, where: str, known: Places) -> tuple[int, int]:
+    """The byte range of a value of a document that `parse` takes, by its JSON pointer, or of the nearest value around
+    it. `known` is empty at first, and remembers all places for the next call.
+    """
+    text, shift = _decoded(data)
+    if not known:
+        _walk(text, 0, "", known, 0)
+    while where and where not in known:
+        where = where.rpartition("/")[0]
+    start, end = known[where]
+    return shift + _bytes(text, start), shift + _bytes(text, end)
+
+
+def _decoded(data: bytes) -> tuple[str, int]:
+    """The text, and how many bytes stand before it. Raises StrictError."""
+    bare = data.removeprefix(codecs.BOM_UTF8)
+    shift = len(data) - len(bare)
+    try:
+        text = bare.decode()
+    except UnicodeDecodeError as error:
+        raise StrictError("a byte stands here that is not UTF-8", shift + error.start) from None
+    half = next((match for match in _HALF.finditer(text) if match[1]), None) if "\\u" in text else None
+    if half is not None:
+        raise StrictError(
+            "half a surrogate pair stands here, which is no character", shift + _bytes(text, half.start())
+        )
+    return text, shift
+
+
+def _bytes(text: str, place: int) -> int:
+    """The byte offset of a character."""
+    return len(text[:place].encode())
+
+
+def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
+    """What is wrong, and at which character: releases of Python find a comma before a closing bracket at, or behind,
+    the comma.
+    """
+    place = error.pos
+    comma = place if text[place : place + 1] == "," else len(text[:place].rstrip(" \t\n\r")) - 1
+    behind = _end_of_blank(text, comma + 1)
+    if comma >= 0 and text[comma] == "," and text[behind : behind + 1] in ("}", "]"):
+        return f"a comma stands before the closing `{text[behind]}`", comma
+    return f"{error.msg[:1].lower()}{error.msg[1:]}", place
+
+
+def _members(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _RefusedError
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise _RefusedError
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise _RefusedError
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_float=Real.of, parse_int=_integer, parse_constant=_no_constant, strict=True
+)
+
+
+def _end_of_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
+    """Find the values of a text as far as it is JSON; gives the end of the one at `at`. Raises _FoundError."""
+    end: int
+    at = start = _end_of_blank(text, at)
+    if depth > DEEPEST:
+        raise _FoundError(f"it nests more than {DEEPEST} deep", at, where)
+    match text[at]:
+        case '"':
+            end = scanstring(text, at + 1, True)[1]
+        case "{":
+            end = _walk_object(text, at, where, found, depth)
+        case "[":
+            at, number = _end_of_blank(text, at + 1), 0
+            while text[at] != "]":
+                at = _end_of_blank(text, _walk(text, at, where + pointer(number), found, depth + 1))
+                at, number = _behind_comma(text, at), number + 1
+            end = at + 1
+        case _:
+            word = _WORD.match(text, at)
+            end = word.end() if word else at + 1
+            if text[at:end] in _CONSTANTS:
+                raise _FoundError(f"`{text[at:end]}` is no value of JSON", at, where)
+            if text[at:end].removeprefix("-").isdigit() and end - at > LONGEST_INTEGER:
+                raise _FoundError("an integer has thousands of digits", at, where)
+    found[where] = start, end
+    return end
+
+
+def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> int:
+    at = _end_of_blank(text, at + 1)
+    taken: set[str] = set()
+    while text[at] != "}":
+        name, colon = scanstring(text, at + 1, True)
+        inside = where + pointer(name)
+        if name in taken:
+            raise _FoundError(f"member `{name}` stands twice in one object", at, inside)
+        taken.add(name)
+        at = _end_of_blank(text, _walk(text, _end_of_blank(text, colon) + 1, inside, found, depth + 1))
+        at = _behind_comma(text, at)
+    return at + 1
+
+
+def _behind_comma(text: str, at: int) -> int:
+    return _end_of_blank(text, at + 1) if text[at] == "," else at
+
+
+class StrictDocuments(Documents):
+    """Documents that are read to the letter; a diagnostic has the line and column of its value, besides the pointer."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        super().__init__(store, report, options)
+        self._sources: dict[str, Source] = {}
+        self._places: dict[str, Places] = {}
+        self._faults: dict[str, StrictError] = {}
+
+    def parsed(self, key: str, data: bytes) -> Parsed | None:
+        """The JSON value of a document; None (reported) if it is none."""
+        self._sources[key] = Source(self.store.path, data, key=key)
+        try:
+            return parse(data)
+        except StrictError as fault:
+            self._faults[key] = fault
+            self.lost("bad-metadata", f"the document is no JSON: {fault}", key, fault.pointer)
+            return None
+
+    def place(self, key: str, pointer: str) -> Label:
+        """The place of a member of a document, or of the nearest value around it."""
+        source, fault = self._sources.get(key), self._faults.get(key)
+        if source is None:
+            return super().place(key, pointer)
+        if fault is not None:
+            start, end = fault.offset, min(fault.offset + 1, len(source.data))
+        else:
+            start, end = place(bytes(source.data), pointer, self._places.setdefault(key, {}))
+        return Label(Span(source, start, end), key=key, pointer=pointer)

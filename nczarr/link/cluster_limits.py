@@ -1,0 +1,39 @@
+"""Whether a cluster can do a run: what stands against it is said before anything is looked at."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+from nczarr.capabilities import Format
+from nczarr.diagnostics.report import Report
+from nczarr.secrets import shown
+
+_ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?", re.ASCII)
+"""What a scheduler listens at: `tcp://host:port`, `tls://host:port`, `host:port`."""
+
+
+def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
+    """Whether the cluster of the scheduler at an address can make a target. Reports indivisible-run, bad-url,
+    missing-library.
+    """
+    if not form.emit:
+        indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which one process writes", report)
+        return False
+    if path.lower().endswith(".zip"):
+        indivisible(f"`{shown(path)}` is an archive, which one process writes", report)
+        return False
+    if _ADDRESS.fullmatch(address) is None:
+        report.error("bad-url", f"`{shown(address)}` is no address of a scheduler; write tcp://HOST:PORT")
+        return False
+    if find_spec("distributed") is None:
+        helps = ["`pip install nczarr[dask]`"]
+        report.error("missing-library", "a cluster is asked for, and `distributed` is not installed", helps=helps)
+        return False
+    return True
+
+
+def indivisible(reason: str, report: Report) -> None:
+    """Report that a cluster cannot do a run: indivisible-run."""
+    helps = ["without `--dask` the threads of this machine do it"]
+    report.error("indivisible-run", f"a cluster makes stores of what all its workers can read; {reason}", helps=helps)

@@ -1,0 +1,39 @@
+"""Filling a store with what a plan asks for: data, by the threads of this process or by a cluster, then metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from nczarr.arrays.counts import Counts
+from nczarr.arrays.thread_pool import DISTANT_WORKERS
+from nczarr.diagnostics.report import Report
+from nczarr.link.metadata import put_metadata
+from nczarr.link.run import link
+from nczarr.link.tasks import Array, arrays
+from nczarr.plan.planned import Planned
+from nczarr.stores.base import Store
+
+if TYPE_CHECKING:
+    from nczarr.link.cluster import Cluster
+
+
+def fill(
+    planned: Planned, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
+) -> Counts:
+    """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
+    fails.
+    """
+    counts = Counts() if counts is None else counts
+    found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(planned)))
+    capabilities = planned.form.capabilities
+    if capabilities.arrays is not None and capabilities.arrays.by_reference:
+        from nczarr.link.references import ReferringStore, refer
+
+        found = refer(found, cast("ReferringStore", store), planned.options.writing.inline, counts)
+    if cluster is None:
+        link(found, store, planned.options, counts)
+    else:
+        cluster.link(found, store, planned.options, counts)
+    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
+    return counts

@@ -1,0 +1,201 @@
+"""What an HDF5 file cannot hold: ranks, types, attributes, filters.
+
+Expects: a checked dataset of a netCDF-4 kind, and the storage planned for it. Reports: rank-limit, format-conflict and
+refused-storage, at the declarations. Past these limits the library fails in the middle of the file, or crashes.
+Source: the HDF5 file format specification, and libnetcdf 4.10.1 with HDF5 1.14, tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, assert_never
+
+from nczarr.arrays.c_structs import stored_size
+from nczarr.arrays.parts import Types, is_fixed
+from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.source import Span
+
+MAX_RANK = 32
+"""Dimensions of a variable, and of an array in a record (H5S_MAX_RANK)."""
+
+MESSAGE_BYTES = 65535
+"""The longest message of an object's header: a type is one, and so is a fill value."""
+
+FILL_BYTES = MESSAGE_BYTES - 6
+"""The largest fill value. Variables of declared types always have one, but under `_NoFill`; with
+strings and lists inside even there, until the file is done."""
+
+MAX_ATTRIBUTES = 65520
+"""Attributes of one group or variable: 65,535, of which the library needs some for itself."""
+
+MAX_FILTERS = 31
+"""With one filter more the HDF5 library overruns its table and ends the process."""
+
+MAX_PARAMETERS = 256
+"""Parameters of a filter: files with more can be made and not be read."""
+
+FLOAT_DIGITS = 6
+"""Decimal digits of a float that the library rounds to: 4.9 took 7, 4.10 does not."""
+
+_CHECKSUM = 4
+"""Bytes that fletcher32 adds to a chunk."""
+
+_SZIP, _SCALE_OFFSET, _DEFLATE = 4, 6, CODEC_IDS["deflate"]
+
+
+class _Problem(NamedTuple):
+    code: str
+    message: str
+    span: Span
+    help: str
+
+
+def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
+    """Report everything that the library would fail on."""
+    for found in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
+        report.error(found.code, found.message, found.span, helps=[found.help])
+
+
+def _types(checked: Checked) -> Iterator[_Problem]:
+    for path, declared in checked.types.items():
+        if isinstance(declared, CompoundType):
+            for field in declared.fields:
+                if len(field.shape) > MAX_RANK:
+                    text = f"field `{field.name}` of `{path}` has {len(field.shape)} dimensions"
+                    yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", field.span, _STORE)
+                    break
+            else:
+                yield from _type(path, checked)
+        else:
+            yield from _type(path, checked)
+
+
+_STORE = "write a store: it has no such limit"
+
+
+def _type(path: str, checked: Checked) -> Iterator[_Problem]:
+    declared = checked.types[path]
+    described = message_size(path, checked.types)
+    if described > MESSAGE_BYTES:
+        text = f"the members of type `{path}` take {described} bytes to describe; HDF5 files take {MESSAGE_BYTES}"
+        yield _Problem("format-conflict", text, declared.span, "use fewer members or shorter names, or write a store")
+
+
+def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Problem]:
+    for path, variable in checked.variables.items():
+        rank = len(variable.dimensions)
+        if rank > MAX_RANK:
+            text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
+            yield _Problem("rank-limit", text, variable.span, _STORE)
+        size = stored_size(variable.type, checked.types)
+        filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
+        if variable.type in checked.types and filled and size > FILL_BYTES:
+            text = f"the fill value of `{path}` has {size} bytes; HDF5 files take at most {FILL_BYTES}"
+            helps = "`_NoFill` does without one; or use a smaller type, or write a store"
+            yield _Problem("format-conflict", text, variable.span, helps)
+        quantize = storage[path].quantize
+        digits = quantize.digits if quantize is not None and quantize.algorithm != "bitround" else 0
+        if variable.type == "float" and digits > FLOAT_DIGITS:
+            text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library takes 1 to {FLOAT_DIGITS}"
+            yield _Problem("refused-storage", text, variable.span, "leave it as it is: a float has no more")
+        if variable.dimensions and storage[path].codecs:
+            wrong = _filters(variable, checked.shapes[path], storage[path], checked)
+            if wrong is not None:
+                text = f"`{path}` cannot be stored so: {wrong}"
+                yield _Problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
+
+
+def _attributes(checked: Checked) -> Iterator[_Problem]:
+    owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
+    for path, owner in owners:
+        if len(owner.attributes) > MAX_ATTRIBUTES:
+            text = f"`{path}` has {len(owner.attributes)} attributes; HDF5 files have at most {MAX_ATTRIBUTES}"
+            yield _Problem("format-conflict", text, owner.span, "use longer lists, or a variable")
+
+
+def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
+    """Why the library would not take a chain of filters; None if it does."""
+    if len(storage.codecs) > MAX_FILTERS:
+        return f"it has {len(storage.codecs)} filters, and {MAX_FILTERS} is the most"
+    fixed = [
+        1 if isinstance(ref, str) and checked.dimensions[ref].unlimited else length
+        for ref, length in zip(variable.dimensions, shape, strict=True)
+    ]
+    room = min(math.prod(fixed), math.prod(storage.chunks or fixed))
+    ids = {codec.id for codec in storage.codecs}
+    for codec in storage.codecs:
+        if len(codec.parameters) > MAX_PARAMETERS:
+            return f"filter {codec.id} has {len(codec.parameters)} parameters, and {MAX_PARAMETERS} is the most"
+        if codec.id == _DEFLATE and codec.parameters and codec.parameters[0] > 9:
+            return f"deflate has the levels 0 to 9, not {codec.parameters[0]}"
+        if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
+            return f"the scale-offset filter is for numbers, not for {variable.type}"
+        if codec.id == _SZIP:
+            wrong = _szip(codec, variable.type, checked.types, room)
+            if wrong is not None or _DEFLATE in ids:
+                return wrong or "szip and deflate exclude one another"
+            if CODEC_IDS["fletcher32"] in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
+                return "fletcher32 comes first, and its 4 bytes are no value of 8 bytes, as szip needs them"
+    return None
+
+
+def _bytes(type_name: str, types: Types) -> int:
+    """Bytes of a number, or of a value of an enum; 0 for other types."""
+    declared = types.get(type_name)
+    base = declared.base if isinstance(declared, EnumType) else type_name
+    return ATOMIC[base].size if base in ATOMIC and base != "string" else 0
+
+
+def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
+    """Why szip would not work; `room`: elements of a chunk."""
+    if type_name == "char" or isinstance(types.get(type_name), OpaqueType | CompoundType):
+        return f"szip is for numbers, not for {type_name}"
+    if len(codec.parameters) != 2:
+        return f"szip has two parameters, a mask and the pixels per block, not {len(codec.parameters)}"
+    pixels = codec.parameters[1]
+    if pixels % 2 or not 2 <= pixels <= 32:
+        return f"szip has an even number of 2 to 32 pixels per block, not {pixels}"
+    return f"szip has blocks of {pixels} pixels here, and a chunk has {room}" if pixels > room else None
+
+
+def message_size(type_name: str, types: Types) -> int:
+    """Bytes of a type's description in the file: datatype messages of version 3, without padding."""
+    sizes: dict[str, int] = {}
+
+    def of(name: str) -> int:
+        declared = types.get(name)
+        if name in sizes:
+            return sizes[name]
+        match declared:
+            case None:
+                made = _ATOMIC_MESSAGES.get(name, 8 + 4 if ATOMIC[name].is_integer else 8 + 12)
+            case OpaqueType():
+                made = 8
+            case VlenType():
+                made = 8 + of(declared.base)
+            case EnumType():
+                width = ATOMIC[declared.base].size
+                made = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
+            case CompoundType():
+                place = max(1, (stored_size(name, types).bit_length() + 7) // 8)
+                made = 8
+                for field in declared.fields:
+                    array = 8 + 1 + 4 * len(field.shape) if field.shape else 0
+                    made += _text(field.name) + place + array + of(field.type)
+            case _:
+                assert_never(declared)
+        sizes[name] = made
+        return made
+
+    return of(type_name)
+
+
+_ATOMIC_MESSAGES = {"char": 8, "string": 8 + 12}
+
+
+def _text(name: str) -> int:
+    return len(name.encode()) + 1

@@ -1,0 +1,249 @@
+"""What a target loses of a dataset, found before the first byte is written (DESIGN §4).
+
+One function a subject; each yields `Loss`es in the order of the tree. The kinds of value losses are diagnostic codes;
+those of annotation losses are keys of `ANNOTATIONS`, which the one summarising warning counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.arrays.parts import Types, is_fixed
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable, VlenType
+from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
+from nczarr.ast.walk import groups
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.check.fill_values import default_fill
+from nczarr.plan.planned import Loss
+from nczarr.source import NOWHERE
+
+ANNOTATIONS = {
+    "attribute-type": "types of attributes",
+    "attribute-bytes": "trailing NULs of attributes",
+    "nan-bits": "the bits of unusual NaNs",
+    "type-name": "names of types",
+    "default-fill": "fill values that are the default of their type",
+    "char-or-string": "strings, which become chars",
+    "unlimited": "unlimited dimensions",
+    "unused-dimension": "unused dimensions",
+    "anonymous-dimension": "anonymous dimensions, which get names",
+    "empty-dimension": "dimensions of length 0, which become unlimited",
+    "dimension-home": "the groups of dimensions",
+    "storage": "storage hints",
+    "filter": "filters that have no name or no effect there; chunks are stored without them",
+    "definition-order": "the order of definition",
+    "compound-layout": "the layout of compounds",
+    "kind": "the kind of netCDF file",
+    "dataset-name": "the dataset's name",
+    "version": "the version of the data model",
+    "extension": "protocol extensions that are not known",
+}
+"""What the summary says of each kind of annotation loss."""
+
+
+def losses(checked: Checked, form: Format) -> Iterator[Loss]:
+    """Everything the format's capabilities cannot hold, except what depends on layouts."""
+    held = form.capabilities
+    if not held.extensions:
+        yield from unknown_extensions(checked)
+    if held.user_types and held.typed_attributes and held.kind and held.names and held.anonymous_dimensions:
+        return  # such a format holds the whole model: no need to walk the tree
+    yield from _dataset(checked, form)
+    plain_attributes = not held.attribute_user_types or not held.typed_attributes
+    for path, group in groups(checked.dataset):
+        if plain_attributes:
+            yield from _attributes(path, group.attributes)
+        for variable in group.variables:
+            fqn = names.join(path, variable.name)
+            if plain_attributes:
+                own = [each for each in variable.attributes if _is_own_fill(each, variable)]
+                yield from _attributes(fqn, tuple(each for each in variable.attributes if each not in own))
+                if own:
+                    yield from _own_fill(fqn, variable, checked, form)
+            yield from _variable(fqn, variable, checked, form)
+        if not held.definition_order and _sorted_differently(
+            [variable.name for variable in group.variables]
+        ) | _sorted_differently([child.name for child in group.groups]):
+            yield Loss("definition-order", "annotation", path, f"group `{path}`: order of definition", group.span)
+
+
+def unknown_extensions(checked: Checked) -> Iterator[Loss]:
+    """The protocol extensions of a source that nobody here knows."""
+    for fqn, given in checked.foreign.items():
+        owner = checked.variables.get(fqn) or checked.groups.get(fqn)
+        for each in given.extensions if owner is not None else ():
+            span = owner.span if owner is not None else NOWHERE
+            yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{each.get('extension')}`", span)
+
+
+def _sorted_differently(given: list[str]) -> bool:
+    return given != sorted(given)
+
+
+def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
+    held, dataset = form.capabilities, checked.dataset
+    if not held.kind and dataset.kind is not None:
+        yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)
+    if not held.names and dataset.name:
+        yield Loss("dataset-name", "annotation", "/", f"the dataset's name, `{dataset.name}`", dataset.span)
+    if not held.names and dataset.version != Dataset.model_fields["version"].default:
+        yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
+    if not held.user_types:
+        for fqn, declared in checked.types.items():
+            yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
+    uses: dict[str, set[str]] = {}
+    for fqn, variable in checked.variables.items():
+        for reference in variable.dimensions:
+            if isinstance(reference, str):
+                uses.setdefault(reference, set()).add(names.parent(fqn))
+    for fqn, dimension in checked.dimensions.items():
+        homes = uses.get(fqn)
+        if not homes and not held.unused_dimensions:
+            yield Loss("unused-dimension", "annotation", fqn, f"dimension `{fqn}`, unused", dimension.span)
+            continue
+        if dimension.unlimited and held.unlimited != "any":
+            yield Loss("unlimited", "annotation", fqn, f"dimension `{fqn}`, unlimited", dimension.span)
+        if not held.names and homes != {names.parent(fqn)}:
+            yield Loss("dimension-home", "annotation", fqn, f"dimension `{fqn}`, used in other groups", dimension.span)
+
+
+def _is_own_fill(attribute: Attribute, variable: Variable) -> bool:
+    return attribute.name == "_FillValue" and attribute.value.type == variable.type
+
+
+def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
+    """What a pure store loses of a `_FillValue` of the variable's own type: the array's fill value holds most of them.
+
+    Where it alone does, because plain JSON or xarray takes no such attribute, a reader finds it before all others, and
+    takes zeros, empty texts and the default of the type for nothing said; of raw bytes that is zeros.
+    """
+    place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
+    value, arrays = attribute.value, form.capabilities.arrays
+    needed = arrays is not None and arrays.fill_needed
+    atomic, declared = ATOMIC.get(value.type), checked.types.get(value.type)
+    number = isinstance(declared, EnumType) or (atomic is not None and (atomic.is_integer or atomic.is_float))
+    where = f"attribute `_FillValue` of `{fqn}`"
+    empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
+    if number or (not needed and (plain(value).exact or empty)):
+        alone = not needed and not is_finite(value)
+    elif value == default_fill(value.type, checked.types) and not (
+        arrays
+        and needed
+        and is_fixed(value.type, checked.types)
+        and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
+        and _said(value)
+    ):
+        yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
+        return
+    elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
+        yield from _attributes(fqn, (attribute,))
+        return
+    elif not _said(value):
+        text = f"{where} is zero: it would be left out"
+        yield Loss("lost-attribute", "value", fqn, text, attribute.span)
+        return
+    else:
+        alone = True
+    if alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
+        yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
+
+
+def _said(value: Constant) -> bool:
+    """Whether a fill value has bytes other than zeros."""
+    data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
+    return bool(data.strip(b"\0"))
+
+
+def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
+    """Losses of untyped plain JSON; an attribute has at most one."""
+    for attribute in attributes:
+        name, value = attribute.name, attribute.value
+        where = f"attribute `{name}` of `{path}`"
+        shown = plain(value)
+        if name in HIDDEN:
+            text = f"{where} has a name that Zarr stores use for themselves: it would be left out"
+            yield Loss("lost-attribute", "value", path, text, attribute.span)
+        elif shown.value is None:
+            what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
+            yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
+        elif guessed(shown.value) == value:
+            continue  # what reads the plain form takes it for the same
+        elif isinstance(value.data, tuple) and None in value.data:
+            yield Loss(
+                "lost-nil", "value", path, f"{where} holds NIL, which would become an empty text", attribute.span
+            )
+        elif _same_numbers(value, guessed(shown.value)):
+            yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
+        elif not is_finite(value):
+            text = f"{where} is NaN or infinite: plain JSON would hold a text"
+            yield Loss("altered-attribute", "value", path, text, attribute.span)
+        elif not shown.exact and isinstance(value.data, bytes) and _only_trailing_nuls(value.data, shown.value):
+            yield Loss("attribute-bytes", "annotation", path, f"{where}: trailing NULs", attribute.span)
+        elif not shown.exact and value.count:
+            text = f"{where} has bytes that plain JSON cannot hold: they would be left out"
+            yield Loss("altered-attribute", "value", path, text, attribute.span)
+        elif value.type == "string":
+            yield Loss("char-or-string", "annotation", path, f"{where}: a string", attribute.span)
+
+
+def _same_numbers(one: Constant, other: Constant | None) -> bool:
+    """Whether the plain form holds the same numbers, be it in another width."""
+    its, own = ATOMIC[other.type] if other is not None else None, ATOMIC[one.type]
+    if other is None or its is None or not (its.is_integer or its.is_float):
+        return False
+    numbers = other.as_numbers()
+    if own.is_integer:
+        return one.as_numbers() == numbers
+    return own.is_float and Constant.numbers(one.type, [float(each) for each in numbers]) == one
+
+
+def _only_trailing_nuls(data: bytes, text: object) -> bool:
+    return isinstance(text, str) and data.rstrip(b"\0") == text.encode()
+
+
+def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
+    held = form.capabilities
+    sizes = [str(each) for each in variable.dimensions if isinstance(each, int)]
+    if sizes and not held.anonymous_dimensions:
+        text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
+        yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
+    if not held.user_types:
+        nested = held.arrays is not None and held.arrays.nested_records
+        own = held.arrays is not None and held.arrays.elements and variable.storage.element is not None
+        problem = None if own else _structure(variable.type, checked.types, nested=nested)
+        if problem:
+            text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
+            yield Loss("lost-type", "value", fqn, text, variable.span)
+
+
+def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
+    """How a pure store shows a type that it cannot name, if that changes what a reader computes."""
+    if not is_fixed(type_name, types) and type_name != "string":
+        return "shows counts and content as arrays of their own"
+    if _has_enum(type_name, types):
+        return "keeps the integers, not their names"
+    return "shows fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
+
+
+def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:
+    """Whether a record has a field that is an array, or a record where those do not nest."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return False
+    return any(
+        field.shape
+        or (isinstance(types.get(field.type), CompoundType) and not nested)
+        or _has_raw_field(field.type, types, nested=nested)
+        for field in declared.fields
+    )
+
+
+def _has_enum(type_name: str, types: Types) -> bool:
+    declared = types.get(type_name)
+    if isinstance(declared, CompoundType):
+        return any(_has_enum(field.type, types) for field in declared.fields)
+    if isinstance(declared, VlenType):
+        return _has_enum(declared.base, types)
+    return isinstance(declared, EnumType)

@@ -1,0 +1,19 @@
+"""Chunks that would have to be decoded and are larger than the run's memory: refused by name, before anything is
+written. Encoded chunks that move as they are may be of any size (DESIGN §6).
+"""
+
+from __future__ import annotations
+
+from nczarr.diagnostics.report import Report
+from nczarr.plan.planned import Planned
+
+
+def check_chunk(planned: Planned, path: str, part: str, size: int, report: Report) -> None:
+    """Report a chunk of `size` bytes that is too large to be decoded: oversized-chunk."""
+    limit = planned.options.memory
+    if size <= limit:
+        return
+    what = f"variable `{path}`" + (f", part `{part}`" if part else "")
+    text = f"{what}: a chunk of {size} bytes would have to be decoded, and the limit is {limit}"
+    helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
+    report.error("oversized-chunk", text, planned.checked.variables[path].span, helps=helps)

@@ -1,0 +1,96 @@
+"""`plan_file`: from `Checked` to `Planned`, for one netCDF file of a known kind.
+
+Expects: a checked dataset and the kind of file in the options. Reports: what the kind cannot hold (format-conflict),
+variables that are larger than the kind or the run allows, storage hints that a classic file does not keep.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nczarr.arrays.c_structs import stored_size, struct
+from nczarr.ast import Storage
+from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.capabilities import NETCDF_KINDS, Format
+from nczarr.check.anonymous_dimensions import name_dimensions
+from nczarr.check.checked import Checked
+from nczarr.check.classic_sizes import check_sizes
+from nczarr.check.kinds import check_target
+from nczarr.check.restrict_to_kind import reduced
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.plan.hdf5_limits import check_limits
+from nczarr.plan.hdf5_losses import hdf5_losses
+from nczarr.plan.hdf5_storage import hdf5_storage
+from nczarr.plan.losses import unknown_extensions
+from nczarr.plan.planned import Loss, Planned
+from nczarr.plan.requested_storage import Wishes, storage_of, wishes_of
+
+GROWING = 2**31 - 1
+"""How long a chunk may be along an unlimited dimension."""
+
+
+def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> Planned | None:
+    """Decide how a netCDF file will be made of the dataset. Returns None if an error was found."""
+    kind = options.kind
+    if kind is None:
+        raise ValueError("a plan for a netCDF file needs its kind")
+    before = report.errors
+    named = name_dimensions(checked)
+    accepted = options.accepts("format-conflict")
+    check_target(named, kind, report, accepted=accepted)
+    if accepted:
+        named = reduced(named, kind)
+    if report.errors == before:
+        check_sizes(named, kind, report)
+    check_size(named, options, report)
+    wishes = wishes_of(named, form.name, None, options, report)
+    if report.errors > before:
+        return None
+    storage = {path: _wish(path, named, wishes) for path in named.variables}
+    lost: list[Loss] = [*unknown_extensions(named)]
+    if NETCDF_KINDS[kind].storage:
+        for path, wish in storage.items():
+            variable = named.variables[path]
+            itemsize = stored_size(variable.type, named.types)
+            atomic = variable.type not in named.types
+            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, atomic=atomic)
+            lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
+        lost += hdf5_losses(named)
+        check_limits(named, storage, report)
+    else:
+        lost += [
+            Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)
+            for path, wish in storage.items()
+            if wish != DEFAULT_STORAGE
+        ]
+    if report.errors > before:
+        return None
+    return Planned(named, form, options, tuple(lost), storage, parts=named.parts, kind=kind)
+
+
+def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:
+    """The storage that the dataset and the options ask for. Of strings and lists HDF5 encodes the references alone."""
+    variable = checked.variables[path]
+    limits = tuple(
+        GROWING if checked.dimensions[str(ref)].unlimited else length
+        for ref, length in zip(variable.dimensions, checked.shapes[path], strict=True)
+    )
+    return storage_of(path, variable, limits, wishes, struct(variable.type, checked.types).size)
+
+
+def check_size(checked: Checked, options: Options, report: Report) -> None:
+    """Report a dataset that makes a file of all its values, given or not, larger than the run allows."""
+    sizes = {
+        path: math.prod(checked.shapes[path]) * struct(variable.type, checked.types).size
+        for path, variable in checked.variables.items()
+    }
+    total = sum(sizes.values())
+    if total <= options.max_size:
+        return
+    largest = max(sizes, key=lambda path: sizes[path])
+    text = (
+        f"the dataset declares {total} bytes, {sizes[largest]} of them in `{largest}`; the limit is {options.max_size}"
+    )
+    helps = ["`--max-size` sets another limit", "a store has no limit: what is not given takes no room there"]
+    report.error("oversized-target", text, checked.variables[largest].span, helps=helps)

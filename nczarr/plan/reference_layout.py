@@ -1,0 +1,126 @@
+"""How an array lies in a target that holds no chunks but references to them: as its source does, where that can be.
+
+Comes in: the source of a part, and what the format can say of arrays. Goes out: the source cut as its chunks are to be,
+with grid, elements and codecs of its own; or why no reference can lead to its chunks, so that the target has to hold
+the values itself. Source of the rules: specs/references §6, §7 and §12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nczarr.arrays.chunk_references import usual_codecs
+from nczarr.arrays.codecs import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
+from nczarr.arrays.route import plain
+from nczarr.arrays.source import ArraySource, Descr
+from nczarr.arrays.source import itemsize as width
+from nczarr.ast import Codec, Storage
+from nczarr.ast.storage import CODEC_IDS
+from nczarr.capabilities import Arrays
+
+LARGE = 32 << 20
+"""Bytes of data in one piece above which they are cut into chunks."""
+
+MOST = 16 << 20
+"""Bytes of a chunk that is cut."""
+
+LEAST = 1 << 20
+"""Bytes below which nothing is cut."""
+
+
+class AsStored(NamedTuple):
+    """A source and what the layout takes over from it."""
+
+    source: ArraySource
+    dtype: Descr
+    chunks: tuple[int, ...]
+    codecs: tuple[Codec, ...]
+
+
+def as_stored(
+    source: ArraySource, dtype: Descr, itemsize: int, arrays: Arrays, asked: Storage, own: Storage
+) -> AsStored | str:
+    """The source as references lead to it, or why none can.
+
+    `dtype`: of the part, in any byte order; `asked` differs from the variable's `own` storage in what options ask for.
+    """
+    stored = source.stored
+    if stored is None:
+        return "its values lie in no chunks that a reference could lead to"
+    if not _same_elements(stored.dtype, dtype, arrays):
+        return "its elements lie in the file with other gaps, or in another form, than Zarr has"
+    codecs = usual_codecs(source)
+    if codecs is None:
+        return "its chunks lie in nothing that a URL leads to"
+    wrong = _unsaid(codecs, itemsize, arrays)
+    if wrong is not None:
+        return wrong
+    if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs, itemsize):
+        return "other codecs are asked for than its chunks have"
+    wanted = asked.chunks if asked.chunks != own.chunks else None
+    cut = _cut(source, itemsize, wanted)
+    if cut is None or cut.stored is None:
+        return "other chunk lengths are asked for than it can be cut into"
+    return AsStored(cut, stored.dtype, cut.stored.chunks, working(codecs, width(stored.dtype)))
+
+
+def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
+    """Whether elements as they are stored are those of a part, whatever their byte order."""
+    if not isinstance(stored, str) or not isinstance(dtype, str):
+        return stored == dtype
+    if dtype == "|O":
+        return stored == "|O" or (arrays.fixed_strings and stored[1] == "S")
+    return plain(stored.replace(">", "<")) == plain(dtype.replace(">", "<"))
+
+
+def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
+    """Why the format cannot say how chunks are decoded; None if it can."""
+    for codec in codecs:
+        if not expressible(nearest((codec,), arrays.codecs), arrays.codecs):
+            return f"its chunks are behind {_named(codec)}, for which Zarr has no codec"
+        if codec.id == SHUFFLE and itemsize > 1 and codec.parameters and codec.parameters[0] != itemsize:
+            return f"its bytes are shuffled as elements of {codec.parameters[0]} bytes, and have {itemsize}"
+    if portable(codecs, itemsize) != tuple(codecs):
+        if any(codec.id == FLETCHER32 for codec in codecs):
+            return f"its checksum stands before the shuffling of elements of {itemsize} bytes, which no codec undoes"
+        return "its filters stand in an order that no codec of Zarr undoes"
+    return None
+
+
+def _named(codec: Codec) -> str:
+    """A filter for people."""
+    name = next((name for name, number in CODEC_IDS.items() if number == codec.id), None)
+    return f"the filter {name}" if name else f"filter {codec.id}"
+
+
+def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:
+    """A source in chunks of these lengths; where nobody wants any, in pieces of a sensible size. None: it cannot be."""
+    if wanted is not None:
+        stored = source.stored
+        return source if stored is not None and wanted == stored.chunks else source.recut(wanted)
+    shape = source.layout.shape
+    if 0 in shape:
+        return source
+    for lengths in _candidates(shape, itemsize):
+        found = source.recut(lengths)
+        if found is not None:
+            return found
+    return source
+
+
+def _candidates(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ...]]:
+    """Chunk lengths for data in one piece: all of it if that is no more than `LARGE`; else as many rows as make up a
+    good size and go up in the length, one row if it has such a size itself, or the same of the rows of a row.
+    """
+    if math.prod(shape) * itemsize <= LARGE:
+        yield shape
+    for axis, length in enumerate(shape):
+        row = math.prod(shape[axis + 1 :]) * itemsize
+        divisors = (each for each in range(min(length, MOST // row), 0, -1) if not length % each)
+        rows = next(divisors, 0)
+        if rows and rows * row >= LEAST:
+            yield (*(1 for _ in range(axis)), rows, *shape[axis + 1 :])
+        if row <= MOST:
+            return

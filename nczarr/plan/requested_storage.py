@@ -1,0 +1,135 @@
+"""What the options of a run ask of the storage of variables: chunks, shards and codecs.
+
+Reports: unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec, for wishes that no
+variable can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays import codecs
+from nczarr.ast import Codec, Storage, Variable
+from nczarr.capabilities import Arrays
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.plan.chunk_lengths import default_chunks
+from nczarr.plan.shards import Wish
+
+
+class Wishes(NamedTuple):
+    """What the run's options ask for: chunk and shard lengths by variable or dimension, codecs by variable.
+
+    `""` means every variable that has no word of its own; of shards it is `auto` or `none`.
+    """
+
+    chunks: Mapping[str, tuple[int, ...]]
+    codecs: Mapping[str, tuple[Codec, ...]]
+    shards: Mapping[str, str | tuple[int, ...]]
+
+    def shards_of(self, path: str, variable: Variable) -> Wish:
+        """What is asked for the shards of one variable."""
+        own = self.shards.get(path)
+        if own is None and self.shards:
+            asked = self.lengths(self.shards, variable)
+            if any(asked):
+                return tuple(asked)
+            own = self.shards.get("")
+        return own if isinstance(own, tuple) else "auto" if own == "auto" else "none"
+
+    @staticmethod
+    def lengths(wishes: Mapping[str, Any], variable: Variable) -> list[int | None]:
+        """The lengths asked for a variable's dimensions by their FQNs or simple names."""
+        found = []
+        for reference in variable.dimensions:
+            name = names.last(reference) if isinstance(reference, str) else ""
+            wish = (wishes.get(str(reference)) or wishes.get(name)) if name else None
+            found.append(wish[0] if isinstance(wish, tuple) else None)
+        return found
+
+
+def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int) -> Storage:
+    """The variable's storage with the options worked in: the plan's own wish, before what the target can do.
+
+    `shape`: the longest that its chunks may be, which in a netCDF file is no matter of an unlimited dimension's length.
+    """
+    storage = variable.storage
+    chunks = _wished_chunks(path, variable, shape, wishes, itemsize)
+    codecs = wishes.codecs.get(path, wishes.codecs.get("") if shape else None)
+    if chunks is None and codecs is None:
+        return storage
+    return Storage(
+        layout="chunked" if shape and (chunks is not None or codecs) else storage.layout,
+        chunks=storage.chunks if chunks is None else chunks,
+        codecs=storage.codecs if codecs is None else codecs,
+        endian=storage.endian,
+        no_fill=storage.no_fill,
+        quantize=storage.quantize,
+        element=storage.element,
+    )
+
+
+def _wished_chunks(
+    path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int
+) -> tuple[int, ...] | None:
+    if not wishes.chunks or not shape:
+        return None
+    own = wishes.chunks.get(path)
+    if own is None:
+        asked = wishes.lengths(wishes.chunks, variable)
+        if not any(asked):
+            return None
+        otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
+        own = tuple(wish or length for wish, length in zip(asked, otherwise, strict=True))
+    return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
+
+
+def wishes_of(checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report) -> Wishes:
+    """The options' chunks, shards and codecs, each checked against the dataset and the target, which is a chunked store
+    or, without `arrays`, an HDF5 file.
+    """
+    known = codecs.NUMCODECS if arrays is None else arrays.codecs
+    _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
+    if not (arrays and arrays.shards) and any(wish != "none" for wish in options.shards.values()):
+        report.error("unmatched-shards", f"{target} has no shards", helps=["`zarr3` and `nczarr3` have"])
+    if options.order == "F" and not (arrays and arrays.orders):
+        report.error("unmatched-order", f"{target} has no chunks in F order", helps=["`zarr3-2019` has"])
+    if options.separator is not None and not (arrays and arrays.separators):
+        report.error("unmatched-separator", f"keys of {target} have one separator", helps=["`zarr3-2019` has two"])
+    _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
+    chains: dict[str, tuple[Codec, ...]] = {}
+    for name, text in options.codecs.items():
+        if name and name not in checked.variables:
+            closest = names.closest(name, checked.variables)
+            helps = [f"did you mean `{closest}`?"] if closest else []
+            report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
+        try:
+            chain = chains[name] = codecs.nearest(codecs.parse(text), known)
+            if not codecs.expressible(chain, known):
+                report.error("bad-codec", f"`{text}` has a codec that {target} has not")
+        except ValueError as error:
+            report.error("bad-codec", f"`{text}` is no codec: {error}")
+    return Wishes(options.chunks, chains, options.shards)
+
+
+def _check_lengths(
+    checked: Checked, asked: Mapping[str, str | tuple[int, ...]], option: str, code: str, report: Report
+) -> None:
+    """Report lengths for what is no dimension or variable, or too many or too few of them; words are for variables."""
+    simple = {names.last(fqn) for fqn in checked.dimensions}
+    for name, lengths in asked.items():
+        variable = checked.variables.get(name)
+        if variable is not None:
+            if isinstance(lengths, tuple) and len(lengths) != len(variable.dimensions):
+                counted = f"{len(lengths)} lengths for `{name}`, which has {len(variable.dimensions)} dimensions"
+                report.error(code, f"`{option}` gives {counted}", variable.span)
+        elif isinstance(lengths, str) and not name:
+            continue
+        elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
+            known = [*sorted(simple), *checked.variables]
+            closest = names.closest(name, known)
+            helps = [f"did you mean `{closest}`?"] if closest else []
+            report.error(code, f"`{option}` names `{name}`, which is no dimension or variable", helps=helps)

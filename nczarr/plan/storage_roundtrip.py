@@ -1,0 +1,70 @@
+"""What the plain documents of an array tell of its storage, how the model takes that, and what of a wish is lost.
+
+Also `plain_fill`, because an enum is its integers there.
+"""
+
+from __future__ import annotations
+
+from nczarr.arrays.codecs import from_configs, to_configs
+from nczarr.arrays.elements import element_of
+from nczarr.arrays.parts import Types
+from nczarr.arrays.source import Layout, itemsize
+from nczarr.ast import Attribute, Constant, EnumType, Storage
+
+
+def own_type(type_name: str, types: Types) -> str:
+    """The type of a variable where enums are their integers."""
+    declared = types.get(type_name)
+    return declared.base if isinstance(declared, EnumType) else type_name
+
+
+def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
+    """An attribute of a variable of this type, with a `_FillValue` of the variable's own enum as an integer."""
+    plainly = own_type(owner, types)
+    if attribute.name != "_FillValue" or attribute.value.type != owner or plainly == owner:
+        return attribute
+    value = Constant(type=plainly, count=attribute.value.count, data=attribute.value.data)
+    return Attribute(name=attribute.name, value=value)
+
+
+def told(layout: Layout) -> Storage:
+    """The storage that a layout's documents tell a reader who finds nothing else."""
+    dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
+    number = dtype[1] in "iufbc"
+    return Storage(
+        chunks=layout.chunks or None,
+        codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),
+        endian="big" if number and dtype[0] == ">" else None,
+        no_fill=number and layout.fill is None,
+        element=element_of(dtype),
+    )
+
+
+def settled(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
+    """The storage as the model takes it: chunks no longer than fixed dimensions, no filters of a scalar."""
+    chunks = storage.chunks
+    if chunks is not None:
+        grows = unlimited or (False,) * len(shape)
+        chunks = tuple(
+            chunk if free else min(chunk, max(1, length))
+            for chunk, length, free in zip(chunks, shape, grows, strict=True)
+        )
+    codecs = storage.codecs if shape else ()
+    endian = None if type_name in ("char", "string") else storage.endian
+    if (chunks, codecs, endian) == (storage.chunks, storage.codecs, storage.endian):
+        return storage
+    return storage.model_copy(update={"chunks": chunks, "codecs": codecs, "endian": endian})
+
+
+def unkept(wanted: Storage, plain: Storage, *, codecs_too: bool = True) -> list[str]:
+    """What was said of a storage and does not stand in the plain one, in words."""
+    checks = {
+        f"{wanted.layout} layout": wanted.layout in ("contiguous", "compact"),
+        "the lengths of chunks": wanted.chunks is not None and wanted.chunks != plain.chunks,
+        "the order of filters": codecs_too and wanted.codecs != plain.codecs,
+        "byte order": wanted.endian is not None and wanted.endian != plain.endian,
+        "the fill mode": wanted.no_fill != plain.no_fill,
+        "quantization": wanted.quantize is not None,
+        f"that its values are {wanted.element}": wanted.element != plain.element,
+    }
+    return [what for what, lost in checks.items() if lost]

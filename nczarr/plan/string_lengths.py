@@ -1,0 +1,61 @@
+"""What the strings of an array are like: how long, which are NIL, whether a fixed-length array would hold them.
+
+Reads the array once, in slabs of whole rows, and only where something may have been written.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import first_of, linear_block, region_of
+from nczarr.arrays.source import ArraySource
+from nczarr.ast.plain import is_utf8
+from nczarr.plan.planned import Runs
+
+SLAB = 1 << 18
+"""Strings looked at in one go."""
+
+
+class Strings(NamedTuple):
+    """`longest` value in bytes, `size`: of all of them, each behind its length, `nul`: one holds a NUL byte, `utf8`:
+    all are UTF-8, `nil`: which are NIL.
+    """
+
+    size: int = 0
+    longest: int = 0
+    nul: bool = False
+    utf8: bool = True
+    nil: Runs = ()
+
+
+def survey(source: ArraySource | None, fill: bytes) -> Strings:
+    """Look at every string of an array that may not be fill, and at the fill; without a source there is only that."""
+    longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
+    if source is None:
+        return Strings(0, longest, nul, utf8)
+    nil: list[int] = []
+    size = 0
+    shape = source.layout.shape
+    slab = linear_block(shape, SLAB)
+    for index in source.occupied(slab):
+        region = region_of(index, slab, shape)
+        first = first_of(region, shape)
+        for number, text in enumerate(source.read(region).reshape(-1)):
+            size += 4 + len(text or b"")
+            if text is None:
+                nil.append(first + number)
+                continue
+            longest = max(longest, len(text))
+            nul = nul or b"\0" in text
+            utf8 = utf8 and (text.isascii() or is_utf8(text))
+    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))))
+
+
+def _runs(indices: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for index in indices:
+        if runs and sum(runs[-1]) == index:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((index, 1))
+    return runs

@@ -1,0 +1,89 @@
+"""What callers mean by the names of variables and groups: whole paths (`/g1/temp`, `g1/temp`) or simple names.
+
+A path means one thing, a simple name everything of that name, wherever it lies, as with `ncdump -v`. A word that names
+nothing may be several, with commas between them. Reports: unmatched-name, unmatched-section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nczarr import names
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.options import Section
+
+
+def variables_named(word: str, checked: Checked, report: Report) -> list[str]:
+    """The FQNs of the variables that a word means."""
+    return _named(word, "variable", checked.variables, report)
+
+
+def groups_named(word: str, checked: Checked, report: Report) -> list[str]:
+    """The FQNs of the groups that a word means; `/` is the root."""
+    return _named(word, "group", checked.groups, report)
+
+
+def named_in(
+    word: str, what: str, known: tuple[Mapping[str, object], Mapping[str, object]], report: Report
+) -> tuple[list[str], list[str]]:
+    """The FQNs that a word means in each of two datasets; in one of them there may be none."""
+    both = {**known[0], **known[1]}
+    found = _named(word, what, both, report)
+    return [fqn for fqn in found if fqn in known[0]], [fqn for fqn in found if fqn in known[1]]
+
+
+def _named(word: str, what: str, known: Mapping[str, object], report: Report) -> list[str]:
+    found = _meant(word, known)
+    if found:
+        return found
+    pieces = word.split(",") if "," in word else [word]
+    missing = [piece for piece in pieces if not _meant(piece, known)]
+    for piece in missing:
+        unmatched(what, piece, known, report)
+    return [] if missing else [fqn for piece in pieces for fqn in _meant(piece, known)]
+
+
+def _meant(word: str, known: Mapping[str, object]) -> list[str]:
+    simple = names.normal(word)
+    found = [fqn for fqn in known if fqn != "/" and names.last(fqn) == simple]
+    if found or not word:
+        return found
+    try:
+        path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
+    except ValueError:
+        return []
+    return [path] if path in known else []
+
+
+def unmatched(what: str, name: str, known: Iterable[str], report: Report) -> None:
+    """Report that a dataset has nothing of this name."""
+    report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=_hint(name, known))
+
+
+def _hint(name: str, known: Iterable[str]) -> list[str]:
+    paths = [fqn for fqn in known if fqn != "/"]
+    meant = names.closest(name, [*(names.last(fqn) for fqn in paths), *paths])
+    return [f"did you mean `{meant}`?"] if meant else []
+
+
+def place_of(section: Section, checked: Checked, report: Report) -> str | None:
+    """The FQN of the variable that a section is of; None if that is reported."""
+    path = names.fqn(map(names.normal, section.path))
+    if path in checked.variables:
+        return path
+    found = []
+    if len(section.path) == 1 and not section.absolute:
+        found = [fqn for fqn in checked.variables if names.last(fqn) == names.normal(section.path[0])]
+    if len(found) == 1:
+        return found[0]
+    written = path if section.absolute or len(section.path) > 1 else section.path[0]
+    if found:
+        text = f"there are several variables `{written}`: {', '.join(found)}"
+        report.error("unmatched-section", text, section.span, helps=[f"write the whole path, `{found[0]}`"])
+        return None
+    helps = _hint(written, checked.variables)
+    if "[" in section.path[-1]:
+        helps = ["extents stand in parentheses: `temp(0:9)`"]
+    report.error("unmatched-section", f"the dataset has no variable `{written}`", section.span, helps=helps)
+    return None

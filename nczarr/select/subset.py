@@ -1,0 +1,213 @@
+"""Parts of a dataset: some variables, some groups, sections of variables. `Checked` in, `Checked` out.
+
+Chosen variables come with the dimensions and types that they use, and with the groups that they lie in, attributes
+included; chosen groups with everything in them, and with what they use of other groups. A section cuts its variable,
+and chooses it where anything is chosen. What that means for dimensions that others use too: `subset_sections.py`.
+
+Expects: a checked dataset. Ensures: the same, every rule kept; sources of values stay descriptions, nothing is read.
+Reports: unmatched-name, unmatched-section, split-dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.sliced import cut
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Dimension, Group, UserType, Variable, VlenType
+from nczarr.ast.walk import G, building
+from nczarr.check.checked import Checked, remaining
+from nczarr.diagnostics.report import Report
+from nczarr.options import Subset
+from nczarr.select.names import groups_named, place_of, variables_named
+from nczarr.select.sections import Cuts, ranges_of, settle
+
+
+def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+    """The wanted part of a dataset; None if an error was found."""
+    if not wanted:
+        return checked
+    before = report.errors
+    variables = [fqn for word in wanted.variables for fqn in variables_named(word, checked, report)]
+    groups = [fqn for word in wanted.groups for fqn in groups_named(word, checked, report)]
+    sections = [(place_of(section, checked, report), section) for section in wanted.sections]
+    ranges = ranges_of([(fqn, section) for fqn, section in sections if fqn is not None], checked, report)
+    if report.errors > before:
+        return None
+    kept = _everything(checked)
+    if wanted.variables or wanted.groups:
+        kept = _closed([*variables, *ranges], groups, checked)
+    chosen = [fqn for fqn in checked.variables if fqn in kept.variables]
+    cuts = settle(chosen, ranges, checked, report)
+    with building():
+        return _made(checked, kept, cuts)
+
+
+def fixed(checked: Checked) -> Checked:
+    """The dataset with no dimension that may grow; each keeps its length."""
+    if not any(dimension.unlimited for dimension in checked.dimensions.values()):
+        return checked
+    changed = {path: node.model_copy(update={"unlimited": False}) for path, node in checked.dimensions.items()}
+    with building():
+        return _made(checked, _everything(checked), Cuts(changed))
+
+
+def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
+    """The part with these variables and groups, by FQN; attributes of other groups are left out.
+
+    `homes`: groups that are kept even if nothing in them is, where they exist.
+    """
+    kept = _closed(variables, groups, checked)
+    for path in homes:
+        while path not in kept.groups:
+            kept.groups.add(path)
+            path = names.parent(path)
+    with building():
+        made = _made(checked, kept, Cuts())
+        dataset = _bare("/", made.dataset, [names.split(path) for path in groups])
+    return remaining(made, dataset)
+
+
+def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
+    """A group without attributes, unless it lies in one of some groups."""
+    here = names.split(path)
+    if any(here[: len(top)] == top for top in tops):
+        return group
+    groups = tuple(_bare(names.join(path, child.name), child, tops) for child in group.groups)
+    return group.model_copy(update={"attributes": (), "groups": groups})
+
+
+class _Kept(NamedTuple):
+    """What stays of a dataset, by FQN."""
+
+    groups: set[str]
+    types: set[str]
+    dimensions: set[str]
+    variables: set[str]
+
+
+def _everything(checked: Checked) -> _Kept:
+    return _Kept(set(checked.groups), set(checked.types), set(checked.dimensions), set(checked.variables))
+
+
+def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
+    """The variables and groups, and everything that they use or lie in."""
+    kept = _Kept(set(), set(), set(), set())
+
+    def home(path: str) -> None:
+        """Keep the groups that something lies in."""
+        while path not in kept.groups:
+            kept.groups.add(path)
+            path = names.parent(path) if path != "/" else path
+
+    for top in groups:
+        inside = "/" if top == "/" else top + "/"
+        for path in checked.groups:
+            if path == top or path.startswith(inside):
+                home(path)
+        kept.types.update(path for path in checked.types if path.startswith(inside))
+        kept.dimensions.update(path for path in checked.dimensions if path.startswith(inside))
+        kept.variables.update(path for path in checked.variables if path.startswith(inside))
+    kept.variables.update(variables)
+    for path in kept.variables:
+        home(names.parent(path))
+        kept.dimensions.update(
+            reference for reference in checked.variables[path].dimensions if isinstance(reference, str)
+        )
+    home("/")
+    for path in kept.dimensions:
+        home(names.parent(path))
+    waiting = [*kept.types, *(checked.variables[path].type for path in kept.variables)]
+    waiting += [each for path in kept.variables for each in _types_of(checked.variables[path].attributes)]
+    seen: set[str] = set()
+    described: set[str] = set()
+    while waiting or described != kept.groups:
+        for path in kept.groups - described:  # attributes of groups may be of user types, which lie in further groups
+            described.add(path)
+            waiting += _types_of(checked.groups[path].attributes)
+        while waiting:
+            name = waiting.pop()
+            if name in ATOMIC or name in seen:
+                continue
+            seen.add(name)
+            kept.types.add(name)
+            home(names.parent(name))
+            waiting += _bases(checked.types[name])
+    return kept
+
+
+def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
+    """The types of the values of attributes; those that they are made of follow from these."""
+    return [attribute.value.type for attribute in attributes]
+
+
+def _bases(declared: UserType) -> list[str]:
+    if isinstance(declared, VlenType):
+        return [declared.base]
+    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
+
+
+def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
+    """The dataset of what is kept, cut as it shall be."""
+    left = remaining(checked, _group("/", checked.dataset, kept, cuts, checked))
+    lengths = {path: node.size for path, node in left.dimensions.items()}
+    parts = dict(left.parts)
+    for path, ranges in cuts.ranges.items():
+        if path in parts:
+            parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
+    return left._replace(
+        shapes={path: _shape(node, lengths) for path, node in left.variables.items()},
+        parts=parts,
+    )
+
+
+def _shape(variable: Variable, lengths: dict[str, int]) -> tuple[int, ...]:
+    return tuple(each if isinstance(each, int) else lengths[each] for each in variable.dimensions)
+
+
+def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:
+    variables = tuple(
+        _variable(fqn, variable, cuts, checked)
+        for variable in group.variables
+        if (fqn := names.join(path, variable.name)) in kept.variables
+    )
+    groups = tuple(
+        _group(fqn, child, kept, cuts, checked)
+        for child in group.groups
+        if (fqn := names.join(path, child.name)) in kept.groups
+    )
+    return group.model_copy(
+        update={
+            "types": tuple(node for node in group.types if names.join(path, node.name) in kept.types),
+            "dimensions": tuple(_dimensions(path, group, kept, cuts)),
+            "variables": variables,
+            "groups": groups,
+        }
+    )
+
+
+def _dimensions(path: str, group: Group, kept: _Kept, cuts: Cuts) -> Iterator[Dimension]:
+    """The dimensions of a group: those that are kept, and behind each those made of it."""
+    for dimension in group.dimensions:
+        fqn = names.join(path, dimension.name)
+        if fqn in kept.dimensions:
+            yield cuts.dimensions.get(fqn, dimension)
+            yield from (cuts.dimensions[own] for own in cuts.made.get(fqn, ()))
+
+
+def _variable(fqn: str, variable: Variable, cuts: Cuts, checked: Checked) -> Variable:
+    """The variable with its new dimensions, and chunks no longer than they are."""
+    references = cuts.references.get(fqn, variable.dimensions)
+    storage = variable.storage
+    if storage.chunks is not None:
+        chunks = []
+        for length, reference in zip(storage.chunks, references, strict=True):
+            node = Dimension(name="_", size=reference) if isinstance(reference, int) else cuts.dimensions.get(reference)
+            node = node or checked.dimensions[str(reference)]
+            chunks.append(length if node.unlimited else min(length, max(1, node.size)))
+        if tuple(chunks) != storage.chunks:
+            storage = storage.model_copy(update={"chunks": tuple(chunks)})
+    if references == variable.dimensions and storage is variable.storage:
+        return variable
+    return variable.model_copy(update={"dimensions": references, "storage": storage})

@@ -1,0 +1,259 @@
+"""Datasets that are open: their trees and the description of their arrays, kept as long as they are what they were.
+
+Comes in: a place below the root. Goes out: an `Opened`, or a `RefusedError` that says why there is none. What is kept
+is bounded by the bytes that it takes, about; the datasets that were asked for last stay. A file is known by its size,
+number and time of change; a store in a folder by those of the documents of its root, and every few seconds by those of
+all its nodes.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from nczarr import names
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.options import UNREAD, Following, Options
+from nczarr.serve.limits import Limits
+from nczarr.serve.link_policy import forbidden
+from nczarr.serve.places import Place
+from nczarr.stores.base import ROOT_KEYS
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
+    from nczarr.secrets import StorageOptions
+    from nczarr.source import Source
+    from nczarr.stores.base import Store
+
+LOOKED = 2.0
+"""Seconds after which the nodes of a store are looked at again."""
+
+NODE = 4096
+"""Bytes that a node of a tree takes, about, with what is known of its arrays."""
+
+MOST = 1024
+"""Datasets that are kept open."""
+
+SWEPT = 32
+"""Datasets that are let go before memory is swept, so that their files are closed."""
+
+HELD = frozenset({"cdl", "notation", "ast", "reference"})
+"""Formats whose files are in memory as long as their datasets are."""
+
+DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
+
+Stamp = tuple[Any, ...]
+
+
+class RefusedError(Exception):
+    """A request that gets no answer of the kind that it asks for: a status of HTTP, and a text for the client."""
+
+    def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = headers
+
+
+class Opened:
+    """A dataset that is open. `views`: what was made of it for one kind of client, by name."""
+
+    def __init__(self, place: Place, checked: Checked, stamp: Stamp, form: str, found: list[Diagnostic]) -> None:
+        self.place = place
+        self.checked = checked
+        self.stamp = stamp
+        self.form = form
+        self.found = found
+        self.views: dict[str, Any] = {}
+        self.lock = Lock()
+        self.nodes = _nodes(place, checked)
+        self.looked = time.monotonic()
+        self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
+
+    @property
+    def alone(self) -> bool:
+        """Whether one file, by its own bytes, is all of the dataset."""
+        return not self.place.store and self.form != "reference"
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it takes, about."""
+        counted = len(self.checked.variables) + len(self.checked.groups) + len(self.checked.dimensions)
+        held = self.stamp[0][2] if self.form in HELD and self.stamp[0] else 0
+        return NODE * (1 + counted) + 2 * int(held)
+
+
+class Shelf:
+    """The datasets of one server, `most` of them open: each is a file or two of the process. May be used from several
+    threads.
+    """
+
+    def __init__(self, limits: Limits, following: Following, storage: StorageOptions, *, most: int = MOST) -> None:
+        self.limits = limits
+        self.most = most
+        self._gone = 0
+        self.options = Options(
+            allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
+        )
+        self._kept: OrderedDict[str, Opened] = OrderedDict()
+        self._opening: set[str] = set()
+        self._lock = Lock()
+
+    def known(self, place: Place) -> Opened | None:
+        """The dataset at a place if it is open, and still what it was. Raises OSError."""
+        with self._lock:
+            found = self._kept.get(place.path)
+        if found is None or not _is_same(found, place):
+            return None
+        with self._lock:
+            if place.path in self._kept:
+                self._kept.move_to_end(place.path)
+        return found
+
+    def open(self, place: Place) -> Opened:
+        """The dataset at a place. Raises RefusedError, CompileError, OSError."""
+        known = self.known(place)
+        if known is not None:
+            return known
+        with self._lock:
+            if place.path in self._opening:
+                raise RefusedError(503, f"`{place.name}` is being opened", (("Retry-After", "1"),))
+            self._opening.add(place.path)
+        try:
+            return self._open(place)
+        finally:
+            with self._lock:
+                self._opening.discard(place.path)
+
+    def _open(self, place: Place) -> Opened:
+        from nczarr import pipeline, registry
+
+        stamp = stamp_of(place)
+        report = Report(limit=100)
+        source = pipeline.opened(place.path, report, self.options)
+        form = None if source is None else format_of(source)
+        if source is None or form is None:
+            raise RefusedError(404, f"`{place.name}` is in no format that can be read")
+        size = stamp[0][2] if stamp[0] else 0
+        if form in HELD and size > self.limits.kept:
+            text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.kept}"
+            raise RefusedError(413, text)
+        if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
+            text = f"`{place.name}` leads to `{name}`, which may not be read here"
+            raise RefusedError(403, without_home(text, os.path.dirname(place.path)))
+        row = registry.named(form)  # not detected again: a file that was cut meanwhile must not be looked at
+        checked = pipeline.read(source, report, self.options, row)
+        if checked is None or report.errors:
+            raise CompileError(report.sorted())
+        made = Opened(place, checked, stamp, form, report.sorted())
+        self._keep(made)
+        return made
+
+    def _keep(self, opened: Opened) -> None:
+        with self._lock:
+            self._kept[opened.place.path] = opened
+            self._kept.move_to_end(opened.place.path)
+            total = sum(each.weight for each in self._kept.values())
+            while (total > self.limits.kept or len(self._kept) > self.most) and len(self._kept) > 1:
+                total -= self._kept.popitem(last=False)[1].weight
+                self._gone += 1
+            swept = self._gone >= SWEPT
+            self._gone = 0 if swept else self._gone
+        if swept:
+            gc.collect()  # what is in a circle has its file open until then
+
+
+def format_of(source: Source | Store) -> str | None:
+    """The name of the format of a file or store; None: of none that can be read. Raises OSError."""
+    from nczarr import registry
+    from nczarr.source import Source
+
+    if isinstance(source, Source):
+        form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    else:
+        form = registry.detect_store(source)
+    return form.name if form is not None and form.readable else None
+
+
+def stamp_of(place: Place) -> Stamp:
+    """What tells a file or store from what may lie there later. Raises OSError."""
+    if not place.store:
+        return (_facts(place.path, missing=False),)
+    return tuple(_facts(os.path.join(place.path, key)) for key in ("", *ROOT_KEYS))
+
+
+def check_same(opened: Opened) -> None:
+    """Raises RefusedError if a dataset that is one file has changed since it was opened, OSError if it is gone."""
+    if opened.alone and stamp_of(opened.place) != opened.stamp:
+        raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
+
+
+def _is_same(opened: Opened, place: Place) -> bool:
+    """Whether a dataset is what it was when it was opened. Raises OSError."""
+    if stamp_of(place) != opened.stamp:
+        return False
+    if place.store and time.monotonic() - opened.looked > LOOKED:
+        if _nodes(place, opened.checked) != opened.nodes:
+            return False
+        opened.looked = time.monotonic()
+    return True
+
+
+def _nodes(place: Place, checked: Checked) -> Stamp:
+    """What is known of the folders and documents of all nodes of a store."""
+    if not place.store:
+        return ()
+    return tuple(_facts(path) for path in _paths(place.path, (*checked.groups, *checked.variables)))
+
+
+def _paths(home: str, nodes: Iterable[str]) -> Iterator[str]:
+    for fqn in nodes:
+        folder = os.path.join(home, *names.split(fqn))
+        yield folder
+        for name in DOCUMENTS:
+            yield os.path.join(folder, name)
+
+
+def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
+    """Device, number, size and time of change; None if it is not there. Raises OSError."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        if not missing:
+            raise
+        return None
+    except OSError:
+        if not missing:
+            raise
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def words(found: Iterable[Diagnostic], home: str) -> str:
+    """Diagnostics as lines for a client: what and where, but neither lines of the source nor paths of this machine."""
+    lines = []
+    for each in found:
+        if each.severity is Severity.NOTE:
+            continue
+        lines.append(f"{each.severity}[{each.code}]: {each.message}{_where(each)}")
+        lines += [f"  help: {text}" for text in each.helps if not text.startswith("`--")]
+    return without_home("\n".join(lines), home)
+
+
+def _where(found: Diagnostic) -> str:
+    span, key = found.primary.span, found.primary.key
+    if key is not None:
+        return f" (at {key}{'#' + found.primary.pointer if found.primary.pointer else ''})"
+    if span.source is None:
+        return ""
+    return f" (at {span.source.place(span.start)})"
+
+
+def without_home(text: str, home: str) -> str:
+    """A text without the folder that all is in: clients know names below it alone."""
+    return text.replace(home.rstrip(os.sep) + os.sep, "").replace(home, ".")

@@ -1,0 +1,273 @@
+"""NcML 2.2: what a checked dataset declares, as XML in the words of the Common Data Model; no data.
+
+Comes in: `Checked`. Goes out: one document that any XML parser reads, whatever names and texts the dataset has. What
+the model and NcML say differently:
+
+    int64 uint64 string opaque     long ulong String opaque
+    compound                       Structure, its members as variables inside; at most `MOST_MEMBERS` in a document
+    vlen                           the base type with one more dimension, `*`
+    enum                           enum1 enum2 enum4 by width, with a `typedef`; codes of one and two bytes are unsigned
+    char and string attributes     String; several values stand between separators that none of them holds
+    attributes of compounds        one of `name.member` a member; lists behind one another; opaque values as ubyte
+    enum attributes                their labels, or integers where there is none
+
+NcML has no form for 64-bit enums (integers instead), for dimensions whose name holds blanks, is a number, or is hidden
+by one nearer to the variable (its length instead), for NIL strings (empty ones), and for NULs at the end of char
+attributes. XML 1.0 has none for most control characters: U+FFFD stands instead, as for what is not UTF-8 in strings.
+Source: the NcML 2.2 schema, and answers of servers (ncstream §8).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.ast.dataset import Attribute, Group, Variable
+from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
+from nczarr.ast.values import Constant, shortest
+from nczarr.check.checked import Checked
+
+NAMESPACE = "http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
+MOST_MEMBERS = 100_000
+"""Members of structures in one document: few types can stand for any number of them."""
+
+_WORDS = {"int64": "long", "uint64": "ulong", "string": "String"}
+_ENUMS = {1: "enum1", 2: "enum2", 4: "enum4"}
+_SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_SEPARATORS = "|;^~#"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_NEEDS = re.compile("[" + "".join(_MARKUP) + "]")
+
+
+def text(checked: Checked, location: str | None) -> str:
+    """The NcML document of a dataset; `location`: where it says that the dataset lies."""
+    return "".join(line + "\n" for line in _Writer(checked).lines(location))
+
+
+def _quoted(value: str) -> str:
+    """A text as the value of an XML attribute."""
+    clean = _NOT_XML.sub("\ufffd", value)
+    return '"' + _NEEDS.sub(lambda found: _MARKUP[found.group()], clean) + '"'
+
+
+def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
+    """A start tag; attributes that are None are left out."""
+    given = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
+    return f"<{name}{given}{ending}"
+
+
+class _Value(NamedTuple):
+    """One attribute of NcML: `type` None is String, `value` None one without values."""
+
+    name: str
+    type: str | None
+    value: str | None
+    separator: str | None = None
+
+
+class _Writer:
+    """Writes one document."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.types: Types = checked.types
+        self.members = 0
+
+    def lines(self, location: str | None) -> Iterator[str]:
+        yield '<?xml version="1.0" encoding="UTF-8"?>'
+        yield _element("netcdf", ">", xmlns=NAMESPACE, location=location)
+        yield from self._contents(self.checked.dataset, "/", "  ")
+        yield "</netcdf>"
+
+    def _contents(self, group: Group, path: str, indent: str) -> Iterator[str]:
+        for declared in group.types:
+            if isinstance(declared, EnumType) and ATOMIC[declared.base].size in _ENUMS:
+                yield from _typedef(declared, indent)
+        for dimension in group.dimensions:
+            unlimited = "true" if dimension.unlimited else None
+            yield indent + _element("dimension", name=dimension.name, length=str(dimension.size), isUnlimited=unlimited)
+        yield from self._attributes(group.attributes, indent)
+        for variable in group.variables:
+            yield from self._variable(variable, path, indent)
+        for inner in group.groups:
+            yield indent + _element("group", ">", name=inner.name)
+            yield from self._contents(inner, names.join(path, inner.name), indent + "  ")
+            yield indent + "</group>"
+
+    def _variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
+        shape = [self._dimension(reference, path) for reference in variable.dimensions]
+        yield from self._declared(variable.name, variable.type, shape, variable.attributes, path, indent)
+
+    def _declared(
+        self, name: str, type_name: str, shape: list[str], attributes: Sequence[Attribute], path: str, indent: str
+    ) -> Iterator[str]:
+        """A variable, or a member of a structure that a variable of the group at `path` is made of."""
+        declared = self.types.get(type_name)
+        while isinstance(declared, VlenType):
+            shape = [*shape, "*"]
+            type_name, declared = declared.base, self.types.get(declared.base)
+        word, typedef = self._type(type_name, path)
+        fields = declared.fields if isinstance(declared, CompoundType) else ()
+        ending = ">" if attributes or fields else "/>"
+        yield indent + _element("variable", ending, name=name, shape=" ".join(shape), type=word, typedef=typedef)
+        if not attributes and not fields:
+            return
+        yield from self._attributes(attributes, indent + "  ")
+        self.members += len(fields)
+        if self.members > MOST_MEMBERS:
+            yield f"{indent}  <!-- {len(fields)} members: the document has {MOST_MEMBERS} already -->"
+            fields = ()
+        for field in fields:
+            yield from self._declared(field.name, field.type, [*map(str, field.shape)], (), path, indent + "  ")
+        yield indent + "</variable>"
+
+    def _dimension(self, reference: str | int, path: str) -> str:
+        """A dimension as a shape names it, where the name alone leads to it; else its length."""
+        if isinstance(reference, int):
+            return str(reference)
+        name = names.last(reference)
+        if reference == self._nearest(name, path) and not re.search(r"\s|^\*$|^[0-9]+$", name):
+            return name
+        return str(self.checked.dimensions[reference].size)
+
+    def _nearest(self, name: str, path: str) -> str:
+        """The FQN of the dimension that a name means in a group."""
+        while path != "/" and names.join(path, name) not in self.checked.dimensions:
+            path = names.parent(path)
+        return names.join(path, name)
+
+    def _type(self, type_name: str, path: str) -> tuple[str, str | None]:
+        """The word for a type that is no list, and the name of its typedef."""
+        declared = self.types.get(type_name)
+        match declared:
+            case EnumType():
+                word = _ENUMS.get(ATOMIC[declared.base].size)
+                if word is None or type_name != self._typedef(declared.name, path):
+                    return _WORDS.get(declared.base, declared.base), None
+                return word, declared.name
+            case OpaqueType():
+                return "opaque", None
+            case CompoundType():
+                return "Structure", None
+        return _WORDS.get(type_name, type_name), None
+
+    def _typedef(self, name: str, path: str) -> str | None:
+        """The FQN of the enum that a typedef means in a group."""
+        while True:
+            here = names.join(path, name)
+            found = self.types.get(here)
+            if isinstance(found, EnumType) and ATOMIC[found.base].size in _ENUMS:
+                return here
+            if path == "/":
+                return None
+            path = names.parent(path)
+
+    def _attributes(self, attributes: Sequence[Attribute], indent: str) -> Iterator[str]:
+        for attribute in attributes:
+            for name, word, value, separator in self._values(attribute.name, attribute.value):
+                yield indent + _element("attribute", name=name, type=word, value=value, separator=separator)
+
+    def _values(self, name: str, value: Constant) -> Iterator[_Value]:
+        """An attribute as NcML has it: one, or one a member of a compound."""
+        declared = self.types.get(value.type)
+        match declared:
+            case None:
+                yield _atomic(name, value)
+            case EnumType():
+                codes = Constant(type=declared.base, count=value.count, data=value.data)
+                labels = {each.value: each.name for each in declared.constants}
+                found = [labels.get(int(code)) for code in codes.as_numbers()]
+                known = [label for label in found if label is not None]
+                yield _texts(name, known) if len(known) == len(found) else _atomic(name, codes)
+            case OpaqueType():
+                data = value.data if isinstance(value.data, bytes) else b""
+                yield _atomic(name, Constant(type="ubyte", count=len(data), data=data))
+            case VlenType():
+                elements = [item for item in value.data if isinstance(item, Constant)]
+                yield from self._values(name, self._joined(declared.base, elements))
+            case CompoundType():
+                if not value.count:
+                    yield _Value(name, None, None)
+                    return
+                for field, each in self._members(declared, value):
+                    yield from self._values(f"{name}.{field}", each)
+
+    def _members(self, declared: CompoundType, value: Constant) -> Iterator[tuple[str, Constant]]:
+        """The values of each member, those of all records behind one another."""
+        offset = 0
+        for number, field in enumerate(declared.fields):
+            if isinstance(value.data, bytes):
+                width = size(field.type, self.types) * math.prod(field.shape)
+                record = len(value.data) // value.count
+                starts = range(offset, len(value.data), record)
+                data = b"".join(value.data[start : start + width] for start in starts)
+                count = value.count * math.prod(field.shape)
+                yield field.name, Constant(type=field.type, count=count, data=data)
+                offset += width
+            else:
+                records = [item for item in value.data if isinstance(item, Constant)]
+                yield field.name, self._joined(field.type, records[number :: len(declared.fields)])
+
+    def _joined(self, type_name: str, constants: Sequence[Constant]) -> Constant:
+        """Constants of one type behind one another."""
+        count = sum(constant.count for constant in constants)
+        if type_name != "string" and is_fixed(type_name, self.types):
+            parts = [constant.data for constant in constants if isinstance(constant.data, bytes)]
+            return Constant(type=type_name, count=count, data=b"".join(parts))
+        data = tuple(item for constant in constants if isinstance(constant.data, tuple) for item in constant.data)
+        return Constant(type=type_name, count=count, data=data)  # type: ignore[arg-type]
+
+
+def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
+    width = ATOMIC[declared.base].size
+    modulus = 1 << 8 * width
+    yield indent + _element("enumTypedef", ">", name=declared.name, type=_ENUMS[width])
+    for constant in declared.constants:
+        code = constant.value % modulus
+        if width == 4 and code >= modulus // 2:  # readers take keys for signed 32-bit integers
+            code -= modulus
+        content = _quoted(constant.name)[1:-1]
+        yield f"{indent}  {_element('enum', '>', key=str(code))}{content}</enum>"
+    yield indent + "</enumTypedef>"
+
+
+def _atomic(name: str, value: Constant) -> _Value:
+    if isinstance(value.data, tuple):
+        return _texts(name, [_decoded(item) if isinstance(item, bytes) else "" for item in value.data])
+    if value.type == "char":
+        return _texts(name, [_char_text(value.data)] if value.count else [])
+    words = [
+        _float_text(number, value.type) if isinstance(number, float) else str(number) for number in value.as_numbers()
+    ]
+    return _Value(name, _WORDS.get(value.type, value.type), " ".join(words) if words else None)
+
+
+def _texts(name: str, texts: Sequence[str]) -> _Value:
+    if len(texts) < 2:
+        return _Value(name, None, texts[0] if texts else None)
+    used = set().union(*texts)
+    separator = next(each for each in (*_SEPARATORS, *map(chr, range(0x2500, 0xD800))) if each not in used)
+    return _Value(name, None, separator.join(texts), separator)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _char_text(data: bytes) -> str:
+    """Char data as text: UTF-8, else each byte a character of Latin-1."""
+    data = data.rstrip(b"\0")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _float_text(number: float, type_name: str) -> str:
+    text = shortest(number, type_name)
+    return _SPECIAL.get(text, text)

@@ -1,0 +1,105 @@
+"""Whether a reference document is to be trusted: its targets, its ranges, and chunks that decode.
+
+    ReferenceStore ─ look_at ─> targets and ranges          Checked ─ chunks.read ─> chunks
+
+Every reference is looked at, in columns; chunks are read through the reader that any dataset has. What is wrong is a
+diagnostic each, with the key and the target.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from nczarr import pipeline, registry
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.options import Options
+from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores.base import Store
+from nczarr.stores.reference import Reference
+from nczarr.stores.references import ReferenceStore
+from nczarr.verify import chunks
+from nczarr.verify.references import Looked, look_at
+
+
+class Summary(NamedTuple):
+    """What was looked at. `chunks`: that were read."""
+
+    references: int
+    targets: int
+    chunks: int
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        found = [f"{self.references} reference{'s' * (self.references != 1)}"]
+        found.append(f"{self.targets} target{'s' * (self.targets != 1)}")
+        found.append(f"{self.chunks} chunk{'s' * (self.chunks != 1)} read")
+        return ", ".join(found)
+
+
+def verify(source: Source | Store, sample: int | None, report: Report, options: Options) -> Summary | None:
+    """Look at a document, or folder of Parquet references, and at all of its targets; None if it is none.
+
+    `sample`: chunks of each array that are read; 0: none, None: all. What is wrong goes to the report. Raises OSError,
+    CompileError if the document itself cannot be read.
+    """
+    form = registry.named("reference")
+    assert form is not None
+    assert form.opens is not None
+    store: ReferenceStore | None = registry.load(form.opens)(source, report, options)
+    if store is None:
+        return None
+    looked = look_at(store.references, store.facts, report, distant=store.distant)
+    count = 0
+    if sample != 0:
+        own = Report(strict=report.strict)
+        checked = pipeline.read(store, own, options, registry.detect_store(store, opened=True))
+        for found in own.sorted():
+            report.add(found)
+        if checked is not None:
+            for key in islice(chunks.strays(checked, store.references), report.limit):
+                text = f"`{key}` is a chunk of no array, and nobody reads it"
+                report.add(Diagnostic("stray-reference", Severity.WARNING, text, Label(key=key)))
+            count = _read_chunks(checked, store, looked, sample, report, options)
+    return Summary(looked.references, looked.targets, count)
+
+
+def _read_chunks(
+    checked: Checked, store: ReferenceStore, looked: Looked, sample: int | None, report: Report, options: Options
+) -> int:
+    """Read chunks, and report what cannot be read; how many were. Nothing is tried with keys and targets that are known
+    to be no use.
+    """
+
+    def skip(key: str) -> bool:
+        if key in looked.useless:
+            return True
+        found = store.references.find(key) if looked.closed else None
+        return isinstance(found, Reference) and found.url in looked.closed
+
+    count = 0
+    for read, faults in chunks.read(checked, sample, options.memory, skip):
+        count += read
+        for fault in faults:
+            _tell(fault, store, report)
+    return count
+
+
+def _tell(fault: chunks.Fault, store: ReferenceStore, report: Report) -> None:
+    """A chunk that cannot be read, with its key and target."""
+    found = None if fault.key is None else store.references.find(fault.key)
+    target = f", bytes of `{shown(found.url)}`," if isinstance(found, Reference) and found.url is not None else ""
+    what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.array.name}`"
+    place = Label(key=fault.key or store.path)
+    if isinstance(fault.reason, OSError):
+        text = f"{what}{target} cannot be read: {fault.reason.strerror or fault.reason}"
+        report.add(Diagnostic("unreadable-chunk", Severity.ERROR, text, place))
+        return
+    for each in fault.reason:
+        text = (
+            each.message if fault.key is not None and fault.key in each.message else f"{what}{target}: {each.message}"
+        )
+        report.add(each._replace(message=text, primary=place))

@@ -1,0 +1,142 @@
+"""Chunks of a dataset that are read and decoded to see whether they can be: all, or some of each array.
+
+Which ones is decided by the name of the array and the number of its chunks, so that two looks are at the same.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.source import ArraySource, Index, itemsize
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import CompileError, Diagnostic
+from nczarr.stores.base import is_safe
+from nczarr.stores.memory import is_metadata
+from nczarr.stores.reference import Reference, References
+
+BATCH = 16
+"""Chunks that one piece of work reads."""
+
+TIMES = 4
+"""What decoding takes in memory, in chunks."""
+
+TEXT = 64
+"""Bytes that a string is taken for."""
+
+
+class Array(NamedTuple):
+    """One array of a variable."""
+
+    path: str
+    part: str
+    source: ArraySource
+
+    @property
+    def name(self) -> str:
+        """Both for people."""
+        return f"{self.path}/{self.part}" if self.part else self.path
+
+    def key(self, index: Index) -> str | None:
+        """The key of a chunk; None where chunks are no keys."""
+        keys = self.source.keys
+        return None if keys is None or self.source.layout.shards else keys.key(index)
+
+
+class Fault(NamedTuple):
+    """A chunk that cannot be read: its key, if it has one, and why."""
+
+    array: Array
+    chunk: Index
+    key: str | None
+    reason: OSError | tuple[Diagnostic, ...]
+
+
+def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:
+    """Every array with chunks; with `empty`, those without any, too."""
+    for path, parts in checked.parts.items():
+        for part, source in parts.items():
+            if empty or 0 not in source.layout.shape:
+                yield Array(path, part, source)
+
+
+def chosen(array: Array, sample: int | None) -> Iterator[Index]:
+    """The stored chunks of an array, or so many of them. Raises OSError."""
+    chunks = array.source.layout.chunks
+    if sample is None:
+        return array.source.occupied(chunks)
+    count = sum(1 for _ in array.source.occupied(chunks))
+    if count <= sample:
+        return array.source.occupied(chunks)
+    places = set(random.Random(f"{array.name} {count}").sample(range(count), sample))
+    return (index for place, index in enumerate(array.source.occupied(chunks)) if place in places)
+
+
+def read(
+    checked: Checked, sample: int | None, memory: int, skip: Callable[[str], bool]
+) -> Iterator[tuple[int, list[Fault]]]:
+    """Read chunks, all or `sample` of each array; how many were read, and what was wrong with them, piece by piece.
+
+    `skip`: whether nothing is to be tried with a key. Raises OSError where chunks cannot be listed.
+    """
+    found = list(arrays(checked))
+    far = any(array.source.distant for array in found)
+
+    def tasks() -> Iterator[Task]:
+        for array in found:
+            layout = array.source.layout
+            need = TIMES * math.prod(layout.chunks) * (itemsize(layout.dtype) or TEXT)
+            wanted = iter(chosen(array, sample))
+            while batch := tuple(islice(wanted, BATCH)):
+                yield Task(partial(_looked_at, array, batch, skip), need)
+
+    with Crew(DISTANT_WORKERS if far else None, memory) as crew:
+        yield from crew.results(tasks())
+
+
+def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], bool]) -> tuple[int, list[Fault]]:
+    count, faults = 0, []
+    for index in batch:
+        key = array.key(index)
+        if key is not None and skip(key):
+            continue
+        count += 1
+        try:
+            array.source.read(region_of(index, array.source.layout.chunks, array.source.layout.shape))
+        except OSError as error:
+            faults.append(Fault(array, index, key, error))
+        except CompileError as error:
+            faults.append(Fault(array, index, key, tuple(error.diagnostics)))
+    return count, faults
+
+
+def strays(checked: Checked, references: References) -> Iterator[str]:
+    """The keys of references that are chunks of no array, and no documents either. Raises OSError.
+
+    Those that no store has are told by whoever opens one.
+    """
+    found = [array.source for array in arrays(checked, empty=True)]
+    owners: dict[str, Listing] = {}
+    known = 0
+    for source in found:
+        if source.keys is not None:
+            known += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
+            owners[source.keys.prefix] = source.keys
+    if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
+        return
+    for key, entry in references.entries():
+        if not isinstance(entry, Reference) or is_metadata(key) or not is_safe(key):
+            continue
+        prefix = key[: key.rfind("/") + 1]
+        while prefix not in owners and prefix:
+            prefix = prefix[: prefix.rfind("/", 0, -1) + 1]
+        owner = owners.get(prefix)
+        if owner is None or not owner.holds(key):
+            yield key

@@ -1,0 +1,150 @@
+"""Whether the targets of references are there, are what they were, and hold every range that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.secrets import shown
+from nczarr.stores.reference import Reference, References
+from nczarr.stores.stat import Facts, changes, noted
+from nczarr.verify.tables import UNKNOWN, Table, tables
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Look = Callable[[str | None], Facts]
+"""What is known of the target of a URL. Raises OSError if it is out of reach, CompileError if it must not be read."""
+
+
+class Looked(NamedTuple):
+    """What a look at all references was: how many there are, of how many targets, and which keys are no use."""
+
+    references: int
+    targets: int
+    useless: frozenset[str]
+    """Keys of ranges that reach beyond their target."""
+    closed: frozenset[str | None]
+    """URLs of targets that cannot be read at all."""
+
+
+class _Targets:
+    """The targets of all references so far, by number."""
+
+    def __init__(self, look: Look, noted: Mapping[str | None, Facts], workers: int) -> None:
+        import numpy as np
+
+        self.look = look
+        self.noted = noted
+        self.workers = workers
+        self.urls: dict[str | None, int] = {}
+        self.names: list[str | None] = []
+        self.sizes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.first: list[str] = []
+        """A key of each."""
+        self.failures: dict[int, OSError | CompileError] = {}
+        self.faults: list[Diagnostic] = []
+
+    def take(self, table: Table) -> None:
+        """Look at targets that are new, and count references."""
+        import numpy as np
+
+        known = len(self.sizes)
+        numbers, rows = np.unique(table.target, return_index=True)
+        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
+            if number >= known:
+                self.first.append(table.keys[row])
+        fresh = list(islice(self.urls, known, None))
+        self.names += fresh
+        with Crew(self.workers, 1) as crew:
+            tasks = (Task(partial(self._facts, url), here=self.workers == 1) for url in fresh)
+            sizes = [self._settle(known + at, url, told) for at, (url, told) in
+                     enumerate(zip(fresh, crew.results(tasks), strict=True))]  # fmt: skip
+        self.sizes = np.concatenate((self.sizes, np.array(sizes, np.int64)))
+        self.counts = np.concatenate((self.counts, np.zeros(len(fresh), np.int64)))
+        self.counts += np.bincount(table.target, minlength=len(self.counts))
+
+    def _facts(self, url: str | None) -> Facts | OSError | CompileError:
+        try:
+            return self.look(url)
+        except (OSError, CompileError) as error:
+            return error
+
+    def _settle(self, number: int, url: str | None, told: Facts | OSError | CompileError) -> int:
+        """The size of a target; what is wrong with it is kept."""
+        if not isinstance(told, Facts):
+            self.failures[number] = told
+            return UNKNOWN
+        for change in changes(self.noted.get(url, Facts()), told):
+            text = f"`{_named(url)}`, the target of `{self.first[number]}`, has changed: {change}"
+            self.faults.append(_fault("changed-target", text, self.first[number]))
+        return UNKNOWN if told.size is None else told.size
+
+
+def look_at(references: References, look: Look, report: Report, *, distant: bool) -> Looked:
+    """Go through all references. Reports unreachable-target, changed-target, range-beyond-target, once a fault.
+
+    Takes memory for the targets, not for the references. Raises OSError, CompileError where entries cannot be read.
+    """
+    targets = _Targets(look, _noted(references.noted), DISTANT_WORKERS if distant else 1)
+    useless: set[str] = set()
+    count = 0
+    for table in tables(references.entries(), targets.urls):
+        targets.take(table)
+        count += len(table.keys)
+        for row in table.beyond(targets.sizes).tolist():
+            key = table.keys[row]
+            url = targets.names[int(table.target[row])]
+            if key not in useless and _is_meant(references, key, url, table, row):
+                useless.add(key)
+                _tell_beyond(key, url, table, row, int(targets.sizes[table.target[row]]), report)
+    for fault in targets.faults:
+        report.add(fault)
+    names = targets.names
+    for number, error in targets.failures.items():
+        _tell_failure(names[number], error, targets.first[number], int(targets.counts[number]), report)
+    return Looked(count, len(names), frozenset(useless), frozenset(names[number] for number in targets.failures))
+
+
+def _noted(member: Any) -> dict[str | None, Facts]:
+    """The facts by URL of what a document notes of its targets."""
+    targets = member.get("targets") if isinstance(member, Mapping) else None
+    return {url: noted(facts) for url, facts in targets.items()} if isinstance(targets, Mapping) else {}
+
+
+def _is_meant(references: References, key: str, url: str | None, table: Table, row: int) -> bool:
+    """Whether an entry is what its key means, and no other entry has replaced it."""
+    length = int(table.length[row])
+    return references.find(key) == Reference(url, int(table.offset[row]), None if length < 0 else length)
+
+
+def _tell_beyond(key: str, url: str | None, table: Table, row: int, size: int, report: Report) -> None:
+    offset, length = int(table.offset[row]), int(table.length[row])
+    what = f"{length} bytes at {offset}" if length >= 0 else f"what begins at {offset}"
+    text = f"`{key}` refers to {what} of `{_named(url)}`, which has {size}"
+    report.add(_fault("range-beyond-target", text, key))
+
+
+def _tell_failure(url: str | None, error: OSError | CompileError, key: str, count: int, report: Report) -> None:
+    """A target that is out of reach, or that must not be read, with a key that names it."""
+    notes = [f"{count} references name it"] if count > 1 else []
+    if isinstance(error, CompileError):
+        for found in error.diagnostics:
+            report.add(found._replace(notes=(*found.notes, *notes)))
+        return
+    text = f"`{_named(url)}`, the target of `{key}`, is out of reach: {error.strerror or error}"
+    report.add(_fault("unreachable-target", text, key, tuple(notes)))
+
+
+def _fault(code: str, text: str, key: str, notes: Iterable[str] = ()) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, text, Label(key=key), notes=tuple(notes))
+
+
+def _named(url: str | None) -> str:
+    return shown(url) if url is not None else "null"

@@ -1,0 +1,69 @@
+"""References in columns, and those of them that reach beyond their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from nczarr.stores.reference import Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROWS = 1 << 16
+"""References of a table."""
+
+WHOLE = -1
+"""The length of a reference to all that there is behind its offset."""
+
+UNKNOWN = -1
+"""The size of a target that nobody knows."""
+
+
+class Table(NamedTuple):
+    """Some references: of key i bytes `offset[i]` … `offset[i] + length[i]` of target number `target[i]`."""
+
+    keys: list[str]
+    target: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+    def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows that reach beyond their target, by the sizes of all targets; of an unknown size none does."""
+        import numpy as np
+
+        ends = self.offset + np.maximum(self.length, 0)
+        size = sizes[self.target]
+        found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
+        return found
+
+
+def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[Table]:
+    """The references among some entries. `urls`: gets a number for each URL that is new."""
+    rows = iter(entries)
+    while True:
+        keys: list[str] = []
+        targets: list[int] = []
+        offsets: list[int] = []
+        lengths: list[int] = []
+        seen = 0
+        for key, entry in islice(rows, ROWS):
+            seen += 1
+            if isinstance(entry, Reference):
+                url, offset, length = entry
+                keys.append(key)
+                targets.append(urls.setdefault(url, len(urls)))
+                offsets.append(offset)
+                lengths.append(WHOLE if length is None else length)
+        if not seen:
+            return
+        if keys:
+            yield Table(keys, _column(targets), _column(offsets), _column(lengths))
+
+
+def _column(values: list[int]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.array(values, np.int64)
