@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT / "docs"))
 import types_page  # noqa: E402
 
 from nczarr import peers, registry  # noqa: E402
+from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
 from nczarr.diagnostics.codes import CODES  # noqa: E402
-from nczarr.formats.ast_json.wire import schema  # noqa: E402
 from tests.peers import ncgen  # noqa: E402
 
 

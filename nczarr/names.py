@@ -8,6 +8,7 @@ the Common Data Model (`g1/a b`, `g1/obs.day`) has no slash in front, and a dot 
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -175,3 +176,20 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
     found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def name_problem(name: str) -> str | None:
+    """Return why nothing in the model can have this name; None if it can."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return f"name {name!r} is not UTF-8"
+    found = problem(name)
+    return None if found is None else found[1]
+
+
+def stem(path: str) -> str:
+    """Return the name of a dataset that does not say its own: that of its file, without the last suffix."""
+    base = os.path.basename(os.path.normpath(path))
+    found = normal(os.path.splitext(base)[0])
+    return found if name_problem(found) is None else ""

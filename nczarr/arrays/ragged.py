@@ -1,9 +1,9 @@
 """Which cells of an array are kept, and the ragged content that belongs to them.
 
 A vlen lies as `counts` and, in one dimension, the `content` of all its cells in C order (arrays/parts.py). If some
-cells are kept, so are the elements of their sequences; and if elements of content are counts of deeper sequences, so are
-those of theirs. `Kept` says of each cell, by its place in C order, whether it is kept; `Ragged` makes of that what is
-kept of the content; `Gathered` is the content that is left. Only sums of counts are remembered, one a block.
+cells are kept, so are the elements of their sequences; and if elements of content are counts of deeper sequences,
+so are those of theirs. `Kept` says of each cell, by its place in C order, whether it is kept; `Ragged` makes of that
+what is kept of the content; `Gathered` is the content that is left. Only sums of counts are remembered, one a block.
 """
 
 from __future__ import annotations

@@ -233,3 +233,14 @@ def _text_in(item: Any) -> bytes | None:
     if isinstance(item, dict) and set(item) == {"base64"}:
         return _unbase64(item["base64"])
     raise ValueError("a string value is a text, null or base64")
+
+
+def single(value: float) -> float:
+    """The float (32 bit) nearest to a double; infinity if it is too large."""
+    import struct
+
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded

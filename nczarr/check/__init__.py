@@ -14,16 +14,22 @@ from nczarr.ast.walk import building
 from nczarr.check.check_names import check_names
 from nczarr.check.check_types import acyclic, check_types
 from nczarr.check.checked import Checked, Observer, Unchecked, tables_of
+from nczarr.check.fill_values import variable_fill
 from nczarr.check.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.check.resolve import resolve
 from nczarr.check.type_sizes import check_type_sizes
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.read_lists import read_lists, variable_fill
 
 if TYPE_CHECKING:
     from nczarr.ast import Constant, Kind
 
 Pass = Callable[[Unchecked, Report], Unchecked]
+
+
+def read_lists(work: Unchecked, report: Report) -> Unchecked:
+    """Read the value lists of a text by the reader of its front end; most front ends have none."""
+    return work if work.read_values is None else work.read_values(work, report)
+
 
 PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer_shapes)
 """The whole schedule."""

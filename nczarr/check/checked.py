@@ -18,6 +18,7 @@ from nczarr.check.tables import Tables, tables
 if TYPE_CHECKING:
     from nczarr.arrays.columns import Columns
     from nczarr.check.duplicate_names import Namesake
+    from nczarr.diagnostics.report import Report
     from nczarr.source import Span
 
 
@@ -56,6 +57,8 @@ class Unchecked:
     parts: dict[str, Parts] = field(default_factory=dict)
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
     columns: dict[str, Columns] = field(default_factory=dict)
+    read_values: Callable[[Unchecked, Report], Unchecked] | None = None
+    """The front end's reader of `lists` and `attribute_lists`, called once types are known."""
     known: tuple[Dataset, Tables] | None = None
     broken: frozenset[str] = frozenset()
     kind: Kind | None = None

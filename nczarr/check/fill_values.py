@@ -8,7 +8,8 @@ import struct
 from typing import assert_never
 
 from nczarr.arrays.parts import Types, is_fixed
-from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, VlenType
+from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, Variable, VlenType
+from nczarr.check.tables import Tables
 
 DEFAULT: dict[str, int | float] = {
     "byte": -127,
@@ -78,3 +79,11 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
 def _empty(type_name: TypeName, types: Types) -> Constant:
     """No values of a type."""
     return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())
+
+
+def variable_fill(variable: Variable, known: Tables) -> Constant | None:
+    """Return the value that fills a variable: its `_FillValue`, else the default of its type, else None."""
+    for attribute in variable.attributes:
+        if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
+            return attribute.value
+    return default_fill(variable.type, known.types)

@@ -55,7 +55,7 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
     if checked is None or messages.report.errors:
         return
     if options.name is None and not checked.dataset.name:
-        from nczarr.formats.zarr.core.read_zarr import stem
+        from nczarr.names import stem
 
         options = options._replace(name=stem(arguments.source) or None)
     write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())

@@ -2,7 +2,8 @@
 
 Leaves are stretches of cells. What a leaf hashes is, array by array of those that the type is made of
 (arrays/parts.py), the elements that belong to its cells: counts before content. So arrays are read from front to
-back, some megabytes at a time, however long one list is, and where the content of the next cells begins is known from the sums of counts.
+back, some megabytes at a time, however long one list is, and where the content of the next cells begins is known
+from the sums of counts.
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nczarr import names
-
 DEEPEST = 128
 """Brackets may nest this deep; what reads a document recurses."""
 
@@ -180,13 +178,3 @@ def _spelled(value: Any) -> str:
     if isinstance(value, Real):
         return value.spelled
     return json.dumps(value, ensure_ascii=False)
-
-
-def name_problem(name: str) -> str | None:
-    """Why nothing in the model can have a name; None if it can."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return f"name {name!r} is not UTF-8"
-    problem = names.problem(name)
-    return None if problem is None else problem[1]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nczarr.formats.zarr.core.documents import Json
+from nczarr.json.documents import Json
 from nczarr.json.tolerant import NotJsonError, parse, too_deep
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 

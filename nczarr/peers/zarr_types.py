@@ -8,7 +8,7 @@ import math
 import re
 from typing import Any
 
-from nczarr.formats.zarr.core.documents import Json
+from nczarr.json.documents import Json
 
 DTYPE_2 = re.compile(
     r"\|[iub]1|[<>](?:[iu][248]|f[248]|c8|c16|[mM]8(?:\[[^\]]+\])?|U[1-9][0-9]{0,8})|\|[SV][1-9][0-9]{0,8}"

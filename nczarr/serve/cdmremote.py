@@ -98,7 +98,7 @@ def _capabilities(location: str) -> str:
 
 def _cdl(opened: Opened, limits: Limits) -> str:
     from nczarr import pipeline
-    from nczarr.formats.zarr.core.read_zarr import stem
+    from nczarr.names import stem
 
     report = Report(limit=100)
     name = stem(opened.place.segments[-1]) or None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.ast import Dataset
-from nczarr.formats.ast_json.wire import dump
+from nczarr.ast.json import dump
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

@@ -1,165 +1,19 @@
-"""The AST read from JSON: any bytes → `Unchecked`, or `bad-ast` with the JSON pointer of every fault.
-
-The models of the tree validate; this module bounds the depth before they recurse, refuses members that stand twice, and
-checks what no single node can: that constants of user types have data of that type.
-"""
+"""Reader of the AST as JSON: a text to `Unchecked`."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from nczarr import names
-from nczarr.arrays.validate_constant import problem, sound_types
-from nczarr.ast import ATOMIC, Attribute, Dataset, Group
-from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.formats.ast_json.wire import MAX_JSON_DEPTH, Document
-from nczarr.source import Source, Span
+from nczarr.json import ast_document
 
 if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-
-_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+    from nczarr.source import Source
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """The dataset of a JSON text, names in FQN form; None if it is none.
-
-    Reports `bad-ast`, `invalid-utf8`, `too-deep-nesting`, `empty-input`.
-    """
-    data = bytes(source.data).removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        report.error("empty-input", "the text holds no dataset", Span(source, 0, 0))
-        return None
-    text = _decoded(source, data, report)
-    if text is None or _too_deep(source, data, report):
-        return None
-    parsed = _parsed(source, text, report)
-    if parsed is None:
-        return None
-    try:
-        # The models are strict: only their JSON mode takes a list for a tuple.
-        dataset = Document.model_validate_json(text).dataset
-    except ValidationError as fault:
-        for error in fault.errors(include_url=False, include_input=False):
-            _bad(source, report, pointer(error["loc"], parsed), _message(error))
-        return None
-    if _check(source, dataset, report):
-        return Unchecked(dataset, forward=True)
-    return None
-
-
-def pointer(location: tuple[int | str, ...], document: Any) -> str:
-    """The JSON pointer of a place that the models name; what they insert (tags of unions) is not in the document."""
-    steps: list[str] = []
-    value = document
-    for number, step in enumerate(location):
-        known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-        if step in known:
-            value = value[step]
-        elif number < len(location) - 1 or not isinstance(value, dict):  # the last step may be a member that is missing
-            continue
-        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
-    return "".join("/" + step for step in steps)
-
-
-def _bad(source: Source, report: Report, where: str, message: str) -> None:
-    place = Label(Span(source, 0, 0), key=source.name, pointer=where)
-    report.add(Diagnostic("bad-ast", Severity.ERROR, message, place))
-
-
-def _message(error: Any) -> str:
-    """One line of what the models say about a place."""
-    text = str(error["msg"]).removeprefix("Value error, ")
-    return f"{text[:1].lower()}{text[1:]}".split("\n", 1)[0]
-
-
-def _decoded(source: Source, data: bytes, report: Report) -> str | None:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        at = len(source.data) - len(data) + fault.start
-        report.error("invalid-utf8", f"byte 0x{data[fault.start]:02X} is not UTF-8", Span(source, at, at + 1))
-        return None
-
-
-def _too_deep(source: Source, data: bytes, report: Report) -> bool:
-    """Whether brackets nest deeper than the readers behind can recurse."""
-    depth = 0
-    for match in _NESTING.finditer(data):
-        opens = match.group() in (b"[", b"{")
-        depth += opens - (match.group() in (b"]", b"}"))
-        if depth > MAX_JSON_DEPTH:
-            where = Span(source, match.start(), match.end())
-            report.error("too-deep-nesting", f"the document nests more than {MAX_JSON_DEPTH} deep", where)
-            return True
-    return False
-
-
-def _parsed(source: Source, text: str, report: Report) -> Any | None:
-    """The document as plain values; None (reported) if it is not JSON or a member stands twice."""
-    doubled: list[str] = []
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            seen: set[str] = set()
-            doubled.extend(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        return found
-
-    try:
-        parsed = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as fault:
-        at = len(text[: fault.pos].encode("utf-8"))
-        report.error("bad-ast", f"not JSON: {fault.msg[:1].lower()}{fault.msg[1:]}", Span(source, at, at + 1))
-        return None
-    except ValueError:  # Python refuses integers of thousands of digits
-        report.error("bad-ast", "a number has thousands of digits", Span(source, 0, 0))
-        return None
-    for key in doubled:
-        _bad(source, report, "", f"member `{key}` stands twice in one object")
-    if not isinstance(parsed, dict):
-        _bad(source, report, "", "the document is not a JSON object")
-        return None
-    return None if doubled else parsed
-
-
-def _check(source: Source, dataset: Dataset, report: Report) -> bool:
-    """Depth of groups, and constants of user types."""
-    before = report.errors
-    groups = list(_groups(dataset, "/", "/dataset", 0))
-    if any(depth > MAX_DEPTH for _, _, _, depth in groups):
-        place = next(where for _, _, where, depth in groups if depth > MAX_DEPTH)
-        place_label = Label(Span(source, 0, 0), key=source.name, pointer=place)
-        message = f"groups nest more than {MAX_DEPTH} deep"
-        report.add(Diagnostic("too-deep-nesting", Severity.ERROR, message, place_label))
-        return False
-    types = sound_types({names.join(path, each.name): each for path, group, _, _ in groups for each in group.types})
-    for _, group, where, _ in groups:
-        for attribute, inside in _attributes(group, where):
-            name = attribute.value.type
-            # Undeclared and circular types are the passes' to report.
-            text = problem(attribute.value, types) if name in ATOMIC or name in types else None
-            if text is not None:
-                _bad(source, report, f"{inside}/value", text)
-    return report.errors == before
-
-
-def _groups(group: Group, path: str, where: str, depth: int) -> Iterator[tuple[str, Group, str, int]]:
-    yield path, group, where, depth
-    for number, child in enumerate(group.groups):
-        yield from _groups(child, names.join(path, child.name), f"{where}/groups/{number}", depth + 1)
-
-
-def _attributes(group: Group, where: str) -> Iterator[tuple[Attribute, str]]:
-    for number, attribute in enumerate(group.attributes):
-        yield attribute, f"{where}/attributes/{number}"
-    for at, variable in enumerate(group.variables):
-        for number, attribute in enumerate(variable.attributes):
-            yield attribute, f"{where}/variables/{at}/attributes/{number}"
+    """Return the dataset of a JSON text, names in FQN form; None after an error."""
+    dataset = ast_document.read(source, report)
+    return None if dataset is None else Unchecked(dataset, forward=True)

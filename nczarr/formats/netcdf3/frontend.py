@@ -24,9 +24,9 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.check.classic_layout import Place, padded, record_size
 from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Label, Report
-from nczarr.formats.cdl.values.read_lists import variable_fill
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,

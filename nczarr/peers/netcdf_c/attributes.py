@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from nczarr.formats.zarr.core.documents import Json
+from nczarr.json.documents import Json
 from nczarr.peers.documents import Node, Word, step
 from nczarr.peers.netcdf_c.view import DTYPE, HIDDEN, RANGES, RESERVED, View, hidden
 from nczarr.peers.rule import Place

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.formats.zarr.core.documents import Json
+from nczarr.json.documents import Json
 from nczarr.peers.documents import Documents, Node
 
 HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr"})

@@ -30,16 +30,15 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.duplicate_names import Namesake
 from nczarr.check.tables import tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.awkward0.archive_names import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.read import reader as reading
 from nczarr.formats.awkward0.read.model import Types, arrays, settled, units
 from nczarr.formats.awkward0.write.sentinel import free_value
-from nczarr.formats.zarr.core.documents import Documents
-from nczarr.formats.zarr.core.read_zarr import stem
-from nczarr.json.tolerant import name_problem
+from nczarr.json import ast_document
+from nczarr.json.documents import Documents
+from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Range, Store, UnsafeKeyError
@@ -131,10 +130,10 @@ class _Reader:
     # ---- with a model ----------------------------------------------------------------------------------------------
     def told(self, given: bytes) -> Unchecked | None:
         """The dataset whose model is there."""
-        found = ast_json.read(Source(self._store.path, given, key=MODEL), self._report, self._options)
-        if found is None:
+        dataset = ast_document.read(Source(self._store.path, given, key=MODEL), self._report)
+        if dataset is None:
             return None
-        known = tables(found.dataset)
+        known = tables(dataset)
         lengths = {path: each.size for path, each in known.dimensions.items()}
         keys = set()
         for path, variable in known.variables.items():
@@ -153,8 +152,7 @@ class _Reader:
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
                 self._documents.warn("stale-extension", "the array is no variable of the model, and left out", key)
-        found.parts = self._parts
-        return found
+        return Unchecked(dataset, parts=self._parts)
 
     # ---- without ---------------------------------------------------------------------------------------------------
     def invented(self) -> Unchecked:

@@ -23,7 +23,7 @@ from nczarr.ast.storage import Element
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
 from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Masked, Spans, Table, Texts
-from nczarr.json.tolerant import name_problem
+from nczarr.names import name_problem
 
 if TYPE_CHECKING:
     import numpy as np

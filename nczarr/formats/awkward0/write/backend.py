@@ -21,13 +21,13 @@ from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize
 from nczarr.arrays.streaming import Blob
 from nczarr.ast import CompoundType
+from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
 from nczarr.awkward import expressions
 from nczarr.awkward.expressions import Expression, Numbers
 from nczarr.awkward.schema import Schema, records
 from nczarr.awkward.sidecar import described, described_rows
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ast_json.wire import dump
 from nczarr.formats.awkward0.archive_names import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.options import Options

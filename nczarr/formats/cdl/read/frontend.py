@@ -20,6 +20,7 @@ from nczarr.formats.cdl.read.recovery import Recovery
 from nczarr.formats.cdl.read.scope import Scope
 from nczarr.formats.cdl.read.syntax_errors import Explainer
 from nczarr.formats.cdl.read.tokens import FastTokens
+from nczarr.formats.cdl.values.read_lists import read_lists
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import ListStream, Token
@@ -65,6 +66,7 @@ def _gathered(context: Any, source: Source, tokens: list[Token], report: Report,
         forward=False,
         lists=assembler.value_lists,
         attribute_lists=assembler.attribute_lists,
+        read_values=read_lists,
         uses=assembler.uses,
         broken=frozenset(broken),
     )

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.decimals import decimals, parsed
-from nczarr.formats.cdl.values.numerals import single
 from nczarr.formats.cdl.values.slabs import slabs
 from nczarr.source import Source
 

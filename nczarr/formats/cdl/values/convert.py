@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
-from nczarr.ast.values import Constant
+from nczarr.ast.values import Constant, single
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.numerals import Literal, single
+from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.source import Source, Span
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 from typing import Literal as Choice
 
 from nczarr.ast.types import ATOMIC
+from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 
@@ -148,17 +149,6 @@ class Numerals:
         if match is None:
             raise self.stop("bad-number", f"`{show(text)}` is not a hexadecimal constant", start, end)
         return Literal("hex", match.group(1), "", start, end)
-
-
-def single(value: float) -> float:
-    """The float (32 bit) nearest to a double; infinity if it is too large."""
-    import struct
-
-    try:
-        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return rounded
 
 
 def show(text: bytes) -> str:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.values import single
 from nczarr.formats.cdl.values.convert import pack
-from nczarr.formats.cdl.values.numerals import single
 
 _NUMBER = re.compile(
     rb"[+-]?(?:(?P<int>0|[1-9][0-9]{0,8})"  # nine digits always fit an int; a leading zero would be octal

@@ -20,7 +20,7 @@ from nczarr.arrays.columns import Columns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Unchecked, tables_of
-from nczarr.check.fill_values import default_fill
+from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.convert import Converter
@@ -119,14 +119,6 @@ def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) ->
         attributes=renewed(group.attributes, path),
         groups=tuple(_replace(child, names.join(path, child.name), values) for child in group.groups),
     )
-
-
-def variable_fill(variable: Variable, known: Tables) -> Constant | None:
-    """One value that fills a variable: its `_FillValue`, else the default of its type, else None."""
-    for attribute in variable.attributes:
-        if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
-            return attribute.value
-    return default_fill(variable.type, known.types)
 
 
 def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | None:

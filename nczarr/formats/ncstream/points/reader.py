@@ -30,7 +30,7 @@ from nczarr.formats.ncstream.read.scan import entries
 from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES
 from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError, bad, contradictory, oversized
-from nczarr.json.tolerant import name_problem
+from nczarr.names import name_problem
 from nczarr.options import Options
 from nczarr.source import Source, Span
 

@@ -15,9 +15,9 @@ from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Unchecked
 from nczarr.check.tables import Tables
 from nczarr.check.type_sizes import oversized
-from nczarr.formats.ast_json import frontend as ast_json
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import model
+from nczarr.json import ast_document
 from nczarr.source import Source
 
 MODEL = "nczarr"
@@ -27,7 +27,8 @@ MODEL = "nczarr"
 def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
     """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
     if header.HasField("nczarr"):
-        return ast_json.read(Source(name, header.nczarr, key=MODEL), asked.report, asked.options)
+        dataset = ast_document.read(Source(name, header.nczarr, key=MODEL), asked.report)
+        return None if dataset is None else Unchecked(dataset)
     return Unchecked(model.dataset(header, asked))
 
 

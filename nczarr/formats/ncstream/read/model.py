@@ -21,7 +21,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES, UNSIGNED
 from nczarr.formats.ncstream.wire.scopes import LARGEST, Scope, UnreadableVariableError, lengths_of, reference, split
-from nczarr.json.tolerant import name_problem
+from nczarr.names import name_problem
 from nczarr.options import Options
 from nczarr.source import Span
 

@@ -23,9 +23,9 @@ from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, item
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
+from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.read_lists import variable_fill
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import immediate, model
 from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills

@@ -14,12 +14,12 @@ from nczarr import names
 from nczarr.arrays.part_fills import all_fill, own_fills
 from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
+from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
-from nczarr.formats.ast_json.wire import dump
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
 

@@ -15,7 +15,7 @@ from nczarr.arrays.parts import NUMPY
 from nczarr.arrays.source import Descr, Layout, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
-from nczarr.formats.zarr.core.documents import Documents, Json
+from nczarr.json.documents import Documents, Json
 
 Endian = Literal["little", "big"] | None
 

@@ -19,12 +19,12 @@ from nczarr.arrays.parts import NUMPY, Types
 from nczarr.arrays.validate_constant import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
-from nczarr.ast.values import SPECIAL_FLOATS
+from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.duplicate_names import Namesake
-from nczarr.formats.cdl.values.numerals import single
-from nczarr.formats.zarr.core.documents import Documents, Json, pointer
 from nczarr.formats.zarr.extension.model import AttributeExtension
-from nczarr.json.tolerant import Real, name_problem, spelled
+from nczarr.json.documents import Documents, Json, pointer
+from nczarr.json.tolerant import Real, spelled
+from nczarr.names import name_problem
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names that a store keeps for itself, in every generation."""

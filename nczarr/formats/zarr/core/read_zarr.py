@@ -9,7 +9,6 @@ A dtype without a name in the model (records, raw bytes) gets an invented type. 
 from __future__ import annotations
 
 import math
-import os
 from typing import TypeVar
 
 from nczarr import names
@@ -23,9 +22,9 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.zarr.core.array_metadata import Described, Version, own_fill
 from nczarr.formats.zarr.core.attributes import Attributes, numbers
-from nczarr.formats.zarr.core.documents import pointer
 from nczarr.formats.zarr.core.stored_types import Inventor
-from nczarr.json.tolerant import name_problem
+from nczarr.json.documents import pointer
+from nczarr.names import name_problem, stem
 from nczarr.plan.storage_roundtrip import settled
 
 T = TypeVar("T")
@@ -51,13 +50,6 @@ def _read(version: Version) -> Unchecked:
     return Unchecked(
         Dataset(name=own, **members), forward=True, parts=reader.parts, namesakes=reader.documents.namesakes
     )
-
-
-def stem(path: str) -> str:
-    """The name of a dataset that does not say its own: that of its file, without the last suffix."""
-    base = os.path.basename(os.path.normpath(path))
-    found = names.normal(os.path.splitext(base)[0])
-    return found if name_problem(found) is None else ""
 
 
 class _Reader:

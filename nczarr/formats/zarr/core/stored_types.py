@@ -13,7 +13,7 @@ from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.ast.storage import Element
 from nczarr.check.duplicate_names import Namesake, apart, namesakes
 from nczarr.check.type_sizes import LARGEST_VALUE, MOST_MEMBERS
-from nczarr.json.tolerant import name_problem
+from nczarr.names import name_problem
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:

@@ -16,12 +16,12 @@ from nczarr.ast.plain import Plain, plain
 from nczarr.check.checked import Foreign
 from nczarr.formats.zarr.core.array_metadata import Described, chain
 from nczarr.formats.zarr.core.attributes import untyped
-from nczarr.formats.zarr.core.documents import Json
 from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
 from nczarr.formats.zarr.draft2019.codecs import configs
 from nczarr.formats.zarr.draft2019.nodes import NodeDocuments, path_of
 from nczarr.formats.zarr.draft2019.protocol_extension import Found
+from nczarr.json.documents import Json
 
 
 def _is_shown(shown: Any, value: Any) -> bool:

@@ -19,10 +19,10 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.elements import halves
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
-from nczarr.formats.zarr.core.documents import pointer
 from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
+from nczarr.json.documents import pointer
 from nczarr.stores.blocks import pretty
 
 Json = dict[str, Any]

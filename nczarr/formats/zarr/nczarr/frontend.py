@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.documents import Documents
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.reading import Version2
+from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.formats.zarr.core.documents import Json, pointer
+from nczarr.json.documents import Json, pointer
 
 ATTRIBUTE_TYPES = "_nczarr_attrs"
 _SHOWN = 20

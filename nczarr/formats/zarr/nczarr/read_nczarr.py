@@ -21,14 +21,14 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Version
 from nczarr.formats.zarr.core.attributes import Attributes
-from nczarr.formats.zarr.core.documents import Json, pointer
-from nczarr.formats.zarr.core.read_zarr import both_kinds, stem
+from nczarr.formats.zarr.core.read_zarr import both_kinds
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock
 from nczarr.formats.zarr.extension.types import type_from_json
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.nczarr.variables import Frame, Variables
-from nczarr.json.tolerant import name_problem
+from nczarr.json.documents import Json, pointer
+from nczarr.names import name_problem, stem
 
 KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
 

@@ -28,10 +28,10 @@ from nczarr.formats.zarr.core.array_metadata import (
     own_fill,
 )
 from nczarr.formats.zarr.core.attributes import Attributes
-from nczarr.formats.zarr.core.documents import Json, pointer
 from nczarr.formats.zarr.core.read_zarr import with_fill
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
+from nczarr.json.documents import Json, pointer
 from nczarr.plan.storage_roundtrip import settled
 
 SILENT = ArrayExtension()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.core.documents import Documents
 from nczarr.formats.zarr.v2.reading import Version2
+from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store
 

@@ -13,9 +13,9 @@ from nczarr.arrays.source import Descr
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
-from nczarr.formats.zarr.core.documents import Documents, Json, pointer
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID, shown
 from nczarr.formats.zarr.v2 import dtypes
+from nczarr.json.documents import Documents, Json, pointer
 
 _KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})

@@ -14,12 +14,12 @@ from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
-from nczarr.formats.zarr.core.documents import Documents, Json, pointer
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import dtypes
 from nczarr.formats.zarr.v3.codecs import config_of
 from nczarr.formats.zarr.v3.tree import DOCUMENT
+from nczarr.json.documents import Documents, Json, pointer
 
 _MEMBERS = frozenset(
     {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",

@@ -13,7 +13,8 @@ from typing import Any
 from nczarr import names
 from nczarr.check.duplicate_names import Namesake, apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.json.tolerant import NotJsonError, Parsed, name_problem, parse
+from nczarr.json.tolerant import NotJsonError, Parsed, parse
+from nczarr.names import name_problem
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
