@@ -14,6 +14,7 @@ from nczarr import ncstream, pipeline
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import lay_out
 from nczarr.diagnostics.report import Report, Severity
+from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.blocks import pretty
@@ -136,7 +137,7 @@ def lies(sample: Sample, form: str) -> Lies:
         return hdf5(checked)
     if form == "ncstream":
         return stream(checked)
-    found = pipeline.target("", form, report)
+    found = targets.target("", form, report)
     assert found is not None
     keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
     assert keys is not None
@@ -185,7 +186,7 @@ def hexed(data: bytes) -> str:
 
 def stream(checked: Checked) -> Lies:
     """In a stream: the messages of the variable."""
-    form, report = pipeline.target("", "ncstream", Report()), Report()
+    form, report = targets.target("", "ncstream", Report()), Report()
     assert form is not None
     pieces = pipeline.text(checked, form, report, Options())
     assert pieces is not None
@@ -206,9 +207,9 @@ def classic(checked: Checked) -> Lies:
     """In a classic file of the smallest kind that holds it."""
     for kind in ("nc3", "nc5"):
         report = Report()
-        form = pipeline.target("", "netcdf3", report)
+        form = targets.target("", "netcdf3", report)
         assert form is not None
-        settled = pipeline.settle(checked, form, report, Options(kind=kind))
+        settled = targets.settle(checked, form, report, Options(kind=kind))
         pieces = settled and pipeline.text(checked, settled[0], report, settled[1])
         if pieces:
             place = lay_out(checked, kind).places["/v"]
@@ -226,7 +227,7 @@ def hdf5(checked: Checked) -> Lies:
     import h5py
 
     report = Report()
-    form = pipeline.target("t.h5", None, report)
+    form = targets.target("t.h5", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"

@@ -57,7 +57,7 @@ def verify(
 
     `following`: how references are followed. Raises OSError if the document cannot be read.
     """
-    from nczarr import pipeline
+    from nczarr.endpoints import sources
     from nczarr.options import Options
     from nczarr.secrets import StorageOptions
     from nczarr.verify import verify as verified
@@ -67,7 +67,7 @@ def verify(
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
     written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))
-    source = _source(document) if written else pipeline.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
+    source = _source(document) if written else sources.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
     if source is not None:
         try:
             verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
@@ -124,11 +124,11 @@ def _source(document: Described) -> Source | Store:
         return Source("document", document.encode("utf-8", "surrogatepass"))
     if isinstance(document, bytes):
         return Source("document", document)
-    from nczarr import pipeline
+    from nczarr.endpoints import sources
     from nczarr.options import Options
 
     report = Report()
-    source = pipeline.opened(os.fspath(document), report, Options())
+    source = sources.opened(os.fspath(document), report, Options())
     if source is None:
         raise CompileError(report.sorted())
     return source

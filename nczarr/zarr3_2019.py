@@ -68,13 +68,14 @@ def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any)
 
     Keys of the same names are replaced, all others stay. Raises CompileError, OSError.
     """
-    from nczarr import link, registry
+    from nczarr import link, pipeline, registry
 
     report = Report()
     form = registry.named("zarr3-2019")
     assert form is not None
     wanted = options_from(**options)
     report_losses(dataset, report, wanted)
-    if report.errors or not link.into(dataset.checked, KeyValueStore(store), form, report, wanted):
+    planned = pipeline.plan(dataset.checked, form, report, wanted) if not report.errors else None
+    if planned is None or not link.into(planned, KeyValueStore(store), report):
         raise CompileError(report.sorted())
     return tuple(report.sorted())

@@ -16,6 +16,7 @@ from nczarr import pipeline
 from nczarr.ast.text import text as tree_text
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.serve import ncml
 from nczarr.source import Source
@@ -31,7 +32,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
     def made(checked: Checked) -> bytes:
         report = Report()
         options = Options(allow_loss=frozenset({"all"}), special=True)
-        form = pipeline.target("", name, report)
+        form = targets.target("", name, report)
         assert form is not None
         pieces = pipeline.blocks(checked, form, report, options)
         assert pieces is not None, [found.message for found in report.sorted()]

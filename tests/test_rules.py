@@ -31,6 +31,7 @@ ROOMS = (
     "verify",
     "combine",
     "pipeline",
+    "endpoints",
     "compare",
     "link",
     "formats",

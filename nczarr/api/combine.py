@@ -82,6 +82,7 @@ def combine(
     from nczarr.combine import combine as combined
     from nczarr.combine.sources import home_of, opened
     from nczarr.diagnostics.report import CompileError, Report
+    from nczarr.endpoints import targets
     from nczarr.options import Options, Subset
     from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
@@ -98,7 +99,7 @@ def combine(
 
     named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
 
-    form = None if target is None else pipeline.target(os.fspath(target), format, report)
+    form = None if target is None else targets.target(os.fspath(target), format, report)
     if report.errors:
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)

@@ -71,6 +71,7 @@ def convert(
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
     """
     from nczarr import pipeline
+    from nczarr.endpoints import targets
     from nczarr.stores.spool import passing
 
     report, variables, groups, sections = Report(), tuple(variables), tuple(groups), tuple(sections)
@@ -99,7 +100,7 @@ def convert(
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
     wanted = Subset(variables, groups, _sections(sections, report))
-    form = pipeline.target(path := os.fspath(target), format, report)
+    form = targets.target(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
         if form is not None and not report.errors:

@@ -95,9 +95,10 @@ class DatasetHandle:
     def to_keys(self, format: str = "nczarr", **options: Any) -> Mapping[str, bytes]:  # noqa: A002
         """Every key of the store that `write` would make, chunks included. Raises CompileError for losses."""
         from nczarr import pipeline
+        from nczarr.endpoints import targets
 
         report = Report()
-        form = pipeline.target("", format, report)
+        form = targets.target("", format, report)
         wanted = options_from(**options)
         report_losses(self, report, wanted)
         made = None if form is None else pipeline.keys(self.checked, form, report, wanted)
@@ -107,9 +108,10 @@ class DatasetHandle:
 
     def _text(self, form_name: str) -> str:
         from nczarr import pipeline
+        from nczarr.endpoints import targets
 
         report = Report()
-        form = pipeline.target("", form_name, report)
+        form = targets.target("", form_name, report)
         pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.sorted())

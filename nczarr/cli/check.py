@@ -95,13 +95,14 @@ class _Work(NamedTuple):
         documents alone: what only we cannot read is nothing to another reader.
         """
         from nczarr import peers, pipeline
+        from nczarr.endpoints import sources
         from nczarr.peers.rule import Peer
 
         asked = [each for each in self.readers if isinstance(each, Peer)]
         found = 0
         text = standard_input() if path == "-" else None
         if asked:
-            source = text or pipeline.opened(path, self.report, self.options)
+            source = text or sources.opened(path, self.report, self.options)
             found = 0 if source is None else sum(peers.check(peer, source, self.report) for peer in asked)
             if len(asked) == len(self.readers) and self.options.kind is None and self.schema is None:
                 return found

@@ -40,11 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr import pipeline
+    from nczarr.endpoints import targets
 
     report = messages.report
     out = arguments.output
     shown = out in (None, "-")
-    form = pipeline.target("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
+    form = targets.target("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
     if form is None:
         return
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None

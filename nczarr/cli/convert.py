@@ -120,11 +120,12 @@ class _Work:
     def convert(self, path: str) -> None:
         """Convert one source."""
         from nczarr import pipeline
+        from nczarr.endpoints import targets
 
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None:
             return
-        form = pipeline.target("" if target == "-" else target, self.arguments.to, report)
+        form = targets.target("" if target == "-" else target, self.arguments.to, report)
         if form is None:
             return
         if target == "-" and form.binary and (form.write is None or sys.stdout.isatty()):

@@ -54,9 +54,9 @@ def _inside(folder: str, name: str) -> str:
 
 def _suffix_of(name: str, report: Report) -> str:
     """The suffix of a format's targets."""
-    from nczarr import pipeline
+    from nczarr.endpoints import targets
 
-    form = pipeline.target("", name, report)
+    form = targets.target("", name, report)
     if form is None:
         return ""
     return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE

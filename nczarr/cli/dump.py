@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr import pipeline
+    from nczarr.api.dump import dump
 
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
@@ -58,4 +58,4 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
         from nczarr.names import stem
 
         options = options._replace(name=stem(arguments.source) or None)
-    write_product(pipeline.dump(checked, arguments.form, messages.report, options) or ())
+    write_product(dump(checked, arguments.form, messages.report, options) or ())

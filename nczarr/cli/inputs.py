@@ -26,11 +26,12 @@ def read_input(
     Raises OSError if it cannot be read.
     """
     from nczarr import pipeline
+    from nczarr.endpoints import sources
 
     if path != "-":
         return pipeline.read_path(path, report, options, name, observe)
     source = standard_input()
-    form = pipeline.source_format(source, name, report) if name else None
+    form = sources.source_format(source, name, report) if name else None
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
 
 

@@ -116,7 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read, write. Raises OSError, CompileError."""
-    from nczarr import pipeline, refs
+    from nczarr import refs
+    from nczarr.endpoints import sources
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.url import BadURLError
 
@@ -124,19 +125,19 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     storage = storage_of(arguments)
     place = None
     if arguments.target not in (None, "-"):
-        place = pipeline.located(arguments.target, report)
+        place = sources.located(arguments.target, report)
         if place is None:
             return
         storage = storage.at("target", place.server)
         try:
             free = _is_free(place, storage.of("target"), arguments, messages)
         except (BadURLError, MissingProtocolError) as error:
-            pipeline.unusable(place.path, error, report)
+            sources.unusable(place.path, error, report)
             return
         if not free:
             return
     options = Options(storage=storage)
-    source = standard_input() if arguments.source == "-" else pipeline.opened(arguments.source, report, options)
+    source = standard_input() if arguments.source == "-" else sources.opened(arguments.source, report, options)
     if source is None:
         return
     wanted = {name: getattr(arguments, f"max_{name}") for name, _, _ in _LIMITS}

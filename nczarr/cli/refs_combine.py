@@ -75,17 +75,17 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     from nczarr import pipeline
     from nczarr.combine import Wanted, combine
     from nczarr.combine.sources import home_of, opened
-    from nczarr.link import files
+    from nczarr.endpoints import targets
 
     target = arguments.target
     subset = subset_of(arguments, report)
-    form = pipeline.target(target or "", arguments.to or (None if target else REFERENCE), report)
+    form = targets.target(target or "", arguments.to or (None if target else REFERENCE), report)
     if subset is None or form is None:
         return
     if target is None and form.binary:
         report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
         return
-    if target is not None and not is_remote(target) and not files.is_free(target, form, report, options):
+    if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
         return
 
     def read(path: str, own: Report) -> Checked | None:

@@ -46,13 +46,13 @@ def _count(text: str) -> int:
 
 def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
     """Look. Raises OSError, CompileError."""
-    from nczarr import pipeline
+    from nczarr.endpoints import sources
     from nczarr.options import Options
     from nczarr.verify import verify
 
     options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
     path = arguments.source
-    source = standard_input() if path == "-" else pipeline.opened(path, messages.report, options)
+    source = standard_input() if path == "-" else sources.opened(path, messages.report, options)
     if source is None:
         return
     sample = {"none": 0, "all": None}.get(arguments.chunks, arguments.sample)

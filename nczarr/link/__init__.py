@@ -13,11 +13,8 @@ from nczarr import secrets
 
 if TYPE_CHECKING:
     from nczarr.arrays.counts import Counts, Step
-    from nczarr.capabilities import Format
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
-    from nczarr.options import Options
     from nczarr.plan.planned import Planned
     from nczarr.stores.base import Store
 
@@ -25,30 +22,22 @@ if TYPE_CHECKING:
 
 
 def store(
-    checked: Checked,
-    path: str,
-    form: Format,
-    report: Report,
-    options: Options,
-    counts: Counts | None = None,
-    inspect: Inspect | None = None,
-) -> Planned | None:
-    """Write a dataset to a new folder, or archive if the path ends in `.zip`, whole or not at all; returns the plan.
+    planned: Planned, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None
+) -> bool:
+    """Write a plan to a new folder, or archive if the path ends in `.zip`, whole or not at all.
 
-    None: an error stands in the report, and no target. `inspect` may look at the target before anyone else sees it,
-    and report an error.
+    Returns False after an error, and then there is no target. `inspect` may look at the target before anyone else sees
+    it, and report an error. With `options.dask` a cluster does the tasks. Reports oversized-chunk.
 
-    With `options.dask` a cluster does the tasks. Raises OSError if the target cannot be written, FileExistsError if it
-    is there and may not be overwritten.
+    Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
     """
-    planned = _planned(checked, form, report, options)
-    if planned is None:
-        return None
-    if options.dask is None:
+    if not _fits_memory(planned, report):
+        return False
+    if planned.options.dask is None:
         return _store(planned, path, report, counts, inspect, None)
     from nczarr.link.cluster import Cluster
 
-    with Cluster(options.dask) as cluster:
+    with Cluster(planned.options.dask) as cluster:
         return _store(planned, path, report, counts, inspect, cluster)
 
 
@@ -59,7 +48,7 @@ def _store(
     counts: Counts | None,
     inspect: Inspect | None,
     cluster: Cluster | None,
-) -> Planned | None:
+) -> bool:
     """Write what was planned; as `store`."""
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room
@@ -67,7 +56,7 @@ def _store(
     from nczarr.stores.url import is_remote
 
     if not has_room(path, planned, report):
-        return None
+        return False
     target = None
     try:
         try:
@@ -80,13 +69,13 @@ def _store(
                 f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
                 helps=helps if planned.options.resume else [],
             )
-            return None
+            return False
         fill(planned, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
             target.store.seal()
             inspect(planned, target.place)
         if report.errors:
-            return None
+            return False
         target.store.finish()
     except (OSError, KeyboardInterrupt) as failure:
         if target is None:
@@ -99,47 +88,39 @@ def _store(
     finally:
         if target is not None:
             target.store.abort()
-    return planned
+    return True
 
 
-def steps(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
-    """What `store` would do, part by part; None if an error stands in the report."""
+def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
+    """Return what `store` would do, part by part; None after an error."""
     from nczarr.link import run
 
-    planned = _planned(checked, form, report, options)
-    return None if planned is None else run.steps(planned)
+    return run.steps(planned) if _fits_memory(planned, report) else None
 
 
-def _planned(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
-    """The plan for a store; None if an error stands in the report. Reports oversized-chunk."""
+def _fits_memory(planned: Planned, report: Report) -> bool:
+    """Check that every chunk that would be decoded fits into the run's memory. Reports oversized-chunk."""
     from nczarr.link.tasks import arrays
     from nczarr.plan.memory_limit import check_chunk
-    from nczarr.plan.planner import plan
 
-    planned = plan(checked, form, options, report)
-    if planned is None or report.errors:
-        return None
     for array in arrays(planned):
         check_chunk(planned, array.path, array.part, array.decoded, report)
-    return None if report.errors else planned
+    return not report.errors
 
 
-def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
-    """Every key of a store with its bytes, chunks included, in memory; None if an error stands in the report."""
+def content(planned: Planned, report: Report) -> Mapping[str, bytes] | None:
+    """Return every key of a store with its bytes, chunks included, in memory; None after an error."""
     from nczarr.stores.memory import MemoryStore
 
     target = MemoryStore()
-    return target.content if into(checked, target, form, report, options) else None
+    return target.content if into(planned, target, report) else None
 
 
-def into(checked: Checked, target: Store, form: Format, report: Report, options: Options) -> bool:
-    """Put a dataset into a store that is open already, whole or not at all; False: an error stands in the report.
-    Raises OSError.
-    """
+def into(planned: Planned, target: Store, report: Report) -> bool:
+    """Put a plan into a store that is open already, whole or not at all; False after an error. Raises OSError."""
     from nczarr.link.fill import fill
 
-    planned = _planned(checked, form, report, options)
-    if planned is None:
+    if not _fits_memory(planned, report):
         return False
     try:
         fill(planned, target, report)
@@ -150,27 +131,25 @@ def into(checked: Checked, target: Store, form: Format, report: Report, options:
     return not report.errors
 
 
-def shown(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """A store as text, sorted `== key` blocks, chunks by their size; None if an error stands in the report."""
+def shown(planned: Planned, report: Report) -> Iterator[bytes] | None:
+    """Return a store as text, sorted `== key` blocks, chunks by their size; None after an error."""
     from nczarr.link.fill import fill
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
 
-    planned = _planned(checked, form, report, options)
-    if planned is None:
+    if not _fits_memory(planned, report):
         return None
     target = MeasuringStore()
     fill(planned, target, report)
     return blocks(target.content, target.sizes) if not report.errors else None
 
 
-def document(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """A target that holds references, as a text; None if an error stands in the report. Raises OSError."""
+def document(planned: Planned, report: Report) -> Iterator[bytes] | None:
+    """Return a target that holds references, as a text; None after an error. Raises OSError."""
     from nczarr.link.fill import fill
     from nczarr.registry import load
 
-    planned = _planned(checked, form, report, options)
-    if planned is None:
+    if not _fits_memory(planned, report):
         return None
     found: Iterator[bytes] = load("nczarr.formats.reference.target:text")(
         planned, lambda store: fill(planned, store, report)

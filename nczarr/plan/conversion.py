@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.arrays.counts import Counts
+from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.plan.planned import Loss
+from nczarr.plan.planned import Loss, Planned
 
 
 class Conversion(NamedTuple):
@@ -34,3 +36,21 @@ class Conversion(NamedTuple):
     verified_with: tuple[str, ...] = ()
     """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or `zarr-python`
     with its version where it is installed and the target lies on this machine."""
+
+
+def conversion_of(path: str, form: Format, planned: Planned, counts: Counts) -> Conversion:
+    """Return what a run did, in numbers."""
+    return Conversion(
+        path,
+        form.name,
+        len(planned.checked.variables),
+        planned.losses,
+        referenced_chunks=counts["reference"].chunks,
+        copied_chunks=counts["copy"].chunks,
+        gathered_chunks=counts["gather"].chunks,
+        transcoded_chunks=counts["transcode"].chunks,
+        rechunked_chunks=counts["rechunk"].chunks,
+        encoded_chunks=counts["encode"].chunks + counts["fill"].chunks,
+        skipped_keys=counts.skipped,
+        bytes=counts.total.size,
+    )

@@ -97,7 +97,7 @@ def _capabilities(location: str) -> str:
 
 
 def _cdl(opened: Opened, limits: Limits) -> str:
-    from nczarr import pipeline
+    from nczarr.api.dump import dump
     from nczarr.names import stem
 
     report = Report(limit=100)
@@ -105,7 +105,7 @@ def _cdl(opened: Opened, limits: Limits) -> str:
     options = Options(
         header_only=True, allow_loss=frozenset({"all"}), name=opened.checked.dataset.name or name, memory=limits.memory
     )
-    pieces = pipeline.dump(opened.checked, "cdl", report, options)
+    pieces = dump(opened.checked, "cdl", report, options)
     if pieces is None or report.errors:
         raise CompileError(report.sorted())
     return b"".join(pieces).decode("utf-8", "surrogateescape")

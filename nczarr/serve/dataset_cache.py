@@ -132,10 +132,11 @@ class Shelf:
 
     def _open(self, place: Place) -> Opened:
         from nczarr import pipeline, registry
+        from nczarr.endpoints import sources
 
         stamp = stamp_of(place)
         report = Report(limit=100)
-        source = pipeline.opened(place.path, report, self.options)
+        source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
             raise RefusedError(404, f"`{place.name}` is in no format that can be read")

@@ -160,14 +160,14 @@ class Routes(NamedTuple):
 
     def _entry(self, folder: Place, name: str) -> Entry | None:
         """A name of a folder as an entry; None if it is that of nothing that is served."""
-        from nczarr import pipeline
         from nczarr.diagnostics.report import Report
+        from nczarr.endpoints import sources
 
         try:
             place = self.root.child(folder, name)
             if place is None or place.folder:
                 return None if place is None else Entry(place)
-            source = pipeline.opened(place.path, Report(), self.shelf.options)
+            source = sources.opened(place.path, Report(), self.shelf.options)
             form = None if source is None else format_of(source)
             size = None if place.store else os.stat(place.path).st_size
         except (OSError, CompileError):

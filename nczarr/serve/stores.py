@@ -80,17 +80,16 @@ def view(opened: Opened, version: str, limits: Limits) -> View:
 
 
 def _made(opened: Opened, version: str, limits: Limits) -> View:
-    from nczarr import registry
+    from nczarr import pipeline, registry
     from nczarr.link.metadata import emit
     from nczarr.link.tasks import arrays
-    from nczarr.plan.planner import plan
 
     form = registry.named(version)
     assert form is not None
     report = Report(limit=100)
     options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
-    planned = plan(opened.checked, form, options, report)
-    if planned is None or report.errors:
+    planned = pipeline.plan(opened.checked, form, report, options)
+    if planned is None:
         raise CompileError(report.sorted())
     found = {array.prefix: array for array in arrays(planned)}
     documents = dict(emit(planned, report))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nczarr import pipeline
+from nczarr.api.dump import dump
 from nczarr.arrays.blocks import linear_block, region_of
 from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
@@ -79,7 +80,7 @@ def judge(data: bytes) -> bool:
 def look(checked: Checked, size: int) -> None:
     """Print it, 16 MiB of text at most, and read some of the values, those of a corner among them."""
     printed = 0
-    for piece in pipeline.dump(checked, "cdl", Report(), Options()) or ():
+    for piece in dump(checked, "cdl", Report(), Options()) or ():
         printed += len(piece)
         if printed > 1 << 24:  # a hundred bytes may tell of a billion values
             break

@@ -13,6 +13,7 @@ import pytest
 from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.diagnostics.report import Report
+from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.peers.test_ncgen import CASES, compiled, corpus, large
@@ -36,7 +37,7 @@ def test_the_corpus_copied(
     report = Report()
     checked = pipeline.read(open_source(str(first)), report, Options())
     assert checked is not None, report.sorted()
-    form = pipeline.target("x.nc", None, report)
+    form = targets.target("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(second), form, report, Options()), report.sorted()
     assert report.sorted() == []

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 from nczarr import pipeline
+from nczarr.api.dump import dump
 from nczarr.arrays.memory import Runs
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.endpoints import targets
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.options import Options
 from nczarr.source import Source
@@ -65,7 +67,7 @@ def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     options = Options(kind=kind)
     checked = pipeline.read(Source(name, text), report, options)
     assert checked is not None, [found.message for found in report.sorted()]
-    form = pipeline.target("x.nc", None, report)
+    form = targets.target("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
     return checked
@@ -135,7 +137,7 @@ def test_our_dumps_compile_the_same_by_ncgen(
     report = Report()
     checked = pipeline.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options(kind=kind))
     assert checked is not None
-    pieces = pipeline.dump(checked, "cdl", report, Options(special=True))
+    pieces = dump(checked, "cdl", report, Options(special=True))
     assert pieces is not None
     assert unexplained(stem, kind, same(b"".join(pieces), stem, kind), dump=True) == []
 

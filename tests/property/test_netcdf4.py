@@ -18,6 +18,7 @@ from nczarr.ast.dataset import Group
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.testing.strategies import datasets_with_data
 from tests.peers.expected import values
@@ -41,7 +42,7 @@ def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
     report = Report()
     checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
     assert checked is not None, report.sorted()
-    form = pipeline.target("t.nc", None, report)
+    form = targets.target("t.nc", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.nc"

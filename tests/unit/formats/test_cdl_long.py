@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr import pipeline
+from nczarr.api.dump import dump
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
@@ -31,7 +32,7 @@ def compiled(text: bytes) -> Checked:
 def test_a_short_list_of_a_huge_array_stays_short(variable: str, values: str) -> None:
     dimensions = "dimensions: d = 1000000000000 ; e = 5000000 ; u = UNLIMITED ; "
     checked = compiled(f"netcdf t {{ {dimensions} variables: {variable} ; data: v = {values} ; }}".encode())
-    pieces = pipeline.dump(checked, "cdl", Report(), Options())
+    pieces = dump(checked, "cdl", Report(), Options())
     assert pieces is not None
     text = b"".join(pieces)
     assert len(text) < 2_000_000

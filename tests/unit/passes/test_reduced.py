@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nczarr import pipeline
+from nczarr.api.dump import dump
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.source import Source
@@ -38,7 +39,7 @@ def left(kind: str, text: str = RICH) -> tuple[str, list[str]]:
     options = Options(kind=kind, allow_loss=frozenset({"format-conflict"}))  # type: ignore[arg-type]
     checked = pipeline.read(Source("t.cdl", text.encode()), report, options)
     assert checked is not None, report.sorted()
-    pieces = pipeline.dump(checked, "cdl", Report(), Options(header_only=True))
+    pieces = dump(checked, "cdl", Report(), Options(header_only=True))
     assert pieces is not None
     assert {found.severity for found in report.sorted()} == {Severity.WARNING}
     return b"".join(pieces).decode(), [found.message for found in report.sorted()]

@@ -1,0 +1,76 @@
+"""Sources: what lies at a path or URL, and in which format it can be read."""
+
+from __future__ import annotations
+
+from nczarr import registry
+from nczarr.capabilities import Format
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
+from nczarr.stores.url import BadURLError, Location, location
+
+
+def opened(path: str, report: Report, options: Options) -> Source | Store | None:
+    """What lies at a path or URL; None, and an error, if that is no place. Raises OSError if it is out of reach."""
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.open import open_path
+
+    if located(path, report) is None:
+        return None
+    try:
+        return open_path(path, options.storage.of("source"))
+    except (BadURLError, MissingProtocolError) as error:
+        unusable(path, error, report)
+        return None
+
+
+def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
+    """The format of a source that was named; None, and an error, if the source cannot be in it."""
+    form = registry.named(name)
+    if form is None or not form.readable:
+        readable = ", ".join(row.name for row in registry.formats() if row.readable)
+        text = f"format `{name}` cannot be read" if form else f"there is no format `{name}`"
+        report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
+        return None
+    if form.opens is not None or (form.holds is None) == isinstance(source, Source):
+        return form
+    what, wanted = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
+    place = source.name if isinstance(source, Source) else source.path
+    report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {wanted}")
+    return None
+
+
+def unusable(text: str, error: BadURLError | ImportError, report: Report) -> None:
+    """Report why a URL leads nowhere here: bad-url, missing-library."""
+    if isinstance(error, BadURLError):
+        report.error("bad-url", f"`{shown(text)}`: {error}")
+    else:
+        report.error("missing-library", f"`{shown(text)}`: {error}", helps=[getattr(error, "remedy", "")])
+
+
+def located(text: str, report: Report) -> Location | None:
+    """The place that a path or URL names; None, and an error, if it is none."""
+    try:
+        return location(text)
+    except BadURLError as error:
+        unusable(text, error, report)
+        return None
+
+
+def is_unfinished(store: Store, report: Report, options: Options) -> bool:
+    """Whether a store has a journal, which is reported, unless unfinished ones are wanted."""
+    store.expect(ROOT_KEYS)
+    if options.unfinished or store.get(JOURNAL) is None:
+        return False
+    helps = ["`nczarr convert SRC DST --resume`, with the source and options of then, goes on with it"]
+    report.error("unfinished-store", f"`{store.path}` is not finished: it has a journal", helps=helps)
+    return True
+
+
+def detected(source: Source | Store) -> Format | None:
+    """Return the format of a source by its content; None if it is none that is known."""
+    if isinstance(source, Source):
+        return registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    return registry.detect_store(source)

@@ -1,0 +1,175 @@
+"""Targets: the format of one, the options it settles, and whether one can be made at a place."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from nczarr import registry
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.endpoints.sources import located
+from nczarr.options import Following, Options, Writing
+from nczarr.plan.planned import Planned
+from nczarr.secrets import shown
+from nczarr.stores.url import Location, is_remote, location, untidy
+
+if TYPE_CHECKING:
+    from nczarr.stores.probe import Obstacle
+
+
+def target(path: str, name: str | None, report: Report) -> Format | None:
+    """The format of a target: the one named, else the one that a URL's modes or the suffix tell."""
+    place = located(path, report)
+    if place is None:
+        return None
+    name = name or place.format
+    form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
+    if form is None or not form.writable:
+        what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
+        writable = ", ".join(row.name for row in registry.formats() if row.writable)
+        text = f"{what} names no format that can be written"
+        report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+        return None
+    unmet = unmet_mode(place, form)
+    if unmet is not None:
+        report.error("bad-url", f"`{shown(path)}`: {unmet}")
+    return form if unmet is None else None
+
+
+def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
+    """The format that writes the dataset, where the one named leaves that to the kind of netCDF file; and the options
+    with that kind. For references, the format of the documents between them. None: an error stands in the report.
+    """
+    if form.inner:
+        return referring(form, options.writing, report), options
+    if not form.kinds:
+        return form, options
+    from nczarr.check.kinds import choose
+    from nczarr.kinds import KIND_NAMES
+
+    stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
+    kind = choose(checked, form.kinds, options.kind, stored=stored)
+    if kind is not None:
+        settled = registry.named(form.kinds[kind])
+        assert settled is not None
+        return settled, options._replace(kind=kind)
+    wanted = KIND_NAMES[options.kind] if options.kind else ""
+    report.error(
+        "unknown-target", f"format `{form.name}` makes no {wanted} files", helps=["`--to netcdf` makes every kind"]
+    )
+    return None
+
+
+def unmet_mode(place: Location, form: Format) -> str | None:
+    """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
+    if place.service:
+        return "a server of CDM Remote gives datasets, and takes none"
+    if place.remote and (fault := untidy(place.path)):
+        return fault
+    if place.modes and not form.emit:
+        return f"modes are for stores, and format `{form.name}` is a file"
+    if "s3" in place.modes and not place.path.lower().startswith("s3://"):
+        return "the mode `s3` is for buckets, and this is a path"
+    if "file" in place.modes and place.remote:
+        return "the mode `file` is for folders, and this is no path"
+    if "noxarray" in place.modes and form.name != "nczarr":
+        return (
+            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
+        )
+    archive = place.path.lower().endswith(".zip")
+    if "zip" in place.modes and not archive:
+        return "with the mode `zip` the name of an archive ends in `.zip`"
+    return (
+        "with the mode `file` the name of a folder does not end in `.zip`"
+        if "file" in place.modes and archive
+        else None
+    )
+
+
+def referring(form: Format, writing: Writing, report: Report) -> Format:
+    """The format that writes references, with documents of the format that is asked for."""
+    inner = registry.named(writing.metadata)
+    assert inner is not None
+    capabilities = inner.capabilities
+    assert capabilities.arrays is not None
+    arrays = capabilities.arrays._replace(by_reference=True, shards=False)
+    return inner._replace(name=form.name, capabilities=capabilities._replace(arrays=arrays), begins=form.begins)
+
+
+def following(path: str, planned: Planned) -> Following:
+    """How the references of a finished target are followed at the place where it was made: wherever they lead, since
+    only the run itself has named anything.
+    """
+    from nczarr.stores.reference_policy import PROTOCOLS
+
+    base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
+    known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
+    return Following(base=base, roots=(*known, *planned.options.following.roots))
+
+
+def _is_store(path: str, form: Format) -> bool:
+    """Whether a target is keys below a path or URL, not one file."""
+    if form.inner:
+        return path.rstrip("/").lower().endswith(form.suffixes[1:])
+    return bool(form.emit)
+
+
+def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
+    from nczarr.stores.existing_target import obstacle
+
+    if is_remote(path):
+        from nczarr.stores.connection import MissingProtocolError
+
+        try:
+            return _is_free_there(path, form, report, options)
+        except MissingProtocolError as absent:
+            report.error("missing-library", f"`{shown(path)}`: {absent}", helps=[absent.remedy])
+            return False
+    if os.path.lexists(path):
+        problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
+        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
+        if problem is not None:
+            report.error("target-exists", f"`{path}` {problem}", helps=helps)
+        return problem is None
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
+        raise OSError(error, os.strerror(error), folder)
+    return True
+
+
+def is_finished(path: str, form: Format, options: Options) -> bool:
+    """Whether something stands at the place of a target that is no unfinished store. Raises OSError, BadURLError."""
+    place = location(path)
+    if not place.remote:
+        return os.path.lexists(place.path)
+    found = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
+    return found is not None and not found.unfinished
+
+
+def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
+    """What stands at a URL where a target is to be: a store, or one file. Raises OSError."""
+    from nczarr.stores.probe import obstacle
+
+    store = _is_store(url, form) and not url.lower().endswith(".zip")
+    return obstacle(url, options.storage.of("target"), store=store)
+
+
+def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
+    """Whether a target can be made at a URL. Raises OSError."""
+    found = _obstacle(url, form, options)
+    if found is None:
+        return True
+    allowed = (options.overwrite and found.replaceable) or (options.resume and found.unfinished)
+    if not allowed:
+        helps = ["choose another place, or remove it yourself"]
+        if found.unfinished:
+            helps = ["`--resume` goes on with it, `--overwrite` begins anew"]
+        elif found.replaceable:
+            helps = ["`--overwrite` replaces it"]
+        report.error("target-exists", f"`{shown(url)}` {found.words}", helps=helps)
+    return allowed
