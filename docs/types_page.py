@@ -137,7 +137,7 @@ def lies(sample: Sample, form: str) -> Lies:
         return hdf5(checked)
     if form == "ncstream":
         return stream(checked)
-    found = targets.target("", form, report)
+    found = targets.target_format("", form, report)
     assert found is not None
     keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
     assert keys is not None
@@ -186,7 +186,7 @@ def hexed(data: bytes) -> str:
 
 def stream(checked: Checked) -> Lies:
     """In a stream: the messages of the variable."""
-    form, report = targets.target("", "ncstream", Report()), Report()
+    form, report = targets.target_format("", "ncstream", Report()), Report()
     assert form is not None
     pieces = pipeline.text(checked, form, report, Options())
     assert pieces is not None
@@ -207,7 +207,7 @@ def classic(checked: Checked) -> Lies:
     """In a classic file of the smallest kind that holds it."""
     for kind in ("nc3", "nc5"):
         report = Report()
-        form = targets.target("", "netcdf3", report)
+        form = targets.target_format("", "netcdf3", report)
         assert form is not None
         settled = targets.settle(checked, form, report, Options(kind=kind))
         pieces = settled and pipeline.text(checked, settled[0], report, settled[1])
@@ -227,7 +227,7 @@ def hdf5(checked: Checked) -> Lies:
     import h5py
 
     report = Report()
-    form = targets.target("t.h5", None, report)
+    form = targets.target_format("t.h5", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"

@@ -32,7 +32,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
     def made(checked: Checked) -> bytes:
         report = Report()
         options = Options(allow_loss=frozenset({"all"}), special=True)
-        form = targets.target("", name, report)
+        form = targets.target_format("", name, report)
         assert form is not None
         pieces = pipeline.blocks(checked, form, report, options)
         assert pieces is not None, [found.message for found in report.sorted()]

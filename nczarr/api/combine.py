@@ -99,7 +99,7 @@ def combine(
 
     named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
 
-    form = None if target is None else targets.target(os.fspath(target), format, report)
+    form = None if target is None else targets.target_format(os.fspath(target), format, report)
     if report.errors:
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.api.handle import DatasetHandle, options_from, report_losses
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.endpoints import targets
 from nczarr.options import (
     DEFAULT_MAX_SIZE,
     DEFAULT_MEMORY,
@@ -71,7 +72,6 @@ def convert(
     something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
     """
     from nczarr import pipeline
-    from nczarr.endpoints import targets
     from nczarr.stores.spool import passing
 
     report, variables, groups, sections = Report(), tuple(variables), tuple(groups), tuple(sections)
@@ -100,7 +100,7 @@ def convert(
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
     wanted = Subset(variables, groups, _sections(sections, report))
-    form = targets.target(path := os.fspath(target), format, report)
+    form = targets.target_format(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
         if form is not None and not report.errors:

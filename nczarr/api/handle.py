@@ -98,7 +98,7 @@ class DatasetHandle:
         from nczarr.endpoints import targets
 
         report = Report()
-        form = targets.target("", format, report)
+        form = targets.target_format("", format, report)
         wanted = options_from(**options)
         report_losses(self, report, wanted)
         made = None if form is None else pipeline.keys(self.checked, form, report, wanted)
@@ -111,7 +111,7 @@ class DatasetHandle:
         from nczarr.endpoints import targets
 
         report = Report()
-        form = targets.target("", form_name, report)
+        form = targets.target_format("", form_name, report)
         pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.sorted())

@@ -45,7 +45,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     report = messages.report
     out = arguments.output
     shown = out in (None, "-")
-    form = targets.target("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
+    form = targets.target_format("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
     if form is None:
         return
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None

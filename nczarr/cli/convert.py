@@ -125,7 +125,7 @@ class _Work:
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None:
             return
-        form = targets.target("" if target == "-" else target, self.arguments.to, report)
+        form = targets.target_format("" if target == "-" else target, self.arguments.to, report)
         if form is None:
             return
         if target == "-" and form.binary and (form.write is None or sys.stdout.isatty()):

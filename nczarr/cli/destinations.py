@@ -56,7 +56,7 @@ def _suffix_of(name: str, report: Report) -> str:
     """The suffix of a format's targets."""
     from nczarr.endpoints import targets
 
-    form = targets.target("", name, report)
+    form = targets.target_format("", name, report)
     if form is None:
         return ""
     return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE

@@ -79,7 +79,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
 
     target = arguments.target
     subset = subset_of(arguments, report)
-    form = targets.target(target or "", arguments.to or (None if target else REFERENCE), report)
+    form = targets.target_format(target or "", arguments.to or (None if target else REFERENCE), report)
     if subset is None or form is None:
         return
     if target is None and form.binary:

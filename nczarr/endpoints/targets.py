@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nczarr.stores.probe import Obstacle
 
 
-def target(path: str, name: str | None, report: Report) -> Format | None:
+def target_format(path: str, name: str | None, report: Report) -> Format | None:
     """The format of a target: the one named, else the one that a URL's modes or the suffix tell."""
     place = located(path, report)
     if place is None:

@@ -37,7 +37,7 @@ def test_the_corpus_copied(
     report = Report()
     checked = pipeline.read(open_source(str(first)), report, Options())
     assert checked is not None, report.sorted()
-    form = targets.target("x.nc", None, report)
+    form = targets.target_format("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(second), form, report, Options()), report.sorted()
     assert report.sorted() == []

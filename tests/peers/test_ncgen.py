@@ -67,7 +67,7 @@ def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     options = Options(kind=kind)
     checked = pipeline.read(Source(name, text), report, options)
     assert checked is not None, [found.message for found in report.sorted()]
-    form = targets.target("x.nc", None, report)
+    form = targets.target_format("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
     return checked

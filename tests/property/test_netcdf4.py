@@ -42,7 +42,7 @@ def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
     report = Report()
     checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
     assert checked is not None, report.sorted()
-    form = targets.target("t.nc", None, report)
+    form = targets.target_format("t.nc", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.nc"
