@@ -87,7 +87,7 @@ def _measured(folder: Path, count: int) -> bool:
 
 
 def _counted(folder: Path, count: int) -> bool:
-    from tests.remote.proxy import Proxy
+    from tests.support.proxy import Proxy
 
     proxy = Proxy(os.environ["AWS_ENDPOINT_URL"])
     os.environ["AWS_ENDPOINT_URL"] = proxy.endpoint

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.serving import Served, serving  # noqa: E402
+from tests.support.serving import Served, serving  # noqa: E402
 
 CLIENTS, SLOW, PROCESSES = 32, 16, 2
 PEAK, SECONDS, SHARE = 400 << 20, 1.0, 1.5

@@ -31,7 +31,7 @@ PROVOKED = {
     "unfinished-store",
     "unseen-object",
 }
-"""Codes that no text provokes; a tree made by hand and a fault put into a pass do (below; tests/unit/test_cli.py)."""
+"""Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""
 
 
 def sources() -> list[Path]:

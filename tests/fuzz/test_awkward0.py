@@ -21,8 +21,8 @@ from nczarr.diagnostics import render
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.read.arrays import COLUMNS
 from tests.conftest import shared_folder
-from tests.fuzz.limits import limits
-from tests.ragged import CASES, OTHERS, Storage
+from tests.support.fuzz_limits import limits
+from tests.support.ragged import CASES, OTHERS, Storage
 
 VALUES: list[Any] = [
     None,

@@ -19,9 +19,8 @@ from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.source import Source
 from tests.conftest import ROOT
+from tests.support.fuzz_limits import limits
 from tests.support.proof import PART, PARTS
-
-from .limits import limits
 
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run_command, shared_folder
-from tests.fuzz.limits import judge
+from tests.support.fuzz_limits import judge
 from tests.support.proof import PART, PARTS
 
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""

@@ -12,7 +12,7 @@ import struct
 import pytest
 
 from nczarr.check.checked import Checked
-from tests.fuzz.limits import compiled
+from tests.support.fuzz_limits import compiled
 
 HEAD = b"netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n"
 

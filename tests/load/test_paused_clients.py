@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 CLIENTS, LENGTH, MEMORY = 2000, 1 << 25, 512 << 20

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from tests.conftest import ROOT
-from tests.serving import serving
+from tests.support.serving import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 SCRIPT = ROOT / "benchmarks" / "serve_load.py"

@@ -23,7 +23,7 @@ from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Table
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
-from tests.columns import columns, items, mark
+from tests.support.columns import columns, items, mark
 
 pytestmark = pytest.mark.peer
 READER = Path(__file__).with_name("read_awkward0.py")

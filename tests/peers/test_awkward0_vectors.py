@@ -23,10 +23,10 @@ from nczarr.formats.awkward0.read.arrays import COLUMNS
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.limits import RefusedError
-from tests import columns as marked
 from tests.conftest import shared_folder
 from tests.peers.test_awkward0 import asked
-from tests.ragged import CASES
+from tests.support import columns as marked
+from tests.support.ragged import CASES
 
 SHARED = shared_folder()
 FOLDER = SHARED / "data/awkward0" if SHARED is not None else Path()

@@ -13,7 +13,7 @@ import pytest
 
 import nczarr.ncstream as door
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from tests.unit.formats import ncstream_streams as make
+from tests.support import ncstream_streams as make
 
 pytestmark = pytest.mark.peer
 

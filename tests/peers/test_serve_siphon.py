@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 from .test_serve_zarr import FILES, REAL, SMALL, needs_files, same, truth
 

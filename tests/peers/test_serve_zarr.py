@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import missing_peer
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 from . import exactness
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.columns import Column
-from tests import columns as marked
-from tests.columns import columns
-from tests.ragged import call, document, numbers
+from tests.support import columns as marked
+from tests.support.columns import columns
+from tests.support.ragged import call, document, numbers
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 small = st.lists(st.integers(-1, 4), max_size=5)

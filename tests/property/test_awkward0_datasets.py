@@ -14,7 +14,7 @@ import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.columns import Chunks, Flat, Indexed, Lists, Spans, Texts
-from tests.columns import columns
+from tests.support.columns import columns
 from tests.support.proof import share
 
 NAMED = {"lost-union", "lost-mask", "unreadable-array", "cut-string", "lost-nil", "type-too-large", "rank-limit"}

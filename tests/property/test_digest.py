@@ -41,7 +41,7 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
 from tests.peers import digest_reference
-from tests.unit.formats.test_reading_stores import opened
+from tests.unit.formats.zarr.test_reading_stores import opened
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 Drawn = tuple[Dataset, dict[str, Parts]]

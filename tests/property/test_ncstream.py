@@ -18,8 +18,8 @@ from nczarr.formats.ncstream.write import values
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.support.proof import share
-from tests.unit.formats.test_ncstream_datasets import plain, without_model
-from tests.unit.formats.test_reading_stores import other_values
+from tests.unit.formats.ncstream.test_datasets import plain, without_model
+from tests.unit.formats.zarr.test_reading_stores import other_values
 
 strategies = pytest.importorskip("nczarr.testing.strategies")
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,7 +16,7 @@ from nczarr.formats.awkward0.columns import unions
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns.columns import Column
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
-from tests.columns import columns, items, mark
+from tests.support.columns import columns, items, mark
 
 
 def plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ from nczarr.testing.strategies import datasets_with_data
 from tests.peers.compare import same
 from tests.peers.expected import expected
 from tests.support.proof import share
-from tests.unit.formats.test_reading_stores import opened, other_values, rebuild
+from tests.unit.formats.zarr.test_reading_stores import opened, other_values, rebuild
 
 zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
 pytestmark = pytest.mark.peer

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import ROOT, Ran, missing_peer
-from tests.remote.proxy import Proxy
+from tests.support.proxy import Proxy
 
 BUCKET = "tests"
 

@@ -21,7 +21,7 @@ import pytest
 import nczarr
 from nczarr.arrays.crc32c import crc32c
 from tests.conftest import run_command
-from tests.serving import serving
+from tests.support.serving import serving
 
 LENGTHS = re.compile(r"there are \d+ (bytes|texts) where .*\d")
 SIZE = 12

@@ -14,8 +14,8 @@ import pytest
 import nczarr
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from tests.conftest import Ran
-from tests.unit.formats import ncstream_streams as streams
-from tests.unit.formats.classic_bytes import Made
+from tests.support import ncstream_streams as streams
+from tests.support.classic_bytes import Made
 
 ONE, TWO = "\u00e9", "e\u0301"
 """A letter composed, and decomposed."""

@@ -24,7 +24,7 @@ from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.source import Source, Span
 from nczarr.stores.memory import MemoryStore
-from tests.making import checked
+from tests.support.making import checked
 
 
 def array_of(side: int, **options: Any) -> Array:

@@ -26,7 +26,7 @@ from nczarr.registry import named
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, cut
 from nczarr.stores.memory import MemoryStore, is_metadata
-from tests.making import checked
+from tests.support.making import checked
 
 ZLIB = Codec(id=1, parameters=(5,))
 

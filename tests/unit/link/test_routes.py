@@ -30,7 +30,7 @@ from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.open import open_path
 from nczarr.stores.zip import ZipTarget
-from tests.making import checked
+from tests.support.making import checked
 
 ZLIB = Codec(id=1, parameters=(5,))
 SHUFFLE = Codec(id=2)

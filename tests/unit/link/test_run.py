@@ -21,7 +21,7 @@ from nczarr.pipeline import read
 from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
-from tests.making import checked
+from tests.support.making import checked
 
 NCZARR = named("nczarr")
 assert NCZARR is not None

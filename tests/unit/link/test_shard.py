@@ -25,7 +25,7 @@ from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command
-from tests.making import checked
+from tests.support.making import checked
 
 FORM = named("zarr3")
 assert FORM is not None

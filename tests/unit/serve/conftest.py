@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, missing_peer, run_command
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 SAMPLES = ROOT / "samples"
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 OUT = [
     "/zarr2/../outside0/secret.cdl/.zgroup",

@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from nczarr import ncstream
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 PATHS = (
     "cmip.nc", "cmip.json", "groups.nc", "types.nc", "station.cdl", "stores/cmip.zarr", "stores/groups.zarr.zip",

@@ -10,7 +10,7 @@ import pytest
 import nczarr
 from tests.conftest import run_command
 from tests.peers import exactness
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 DATASETS = [
     "cmip.nc",

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.serving import serving
+from tests.support.serving import serving
 
 ARRAY = {
     "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,

@@ -23,7 +23,7 @@ from nczarr.serve.spool import Disk
 from nczarr.serve.workers import BusyError, Workers
 from nczarr.stores.base import Range
 from tests.conftest import ROOT
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 LENGTH = 6_000_000
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.serving import serving
+from tests.support.serving import serving
 
 LENGTH = 6 << 20
 MEMORY = 64 << 20

@@ -16,7 +16,7 @@ from nczarr.serve import dataset_cache
 from nczarr.serve.dataset_cache import RefusedError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Place, Root, is_visible
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 from .conftest import convert
 

@@ -14,7 +14,7 @@ from nczarr import pipeline, registry
 from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options
 from tests.conftest import ROOT
-from tests.serving import Served, serving
+from tests.support.serving import Served, serving
 
 from .conftest import convert
 

@@ -22,7 +22,7 @@ from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
 from tests.conftest import run_command
-from tests.flaky import FAULTS, Fault, FlakyFileSystem
+from tests.support.flaky import FAULTS, Fault, FlakyFileSystem
 
 CDL = """netcdf t {
 dimensions:

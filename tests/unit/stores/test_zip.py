@@ -23,7 +23,7 @@ from nczarr.stores import zip as zips
 from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.zip import ZipStore, ZipTarget
 from tests.conftest import run_command
-from tests.making import checked
+from tests.support.making import checked
 
 FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3", "zarr3-2019")
 
