@@ -98,6 +98,8 @@ def assembled(
     if not out.size:
         return out
     ends = [min(stop, end) for (_, stop), end in zip(bounds, within, strict=True)]
+    if any(start >= end for (start, _), end in zip(bounds, ends, strict=True)):
+        return out  # the region begins behind everything that was written
     ranges = [
         range(start // each, -(-stop // each))
         for (start, _), stop, each in zip(bounds, ends, layout.chunks, strict=True)

@@ -18,6 +18,7 @@ from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import check_target
 from nczarr.check.restrict_to_kind import reduced
 from nczarr.diagnostics.report import Report
+from nczarr.kinds import KIND_NAMES
 from nczarr.options import Options
 from nczarr.plan.hdf5_limits import check_limits
 from nczarr.plan.hdf5_losses import hdf5_losses
@@ -43,6 +44,8 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         named = reduced(named, kind)
     if report.errors == before:
         check_sizes(named, kind, report)
+        if kind == "nc7":
+            _check_empty_dimensions(named, report)
     check_size(named, options, report)
     wishes = wishes_of(named, form.name, None, options, report)
     if report.errors > before:
@@ -67,6 +70,18 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if report.errors > before:
         return None
     return Planned(named, form, options, tuple(lost), storage, parts=named.parts, kind=kind)
+
+
+def _check_empty_dimensions(checked: Checked, report: Report) -> None:
+    """Report dimensions of length 0, which HDF5 files have as unlimited ones, beyond the one of the classic model."""
+    growing = [each for each in checked.dimensions.values() if each.unlimited or not each.size]
+    for dimension in growing[1:]:
+        if any(not each.unlimited for each in (growing[0], dimension)):
+            text = (
+                f"dimensions `{growing[0].name}` and `{dimension.name}` would both be unlimited, as one of length 0 is"
+            )
+            text += f"; {KIND_NAMES['nc7']} has one unlimited dimension"
+            report.error("format-conflict", text, dimension.span, helps=["use --kind nc4"])
 
 
 def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:

@@ -33,14 +33,17 @@ def main() -> int:
     counts: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     started, seed = time.monotonic(), asked.seed
-    while counts["draws"] < asked.draws:
-        try:
-            batch(seed, 25, judges, counts)
-        except DifferenceError as error:
-            first = str(error).splitlines()[0]
-            faults[first] += 1
-            print(f"== seed {seed}\n{error}\n", flush=True)
-        seed += 1
+    try:
+        while counts["draws"] < asked.draws:
+            try:
+                batch(seed, 25, judges, counts)
+            except DifferenceError as error:
+                first = str(error).splitlines()[0]
+                faults[first] += 1
+                print(f"== seed {seed}\n{error}\n", flush=True)
+            seed += 1
+    except KeyboardInterrupt:
+        print(f"interrupted at seed {seed}")
     for judge in judges.values():
         judge.close()
     print(f"{counts.pop('draws')} draws in {time.monotonic() - started:.0f} s, {faults.total()} faults")

@@ -34,6 +34,8 @@ KNOWN: list[str] = []
 FAULTS = {"ambiguous-node", "bad-metadata", "draft-layout", "duplicate-name", "unreadable-array"}
 """Losses that no source of these scripts may have: the libraries that wrote them read them."""
 ANNOUNCED = (VALUE_LOSSES - FAULTS) | {
+    "oversized-chunk",
+    "refused-storage",
     "unavailable-filter",
     "unequal-sources",
     "unmatched-dimension",

@@ -209,3 +209,19 @@ def test_a_fill_value_of_strings_stands_beyond_them(tmp_path: Path, peer: Callab
     assert nczarr.open(tmp_path / "a.nc")["/s"][...].tolist() == ["a", "none", "none", "none"]
     assert run_command("convert", str(tmp_path / "a.nc"), str(tmp_path / "b.nc")).status == 0
     assert rows(tmp_path / "b.nc")["s"] == ["a", "none", "none", "none"]
+
+
+def test_short_variables_are_combined(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """A stretch of the target may begin behind the extent, within the last chunk that there is."""
+    library = peer("netCDF4")
+    sources = [tmp_path / "a.nc", tmp_path / "b.nc"]
+    for path in sources:
+        with library.Dataset(path, "w") as file:
+            file.createDimension("t", None)
+            file.createVariable("short", "i4", ("t",), chunksizes=(4,), fill_value=9)[:2] = [1, 2]
+            file.createVariable("long", "i4", ("t",))[:5] = range(5)
+    done = run_command("refs", "combine", *map(str, sources), "--along", "t", "-o", str(tmp_path / "o.nc"))
+    assert done.status == 0, done.err
+    with library.Dataset(tmp_path / "o.nc") as file:
+        file.set_auto_maskandscale(False)
+        assert file["short"][:].tolist() == [1, 2, 9, 9, 9] * 2

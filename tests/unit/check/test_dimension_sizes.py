@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import nczarr
 from nczarr import pipeline
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
@@ -30,3 +34,22 @@ def test_the_largest_length() -> None:
     checked = pipeline.read(Source("d.ncz", text.encode()), report, Options())
     assert checked is not None
     assert checked.shapes == {"/v": (2**63 - 1,)}
+
+
+@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize("grows", [True, False])
+def test_two_dimensions_of_length_0_are_too_many_for_the_classic_model(
+    first: int, grows: bool, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    """The netCDF library makes a dimension of length 0 unlimited, and the classic model has one of these."""
+    peer("netCDF4")
+    dimensions = [{"name": "x", "size": first, "unlimited": grows}, {"name": "y", "size": 0}]
+    variable = {"name": "v", "type": "int", "dimensions": ["/x", "/y"]}
+    document = {"ast": 1, "dataset": {"name": "d", "dimensions": dimensions, "variables": [variable]}}
+    (tmp_path / "d.ast.json").write_text(json.dumps(document), encoding="utf-8")
+    if first and not grows:
+        nczarr.convert(tmp_path / "d.ast.json", tmp_path / "d.nc", kind="nc7")
+    else:
+        with pytest.raises(nczarr.CompileError, match="`x` and `y` would both be unlimited"):
+            nczarr.convert(tmp_path / "d.ast.json", tmp_path / "d.nc", kind="nc7")
+        assert not (tmp_path / "d.nc").exists()

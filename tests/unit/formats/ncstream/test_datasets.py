@@ -25,7 +25,6 @@ from nczarr.formats.ncstream.write import values
 from nczarr.options import Options
 from tests.support import ncstream_streams as streams
 from tests.support.ncstream_streams import END, HEADER, RAGGED, START, block, numbers, structure, variable
-
 from tests.unit.formats.awkward0.test_datasets import CDL
 
 
