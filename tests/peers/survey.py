@@ -16,11 +16,11 @@ from typing import Any
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.link import store
 from nczarr.names import split
 from nczarr.options import Options
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.registry import named
+from tests.support.targets import store
 
 from . import compare
 from .expected import Expected, expected

@@ -17,13 +17,13 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.link import content
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import shared_folder
 from tests.support.proof import share
+from tests.support.targets import content
 
 from . import corpus, exactness
 from .announced import differences

@@ -23,12 +23,12 @@ from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.link import content
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.stores.single import open_source
 from nczarr.testing.strategies import datasets_with_data
+from tests.support.targets import content
 
 from .test_netcdf3 import HUGE, cases, checked_pair, corpus, ours, pieces, refused, theirs
 from .test_netcdf3 import read as compiled

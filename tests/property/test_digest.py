@@ -33,7 +33,6 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.compare.diff import differences
 from nczarr.compare.digest import Digest, digest
 from nczarr.diagnostics.report import Report
-from nczarr.link import content
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.select.indexing import Reader
@@ -41,6 +40,7 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
 from tests.peers import digest_reference
+from tests.support.targets import content
 from tests.unit.formats.zarr.test_reading_stores import opened
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

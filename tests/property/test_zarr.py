@@ -17,7 +17,6 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.link import content
 from nczarr.options import Options
 from nczarr.plan import chunk_lengths, shards
 from nczarr.registry import named
@@ -26,6 +25,7 @@ from nczarr.testing.strategies import datasets_with_data
 from tests.peers.compare import same
 from tests.peers.expected import expected
 from tests.support.proof import share
+from tests.support.targets import content
 from tests.unit.formats.zarr.test_reading_stores import opened, other_values, rebuild
 
 zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")

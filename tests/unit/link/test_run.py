@@ -14,7 +14,6 @@ from nczarr.arrays.memory import Runs
 from nczarr.arrays.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.diagnostics.report import Report
-from nczarr.link import content, store
 from nczarr.link.fill import fill
 from nczarr.options import Options
 from nczarr.pipeline import read
@@ -22,6 +21,7 @@ from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
+from tests.support.targets import content, store
 
 NCZARR = named("nczarr")
 assert NCZARR is not None

@@ -18,7 +18,6 @@ from nczarr.arrays.memory import Runs
 from nczarr.arrays.source import Computed, Index, Layout, Selection
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
-from nczarr.link import content, store
 from nczarr.link.fill import fill
 from nczarr.options import Options
 from nczarr.plan.planner import plan
@@ -26,6 +25,7 @@ from nczarr.registry import named
 from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command
 from tests.support.making import checked
+from tests.support.targets import content, store
 
 FORM = named("zarr3")
 assert FORM is not None

@@ -16,7 +16,6 @@ import pytest
 import nczarr
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
-from nczarr.link import store
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.stores import zip as zips
@@ -24,6 +23,7 @@ from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.zip import ZipStore, ZipTarget
 from tests.conftest import run_command
 from tests.support.making import checked
+from tests.support.targets import store
 
 FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3", "zarr3-2019")
 

@@ -11,7 +11,6 @@ import nczarr
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.link import content
 from nczarr.link.metadata import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
@@ -19,6 +18,7 @@ from nczarr.registry import named
 from tests.conftest import shared_folder
 from tests.peers import corpus
 from tests.support.making import checked
+from tests.support.targets import content
 
 from .test_reading_stores import rebuild
 

@@ -17,7 +17,6 @@ from nczarr import pipeline, registry
 from nczarr.ast import Constant, Dataset
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.link import content
 from nczarr.options import Options
 from nczarr.select.indexing import read
 from nczarr.source import Source
@@ -26,6 +25,7 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
 from tests.peers import corpus
+from tests.support.targets import content
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []

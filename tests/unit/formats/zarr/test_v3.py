@@ -16,10 +16,10 @@ from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Attribute, Codec, CompoundType, Constant, Dataset, Dimension, Field, Group, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3 import codecs, dtypes
-from nczarr.link import content, store
 from nczarr.options import Options
 from nczarr.registry import named
 from tests.support.making import checked
+from tests.support.targets import content, store
 
 DESCRS: list[Descr] = [*NUMPY.values(), ">i4", ">f8", "|V16", "|S7", (("t", "<i8", ()), ("n", (("x", "|i1", ()),), ()))]
 
