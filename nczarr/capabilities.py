@@ -22,68 +22,81 @@ USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 
 
 class Arrays(NamedTuple):
-    """How a chunked store lays down the arrays that `data.parts` makes of a variable.
-
-    `codecs`: HDF5 filter numbers that the store has a name for; `fixed_strings`: short strings lie as `|Sn` where that
-    holds them exactly, instead of as texts of any length; `separator`: between the indices of a chunk's key;
-    `lead`: what stands before the first index; `fill_needed`: every array declares a fill value, and readers do not
-    take it for missing data; `shards`: several chunks may lie in one key; `documents`: names of the store's own
-    keys, which no variable or group can have; `reserved`: how names begin that the specification keeps for itself;
-    `netcdf_char`: chars may lie as only the netCDF library reads them; `nested_records`: a field of a record may be
-    a record itself, instead of raw bytes; `by_reference`: chunks are not held, only where they lie, so that arrays
-    are laid out as their sources are; `elements`: booleans, halves and complex numbers are types there; `data`:
-    what keys of chunks begin with, before the path of their array; `portable_names`: segments of keys are names as
-    `arrays/key_segments.py` makes them portable; `orders`: chunks may lie in F order; `separators`: each array says its
-    own; `undefined_fill`: an array may say that its fill value is undefined, even if it needs one.
-    """
+    """How a chunked store holds the arrays that a variable is made of (`arrays/parts.py`)."""
 
     codecs: frozenset[int] = frozenset()
+    """HDF5 filter numbers that the store has a name for."""
     fixed_strings: bool = False
+    """Short strings are stored as `|Sn` where that holds them exactly, instead of as texts of any length."""
     separator: str = "."
+    """What stands between the indices of a chunk's key."""
     lead: str = ""
+    """What stands before the first index."""
     fill_needed: bool = False
+    """Every array declares a fill value, and readers do not take it for missing data."""
     shards: bool = False
+    """Several chunks may lie in one key."""
     documents: frozenset[str] = frozenset()
+    """Names of the store's own keys, which no variable or group can have."""
     reserved: str = ""
+    """The prefix of names that the specification reserves."""
     netcdf_char: bool = False
+    """Chars may be stored in the way that only the netCDF library reads."""
     nested_records: bool = False
+    """A field of a record may be a record itself, instead of raw bytes."""
     by_reference: bool = False
+    """The store holds where chunks lie instead of chunks, so that arrays are laid out as their sources are."""
     elements: bool = False
+    """Booleans, halves and complex numbers are types."""
     data: str = ""
+    """The prefix of the keys of chunks, before the path of their array."""
     portable_names: bool = False
+    """Segments of keys are names made portable by `arrays/key_segments.py`."""
     orders: bool = False
+    """Chunks may be stored in F order."""
     separators: bool = False
+    """Each array declares its own separator."""
     undefined_fill: bool = False
+    """An array may declare that its fill value is undefined, even if it needs one."""
 
 
 class Capabilities(NamedTuple):
-    """What a target keeps. The defaults hold the whole model; a format says where it holds less.
-
-    `typed_attributes`: width and kind of an attribute's numbers, char or string, NUL bytes, NIL;
-    `storage`: layout, filters, byte order and the like are kept even where the format stores otherwise;
-    `names`: the dataset's own name and the homes of dimensions; `extensions`: protocol extensions of Zarr that a source
-    has, and nobody here knows; `codecs`: HDF5 filter numbers of codecs that a single file has for numbers, one at a
-    time;
-    `arrays`: for chunked stores, how arrays lie there; None for texts and single files.
-    """
+    """What a target keeps. The defaults hold the whole model; a format says where it holds less."""
 
     atomic: frozenset[str] = ALL_ATOMIC
+    """Atomic types."""
     user_types: frozenset[str] = USER_TYPES
+    """Kinds of user-defined types."""
     attribute_user_types: bool = True
+    """Attributes may have user-defined types."""
     groups: bool = True
+    """There are groups below the root."""
     unlimited: Literal["any", "first", "none"] = "any"
+    """Where a variable may have an unlimited dimension."""
     anonymous_dimensions: bool = True
+    """A dimension of a variable may have a length and no name."""
     shared_dimensions: bool = True
+    """Variables may share a dimension."""
     unused_dimensions: bool = True
+    """Dimensions that no variable uses are kept."""
     typed_attributes: bool = True
+    """Attributes keep the width and kind of numbers, char or string, NUL bytes, NIL."""
     definition_order: bool = True
+    """The order of definitions is kept."""
     storage: bool = True
+    """Layout, filters, byte order and the like are kept, even where the format stores otherwise."""
     kind: bool = True
+    """The kind of netCDF file is kept."""
     data: bool = True
+    """Values are kept."""
     names: bool = True
+    """The dataset's own name and the groups that define dimensions are kept."""
     extensions: bool = False
+    """Unknown protocol extensions of a Zarr source are kept."""
     codecs: frozenset[int] = frozenset()
+    """HDF5 filter numbers of codecs that a single file has for numbers, one at a time."""
     arrays: Arrays | None = None
+    """How arrays are stored in chunked stores; None for texts and single files."""
 
 
 _CLASSIC = Capabilities(
@@ -121,43 +134,60 @@ NETCDF_KINDS: dict[Kind, Capabilities] = {
 
 
 class Format(NamedTuple):
-    """One row of the table of formats.
-
-    `read`: `module:function` of `(Source, Report, Options) -> Unchecked | None`; None: cannot be read. `emit`: of
-    `(Planned, Report) -> Iterator[(key, bytes)]`, metadata of a store; `write`: of `(Planned, Report, Options) ->
-    Iterator[bytes]`, a text or single file, from front to back; `build`: of `(Planned, str, Report, Counts) -> bool`, a
-    single file at a path, made by a library, which counts what it moves; and `steps`: of `(Planned, Report) ->
-    Iterator[Step] | None`, what it is going to do. One of the three, or none. `kinds`: for netCDF files, by kind the
-    name of the format that writes it (a format that is not among the names only chooses). `binary`: not to be shown on
-    a terminal. `losses`: of `(Checked, Options) -> Iterator[Loss]`, what `capabilities` cannot tell because it lies in
-    single names and values; only for texts and single files. `opens`: of `(Source | Store, Report, Options) -> Store |
-    None`, the store that a source of this format stands for, which is read as one of another format; then there is no
-    `read`. `inner`: the formats whose documents such a store may have, the usual one first; `begins`: of `(str,
-    Planned) -> (Store, str)`, a new one and where it can be read. `holds`: of `(Store) -> bool`, whether a store of
-    keys is of this format; None for texts and single files. Such a format's `read` takes a `Store` for the `Source`.
-    `detects`: a regular expression that the first bytes of a source of this format match; "": none tells.
-    """
+    """One row of the table of formats. Functions are lazy strings `module:function`."""
 
     name: str
+    """The name in `--to`, in documentation and in messages."""
     title: str
+    """One line for `nczarr formats`."""
     suffixes: tuple[str, ...]
+    """Suffixes of files and folders, with their dot."""
     spec: str
+    """The specification."""
     capabilities: Capabilities = Capabilities()
+    """What a target of this format keeps."""
     detects: str = ""
+    """A regular expression that the first bytes of a source match; empty: nothing identifies one."""
     holds: str | None = None
+    """`(Store) -> bool`: whether a store of keys is of this format. None for texts and single files."""
     read: str | None = None
+    """`(Source, Report, Options) -> Unchecked | None`; with `holds`, a `Store` takes the place of the source."""
     emit: str | None = None
+    """`(Planned, Report) -> Iterator[(key, bytes)]`: the metadata of a store."""
     write: str | None = None
+    """`(Planned, Report, Options) -> Iterator[bytes]`: a text or single file, from front to back."""
     build: str | None = None
+    """`(Planned, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
     steps: str | None = None
+    """`(Planned, Report) -> Iterator[Step] | None`: what `build` is going to do."""
     kinds: Mapping[Kind, str] = MappingProxyType({})
+    """For netCDF files, the format that writes each kind. A format that is not among them only chooses."""
     binary: bool = False
+    """Whether it must not be shown on a terminal."""
     losses: str | None = None
+    """`(Checked, Options) -> Iterator[Loss]`: losses in single names and values. For texts and single files."""
     opens: str | None = None
+    """`(Source | Store, Report, Options) -> Store | None`: the store that a source stands for; it has no `read`."""
     begins: str | None = None
+    """`(str, Planned) -> (Store, str)`: a new store that `opens` would return, and where it can be read."""
+    document: str | None = None
+    """`(Planned, (Store) -> None) -> Iterator[bytes]`: the text of such a store, which the second argument fills."""
     inner: tuple[str, ...] = ()
+    """Formats whose documents such a store may have, the usual one first."""
     second_reader: Literal["libnetcdf", "zarr"] | None = None
     """The library of others with which `--verify` reads a finished target; None: there is none."""
+    dumped: bool = False
+    """Whether `nczarr dump --as` prints it."""
+    served: bool = False
+    """Whether `nczarr serve` gives datasets in this format."""
+    resident: bool = False
+    """Whether the source of a dataset stays in memory as long as the dataset does."""
+    leads_to: str | None = None
+    """`(path) -> Iterator[str]`: names of other files that a file of this format makes its library open."""
+    warms: str | None = None
+    """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
+    isolates: str | None = None
+    """`(way | None) -> None`: make the calls of its libraries in another process from now on."""
 
     @property
     def readable(self) -> bool:

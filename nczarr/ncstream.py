@@ -227,3 +227,10 @@ def _refusal(error: RefusedError, name: str) -> CompileError:
     report = Report()
     report.error(error.code, str(error), Span(source, error.start, error.end))
     return CompileError(report.sorted())
+
+
+def is_sequence(checked: Checked, fqn: str) -> bool:
+    """Return whether clients of CDM Remote see a variable as a sequence, of which no section can be read."""
+    from nczarr.formats.ncstream.write import header_writer
+
+    return header_writer.is_sequence(checked.variables[fqn].type, checked.shapes[fqn], checked.types)

@@ -76,7 +76,7 @@ def read_path(
         return None
     if options.survey and not isinstance(source, Source):
         source.survey()
-    asked = name or ("zarr2" if "zarr" in location(path).modes else None)
+    asked = name or (registry.MODES["zarr"] if "zarr" in location(path).modes else None)
     form = sources.source_format(source, asked, report) if asked else None
     if asked and form is None:
         return None
@@ -96,7 +96,7 @@ def rehearse(checked: Checked, report: Report, options: Options, form: Format | 
     """Report what a target of a format would lose or refuse, and make none; without one, a netCDF file of the kind in
     the options.
     """
-    form = form or registry.named("netcdf")
+    form = form or registry.named(registry.FILE)
     settled = targets.settle(checked, form, report, options) if form is not None else None
     if settled is not None:
         form, options = settled

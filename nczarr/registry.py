@@ -8,7 +8,7 @@ loads only the one that is used. Others join by the entry-point group `nczarr.fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +32,12 @@ ROWS: dict[str, str] = {
     "ncstream": "nczarr.formats.ncstream:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
+
+STORE, FILE, REFERENCE = "nczarr", "netcdf", "reference"
+"""Formats of a store, a netCDF file and references where nobody names another."""
+
+MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
+"""Formats that the modes of a netCDF URL name; the first mode decides."""
 
 GROUP = "nczarr.formats"
 HEAD = 1 << 16
@@ -75,6 +81,16 @@ def named(name: str) -> Format | None:
     row = ROWS.get(name) or rows().get(name)
     found: Format | None = None if row is None else load(row)
     return found
+
+
+def having(field: str) -> tuple[str, ...]:
+    """Return the names of our own formats whose row has a field."""
+    return tuple(name for name, row in ROWS.items() if getattr(load(row), field))
+
+
+def of_modes(modes: Collection[str]) -> str | None:
+    """Return the name of the format that the modes of a URL name; None if none does."""
+    return next((name for mode, name in MODES.items() if mode in modes), None)
 
 
 def formats() -> Iterator[Format]:

@@ -333,3 +333,36 @@ def test_dataclasses_pickle_by_reduce() -> None:
                 names = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
                 wrong += [f"{path.name}: {node.name}"] if "__getstate__" in names else []
     assert not wrong
+
+
+FORMAT_NAMES = {
+    "cdl", "notation", "netcdf3", "netcdf4", "zarr2", "zarr3", "nczarr3", "zarr3-2019", "awkward0", "ncstream",
+}  # fmt: skip
+"""Names of formats that mean nothing else."""
+
+TOLD = {
+    "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
+    "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
+    "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
+    "nczarr.cli.missing": "`ncstream` is an extra of the package",
+    "nczarr.cli.watchdog": "ends a call that hangs",
+}
+"""Modules that may have the name of a format, and why."""
+
+
+def test_formats_are_known_by_their_rows_alone() -> None:
+    """What the package must know of a format is a field of `Format`."""
+    wrong = []
+    for path in modules():
+        name = name_of(path)
+        if name == "nczarr.registry" or name in TOLD or name in DOORS or name.startswith("nczarr.formats."):
+            continue
+        if name.startswith("nczarr.diagnostics.codes"):
+            continue  # pages for people
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+                if text in FORMAT_NAMES or re.match(r"nczarr\.formats\.\w", text):
+                    wrong.append(f"{name}:{node.lineno}: {text}")
+        wrong += [f"{name} imports {used}" for used in imports(path) if used.startswith("nczarr.formats.")]
+    assert not wrong

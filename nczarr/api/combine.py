@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     Dataset = str | os.PathLike[str] | DatasetHandle
 
-REFERENCE = "reference"
 """The format of targets that nobody names."""
 
 
@@ -84,6 +83,7 @@ def combine(
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.endpoints import targets
     from nczarr.options import Options, Subset
+    from nczarr.registry import REFERENCE
     from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr import names, pipeline
+from nczarr import names, pipeline, registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints.targets import target_format
@@ -19,7 +19,7 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
         from nczarr.check.outline import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
-    form = target_format("", "nczarr" if form_name == "keys" else form_name, report)
+    form = target_format("", registry.STORE if form_name == "keys" else form_name, report)
     return None if form is None else pipeline.blocks(checked, form, report, options)
 
 

@@ -11,6 +11,7 @@ from nczarr.cli.shared import Messages, command
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.options import Options
+from nczarr.registry import STORE
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -45,7 +46,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     report = messages.report
     out = arguments.output
     shown = out in (None, "-")
-    form = targets.target_format("" if shown else out, arguments.to or ("nczarr" if shown else None), report)
+    form = targets.target_format("" if shown else out, arguments.to or (STORE if shown else None), report)
     if form is None:
         return
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None

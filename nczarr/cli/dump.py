@@ -8,15 +8,17 @@ from nczarr.cli.inputs import read_input
 from nczarr.cli.shared import Messages, command, following_of, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
+from nczarr.registry import having
 
-FORMS = ("cdl", "notation", "ast", "keys", "tree")
+FORMS = (*having("dumped"), "keys", "tree")
 
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of `dump`; `-h` is the header, so help is `--help` alone."""
     made = command("dump", "Print a dataset as text.", short_help=False)
     made.add_argument("source", metavar="SRC", help="what to print; - is standard input")
-    made.add_argument("--as", dest="form", choices=FORMS, default="cdl", help="form of the text (default: cdl)")
+    told = f"form of the text (default: {FORMS[0]})"
+    made.add_argument("--as", dest="form", choices=FORMS, default=FORMS[0], help=told)
     made.add_argument("-h", dest="header", action="store_true", help="header only, no data")
     made.add_argument("-c", dest="coordinates", action="store_true", help="data of coordinate variables only")
     made.add_argument("-s", dest="special", action="store_true", help="show special (virtual) attributes")

@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.api.combine import REFERENCE
 from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
 from nczarr.cli.progress import counting, progress
@@ -17,6 +16,7 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.report import Report
+from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 

@@ -119,7 +119,7 @@ def _application(arguments: argparse.Namespace) -> Application:
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
-    from nczarr.registry import load
+    from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
 
@@ -136,7 +136,8 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     write_product([f"{sockets.url_of(socket)}\n".encode()])
     sys.stdout.flush()
     helpers = Helpers(application.limits)
-    load("nczarr.formats.netcdf4.library_calls:use")(helpers.call)
+    for name in registry.having("isolates"):
+        registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
     try:
         helpers.start()
         sockets.run(server, socket)

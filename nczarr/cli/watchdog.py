@@ -42,8 +42,8 @@ def _wait(heard: int, numbers: frozenset[int]) -> None:
 
 def _answers() -> bool:
     """Whether no call of the libraries hangs: the lock around all of them comes free."""
-    hdf5 = sys.modules.get("nczarr.formats.netcdf4.hdf5")
-    lock = getattr(hdf5, "LOCK", None)  # the module may be in the middle of its import
+    module = sys.modules.get("nczarr.arrays.library_lock")
+    lock = getattr(module, "LOCK", None)  # the module may be in the middle of its import
     if lock is None:
         return True
     if not lock.acquire(timeout=PATIENCE):

@@ -25,7 +25,7 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     place = located(path, report)
     if place is None:
         return None
-    name = name or place.format
+    name = name or registry.of_modes(place.modes)
     form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
         what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
@@ -75,7 +75,7 @@ def unmet_mode(place: Location, form: Format) -> str | None:
         return "the mode `s3` is for buckets, and this is a path"
     if "file" in place.modes and place.remote:
         return "the mode `file` is for folders, and this is no path"
-    if "noxarray" in place.modes and form.name != "nczarr":
+    if "noxarray" in place.modes and form.name != registry.STORE:
         return (
             f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
         )

@@ -151,7 +151,6 @@ def document(planned: Planned, report: Report) -> Iterator[bytes] | None:
 
     if not _fits_memory(planned, report):
         return None
-    found: Iterator[bytes] = load("nczarr.formats.reference.target:text")(
-        planned, lambda store: fill(planned, store, report)
-    )
+    assert planned.form.document is not None
+    found: Iterator[bytes] = load(planned.form.document)(planned, lambda store: fill(planned, store, report))
     return found

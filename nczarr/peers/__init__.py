@@ -64,7 +64,7 @@ def check(peer: Peer, source: Source | Store, report: Report) -> int:
 def _file(peer: Peer, source: Source, report: Report) -> int:
     """A file; what is in a netCDF file is asked of our own reader, and what that reports is said."""
     form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
-    if peer.files is None or form is None or form.name not in ("netcdf3", "netcdf4"):
+    if peer.files is None or form is None or form.second_reader != "libnetcdf":
         return _unread(peer, source.name, report)
     if not peer.files:
         return 0

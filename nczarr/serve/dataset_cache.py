@@ -25,6 +25,7 @@ from nczarr.serve.places import Place
 from nczarr.stores.base import ROOT_KEYS
 
 if TYPE_CHECKING:
+    from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
     from nczarr.secrets import StorageOptions
     from nczarr.source import Source
@@ -41,9 +42,6 @@ MOST = 1024
 
 SWEPT = 32
 """Datasets that are let go before memory is swept, so that their files are closed."""
-
-HELD = frozenset({"cdl", "notation", "ast", "reference"})
-"""Formats whose files are in memory as long as their datasets are."""
 
 DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 
@@ -63,7 +61,7 @@ class RefusedError(Exception):
 class Opened:
     """A dataset that is open. `views`: what was made of it for one kind of client, by name."""
 
-    def __init__(self, place: Place, checked: Checked, stamp: Stamp, form: str, found: list[Diagnostic]) -> None:
+    def __init__(self, place: Place, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]) -> None:
         self.place = place
         self.checked = checked
         self.stamp = stamp
@@ -78,13 +76,13 @@ class Opened:
     @property
     def alone(self) -> bool:
         """Whether one file, by its own bytes, is all of the dataset."""
-        return not self.place.store and self.form != "reference"
+        return not self.place.store and self.form.opens is None
 
     @property
     def weight(self) -> int:
         """Bytes that it takes, about."""
         counted = len(self.checked.variables) + len(self.checked.groups) + len(self.checked.dimensions)
-        held = self.stamp[0][2] if self.form in HELD and self.stamp[0] else 0
+        held = self.stamp[0][2] if self.form.resident and self.stamp[0] else 0
         return NODE * (1 + counted) + 2 * int(held)
 
 
@@ -131,7 +129,7 @@ class Shelf:
                 self._opening.discard(place.path)
 
     def _open(self, place: Place) -> Opened:
-        from nczarr import pipeline, registry
+        from nczarr import pipeline
         from nczarr.endpoints import sources
 
         stamp = stamp_of(place)
@@ -141,14 +139,16 @@ class Shelf:
         if source is None or form is None:
             raise RefusedError(404, f"`{place.name}` is in no format that can be read")
         size = stamp[0][2] if stamp[0] else 0
-        if form in HELD and size > self.limits.kept:
+        if form.resident and size > self.limits.kept:
             text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.kept}"
             raise RefusedError(413, text)
-        if form == "netcdf4" and (name := forbidden(place.path, self.options.following)) is not None:
+        if (
+            form.leads_to is not None
+            and (name := forbidden(place.path, form.leads_to, self.options.following)) is not None
+        ):
             text = f"`{place.name}` leads to `{name}`, which may not be read here"
             raise RefusedError(403, without_home(text, os.path.dirname(place.path)))
-        row = registry.named(form)  # not detected again: a file that was cut meanwhile must not be looked at
-        checked = pipeline.read(source, report, self.options, row)
+        checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.sorted())
         made = Opened(place, checked, stamp, form, report.sorted())
@@ -169,16 +169,12 @@ class Shelf:
             gc.collect()  # what is in a circle has its file open until then
 
 
-def format_of(source: Source | Store) -> str | None:
-    """The name of the format of a file or store; None: of none that can be read. Raises OSError."""
-    from nczarr import registry
-    from nczarr.source import Source
+def format_of(source: Source | Store) -> Format | None:
+    """Return the format of a file or store; None if it cannot be read. Raises OSError."""
+    from nczarr.endpoints.sources import detected
 
-    if isinstance(source, Source):
-        form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
-    else:
-        form = registry.detect_store(source)
-    return form.name if form is not None and form.readable else None
+    form = detected(source)
+    return form if form is not None and form.readable else None
 
 
 def stamp_of(place: Place) -> Stamp:

@@ -28,12 +28,9 @@ def data(checked: Checked, wanted: Wanted, deflate: int | None) -> Iterator[byte
 
 def is_sequence(checked: Checked, fqn: str) -> bool:
     """Whether clients see a variable as a sequence, of which no section can be had (ncstream §9)."""
-    from nczarr.registry import load
+    from nczarr import ncstream
 
-    found = load("nczarr.formats.ncstream.write.header_writer:is_sequence")(
-        checked.variables[fqn].type, checked.shapes[fqn], checked.types
-    )
-    return bool(found)
+    return ncstream.is_sequence(checked, fqn)
 
 
 def ncml(checked: Checked, location: str) -> str:

@@ -72,12 +72,12 @@ def main() -> None:
 
 def _warm() -> None:
     """Load what every request needs."""
-    from nczarr.registry import load
+    from nczarr.registry import ROWS, having, load
 
-    read = load("nczarr.formats.netcdf4.frontend:read")
-    library = load("nczarr.formats.netcdf4.library:library")
-    assert read is not None
-    answer(library, ())  # a library that is missing is reported where a file is read
+    for name in having("isolates"):
+        form = load(ROWS[name])
+        assert load(form.read) is not None
+        answer(load(form.warms), ())  # a library that is missing is reported where a file is read
 
 
 def _end_with(server: int) -> None:

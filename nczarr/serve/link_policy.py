@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 from nczarr.options import Following
+from nczarr.registry import load
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 
 DEEPEST = 16
@@ -19,17 +20,15 @@ PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
 """Variables of the environment that say where HDF5 looks first."""
 
 
-def forbidden(path: str, following: Following) -> str | None:
-    """A name of a file that a netCDF-4 file, or one that it leads to, has and may not have; None if all may be read.
+def forbidden(path: str, leads_to: str, following: Following) -> str | None:
+    """Return the name of a file that a file, or one that it leads to, may not name; None if all may be read.
 
-    Raises OSError.
+    `leads_to`: the function of its format that lists names of files. Raises OSError.
     """
-    from nczarr.registry import load
-
     pending, seen = [(path, 0)], {os.path.realpath(path)}
     while pending:
         place, depth = pending.pop()
-        for name in load("nczarr.formats.netcdf4.external_links:leading")(place):
+        for name in load(leads_to)(place):
             if depth == DEEPEST or "\0" in name or name == "?":
                 return str(name)
             for found in _places(place, name):

@@ -15,6 +15,7 @@ from nczarr.select.section_syntax import written
 from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.places import Place
 from nczarr.serve.request import url
+from nczarr.serve.stores import VERSIONS
 
 BROWSE, CDMREMOTE = "browse", "cdmremote"
 """First segments of URLs."""
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
     @property
     def links(self) -> dict[str, str]:
         """Where it is to be had, by kind."""
-        kinds = (BROWSE,) if self.place.folder else (BROWSE, "zarr2", "zarr3", CDMREMOTE)
+        kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     def members(self) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def _row(entry: Entry) -> str:
     if entry.place.folder:
         return f'{first}<td colspan="5">folder</td></tr>\n'
     size = "" if entry.size is None else str(entry.size)
-    stores = "".join(f"<td>{_link(links[each] + '/', each, f'{name} as {each}')}</td>" for each in ("zarr2", "zarr3"))
+    stores = "".join(f"<td>{_link(links[each] + '/', each, f'{name} as {each}')}</td>" for each in VERSIONS)
     remote = _link(f"{links[CDMREMOTE]}?req=form", "form", f"{name}: form")
     return f"{first}<td>{_text(entry.form or 'unknown')}</td><td>{size}</td>{stores}<td>{remote}</td></tr>\n"
 
@@ -148,7 +149,7 @@ def _row(entry: Entry) -> str:
 def description(opened: Opened, losses: dict[str, list[str]], place: str) -> dict[str, Any]:
     """A dataset in JSON: variables, what each version of Zarr loses, and links. `place`: scheme and host."""
     checked, segments = opened.checked, opened.place.segments
-    entry = Entry(opened.place, opened.form)
+    entry = Entry(opened.place, opened.form.name)
     variables = [
         {
             "name": shown(fqn),
@@ -162,7 +163,7 @@ def description(opened: Opened, losses: dict[str, list[str]], place: str) -> dic
         "path": shown(opened.place.name),
         "name": shown(segments[-1]),
         "kind": "dataset",
-        "format": opened.form,
+        "format": opened.form.name,
         "links": {kind: place + link for kind, link in entry.links.items()},
         "variable_count": len(checked.variables),
         "variables": variables,
@@ -178,9 +179,9 @@ def dataset(opened: Opened, losses: dict[str, list[str]], place: str) -> str:
 def _dataset(opened: Opened, told: dict[str, Any]) -> Iterator[str]:
     links = told["links"]
     yield _crumbs(opened.place)
-    yield f"<p>Format <code>{_text(opened.form)}</code>, {told['variable_count']} variables.</p>\n<ul>\n"
-    yield f"<li>Zarr v2: <code>{_text(links['zarr2'])}</code></li>\n"
-    yield f"<li>Zarr v3: <code>{_text(links['zarr3'])}</code></li>\n"
+    yield f"<p>Format <code>{_text(opened.form.name)}</code>, {told['variable_count']} variables.</p>\n<ul>\n"
+    for version in VERSIONS:
+        yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{_text(links[version])}</code></li>\n"
     asked = ", ".join(_link(f"{links[CDMREMOTE]}?req={what}", what) for what in ("form", "CDL", "NcML"))
     yield f"<li>CDM Remote: <code>{_text(links[CDMREMOTE])}</code>, {asked}</li>\n</ul>\n"
     yield "<h2>Variables</h2>\n" + _table(told["variables"])

@@ -172,7 +172,7 @@ class Routes(NamedTuple):
             size = None if place.store else os.stat(place.path).st_size
         except (OSError, CompileError):
             return None  # it cannot be looked at: who asks for it is told why
-        return None if form is None else Entry(place, form, size)
+        return None if form is None else Entry(place, form.name, size)
 
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
         """The page of a dataset."""

@@ -17,11 +17,12 @@ from nczarr.link.chunk_pieces import Piece
 from nczarr.link.tasks import Array
 from nczarr.options import Options
 from nczarr.plan.planned import Loss
+from nczarr.registry import having
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
 from nczarr.stores.base import Range
 
-VERSIONS = ("zarr2", "zarr3")
+VERSIONS = having("served")
 """Names of the formats, which are the first segments of URLs."""
 
 TIMES = 3

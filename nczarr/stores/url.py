@@ -41,13 +41,6 @@ class Location(NamedTuple):
     server: str | None = None
     service: bool = False
 
-    @property
-    def format(self) -> str | None:
-        """The format that the modes name: pure Zarr is said beside `nczarr` too. None: not said."""
-        if "zarr" in self.modes:
-            return "zarr2"
-        return "nczarr" if "nczarr" in self.modes else None
-
 
 def is_remote(text: str) -> bool:
     """Whether a text is a URL that leads to no file of this machine."""

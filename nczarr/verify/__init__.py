@@ -46,7 +46,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     `sample`: chunks of each array that are read; 0: none, None: all. What is wrong goes to the report. Raises OSError,
     CompileError if the document itself cannot be read.
     """
-    form = registry.named("reference")
+    form = registry.named(registry.REFERENCE)
     assert form is not None
     assert form.opens is not None
     store: ReferenceStore | None = registry.load(form.opens)(source, report, options)

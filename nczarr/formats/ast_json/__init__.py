@@ -11,4 +11,6 @@ FORMAT = Format(
     detects=r'\s*\{\s*"ast"\s*:',
     read="nczarr.formats.ast_json.frontend:read",
     write="nczarr.formats.ast_json.backend:write",
+    dumped=True,
+    resident=True,
 )

@@ -15,4 +15,6 @@ FORMAT = Format(
     read="nczarr.formats.cdl.read.frontend:read",
     write="nczarr.formats.cdl.write.backend:write",
     losses="nczarr.formats.cdl.write.losses:losses",
+    dumped=True,
+    resident=True,
 )

@@ -17,4 +17,7 @@ FORMAT = Format(
     kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
     binary=True,
     second_reader="libnetcdf",
+    leads_to="nczarr.formats.netcdf4.external_links:leading",
+    warms="nczarr.formats.netcdf4.library:library",
+    isolates="nczarr.formats.netcdf4.library_calls:use",
 )

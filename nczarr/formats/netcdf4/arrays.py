@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from nczarr import names
 from nczarr.arrays.blocks import every_block, linear_block, region_of
 from nczarr.arrays.grid import unreadable
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, is_fixed, parts
 from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
@@ -27,7 +28,7 @@ from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
-from nczarr.formats.netcdf4.hdf5 import LOCK, hdf5
+from nczarr.formats.netcdf4.hdf5 import hdf5
 from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes

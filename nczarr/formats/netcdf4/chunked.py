@@ -16,6 +16,7 @@ from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
 from nczarr.arrays.lengths import linked_length, misfit
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import (
     Columns,
@@ -33,7 +34,7 @@ from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.arrays import StoredPart
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
-from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.stores import ranges

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
@@ -19,7 +20,6 @@ from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
-from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.formats.netcdf4.objects import DatasetInfo

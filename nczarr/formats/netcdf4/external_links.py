@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, create_string_buffer
 from typing import Any
 
+from nczarr.arrays.library_lock import LOCK
 from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.hdf5 import LOCK, ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.survey import DATASET, GROUP
 

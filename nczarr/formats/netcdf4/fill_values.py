@@ -11,12 +11,13 @@ import math
 from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import BYTE_ORDER
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked

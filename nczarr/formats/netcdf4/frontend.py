@@ -11,6 +11,7 @@ from ctypes import addressof, create_string_buffer
 from typing import TypeAlias
 
 from nczarr import names
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import Parts
 from nczarr.arrays.strided import FileBytes
@@ -41,7 +42,6 @@ from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.arrays import StoredVariable, opened
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
-from nczarr.formats.netcdf4.hdf5 import LOCK
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.members import Members

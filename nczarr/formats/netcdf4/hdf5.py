@@ -11,13 +11,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
-from threading import RLock
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
-
-LOCK = RLock()
-"""Around every call of either library."""
 
 CLOSE_DEGREES = (2, 3, 1)
 """How a file may be closed (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with one degree, the library's own."""

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from ctypes import byref
 from typing import BinaryIO, NamedTuple
 
-from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
+from nczarr.arrays.library_lock import LOCK
+from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.lookup3 import lookup3
 

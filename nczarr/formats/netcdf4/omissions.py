@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from nczarr.formats.netcdf4.hdf5 import LOCK, closing, hdf5, open_file
+from nczarr.arrays.library_lock import LOCK
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, Datasets
 from nczarr.formats.netcdf4.survey import (

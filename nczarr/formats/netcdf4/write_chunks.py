@@ -21,6 +21,7 @@ from nczarr.arrays import codecs
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.padding import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
@@ -30,7 +31,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
-from nczarr.formats.netcdf4.hdf5 import LOCK, Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.plan.memory_limit import check_chunk

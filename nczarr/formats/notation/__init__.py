@@ -15,4 +15,6 @@ FORMAT = Format(
     detects=r"(?:\s|//[^\n]*\n|\xef\xbb\xbf)*dataset(?![!#-.0-\[\]-z|~\x80-\xff])",
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",
+    dumped=True,
+    resident=True,
 )

@@ -20,4 +20,6 @@ FORMAT = Format(
     opens="nczarr.formats.reference.open:opens",
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
+    document="nczarr.formats.reference.target:text",
+    resident=True,
 )

@@ -75,7 +75,7 @@ from nczarr.formats.netcdf4 import hdf5
 from nczarr.stores.single import beside
 
 def hang():
-    with hdf5.LOCK:
+    with library_lock.LOCK:
         print("held", flush=True)
         time.sleep(60)
 

@@ -6,6 +6,7 @@ loss. Arrays are looked at in bounded blocks, and only where something was store
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
 from contextlib import closing
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.bands import Bands
 from nczarr.arrays.blocks import linear_block, region_of
 from nczarr.arrays.parts import Types, descr, parts
-from nczarr.arrays.source import Parts, little, numpy_dtype
+from nczarr.arrays.source import Parts, little, little_descr, numpy_dtype, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
 
 if TYPE_CHECKING:
@@ -82,16 +83,30 @@ def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]
     return +found
 
 
-def in_variable(sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> Counter[str]:
-    """How many odd values the stored arrays of a variable have."""
+def in_variable(
+    sources: Parts, type_name: str, shape: tuple[int, ...], types: Types, fill: Constant | None
+) -> Counter[str]:
+    """Return how many odd values the arrays of a variable have.
+
+    Cells that were never written count where they hold another value than `fill`, the variable's own, which CDL
+    prints as `_`.
+    """
+    import numpy as np
+
     found: Counter[str] = Counter()
     for part in parts(type_name, shape, types):
         source = sources.get(part.path)
         if source is None or not can_be_odd(part.type, types):
             continue
         block = linear_block(source.layout.shape, BLOCK)
+        left = math.prod(source.layout.shape)
         with closing(Bands(source, BLOCK)) as bands:
             for index in source.occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
                 found += in_array(values, part.type, types)
+                left -= values.size
+        unwritten = unwritten_of(source)
+        if left and (fill is None or unwritten != fill.data):
+            value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
+            found += Counter({code: count * left for code, count in in_array(value, part.type, types).items()})
     return found

@@ -39,7 +39,8 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     shown = printed(checked, options)
     for fqn, variable in checked.variables.items():
         if fqn in shown and fqn in checked.parts:
-            odd = in_variable(checked.parts[fqn], variable.type, checked.shapes[fqn], checked.types)
+            shape, fill = checked.shapes[fqn], checked.fills[fqn]
+            odd = in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
             if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
                 text = (

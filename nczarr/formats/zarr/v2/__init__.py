@@ -17,4 +17,5 @@ FORMAT = Format(
     read="nczarr.formats.zarr.v2.frontend:read",
     emit="nczarr.formats.zarr.v2.backend:emit",
     second_reader="zarr",
+    served=True,
 )

@@ -28,4 +28,5 @@ FORMAT = Format(
     read="nczarr.formats.zarr.v3.frontend:read",
     emit="nczarr.formats.zarr.v3.backend:emit",
     second_reader="zarr",
+    served=True,
 )

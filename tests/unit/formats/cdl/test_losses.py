@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -324,3 +326,19 @@ def test_unwritten_values_that_no_reader_would_fill_in_are_printed(tmp_path: Pat
     nczarr.convert(tmp_path / "s", tmp_path / "t.cdl")
     found = nczarr.from_cdl((tmp_path / "t.cdl").read_text())
     assert (found["/v"][...] == 7).all()
+
+
+def test_values_of_cells_that_were_never_written(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """HDF5's fill value is no attribute: what CDL cannot say of it is lost in every cell."""
+    h5py = peer("h5py")
+    peer("netCDF4")
+    enum = h5py.enum_dtype({"A": 1, "B": 2}, ">i4")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file.create_dataset("unnamed", (4,), dtype=enum)
+        file.create_dataset("named", (8,), dtype=enum, chunks=(2,), fillvalue=2)[:2] = [1, 2]
+        unusual = np.array([0x7FF8000000000123], "u8").view("f8")[0]
+        file.create_dataset("nan", (8,), dtype=">f8", chunks=(2,), fillvalue=unusual)[:2] = 1
+    with pytest.raises(nczarr.CompileError, match="`/unnamed` has 4 values that the enum does not name"):
+        nczarr.convert(tmp_path / "t.h5", tmp_path / "t.cdl")
+    done = nczarr.convert(tmp_path / "t.h5", tmp_path / "t.cdl", allow_loss=["unnamed-value"])
+    assert [(each.kind, each.path) for each in done.losses] == [("nan-bits", "/nan"), ("unnamed-value", "/unnamed")]
