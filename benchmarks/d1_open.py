@@ -57,10 +57,10 @@ def dataset(count: int, *, own: bool = False):
 def make(path: Path, count: int, form_name: str) -> None:
     """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
+    from nczarr import pipeline
     from nczarr.check import check
     from nczarr.check.checked import Unchecked
     from nczarr.diagnostics.report import Report
-    from nczarr.link import store
     from nczarr.options import Options
     from nczarr.registry import named
 
@@ -68,7 +68,7 @@ def make(path: Path, count: int, form_name: str) -> None:
     form = named(form_name)
     assert checked is not None
     assert form is not None
-    assert store(checked, str(path), form, Report(), Options(consolidated=True))
+    assert pipeline.write(checked, str(path), form, Report(), Options(consolidated=True))
 
 
 OURS = """
@@ -76,7 +76,7 @@ import json, sys
 from nczarr import pipeline
 from nczarr.diagnostics import Report
 from nczarr.options import Options
-from nczarr.stores.opening import open_path
+from nczarr.stores.open import open_path
 report = Report()
 dataset = pipeline.read(open_path(sys.argv[1]), report, Options())
 assert dataset is not None and not report.sorted(), report.sorted()

@@ -96,7 +96,8 @@ def referring(form: Format, writing: Writing, report: Report) -> Format:
     capabilities = inner.capabilities
     assert capabilities.arrays is not None
     arrays = capabilities.arrays._replace(by_reference=True, shards=False)
-    return inner._replace(name=form.name, capabilities=capabilities._replace(arrays=arrays), begins=form.begins)
+    capabilities = capabilities._replace(arrays=arrays)
+    return inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
 
 
 def following(path: str, planned: Planned) -> Following:

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ast_json import backend as json_backend
+from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.notation import backend, frontend
-from nczarr.json import ast_document as json_frontend
 from nczarr.source import Source
 from nczarr.testing.strategies import datasets
 

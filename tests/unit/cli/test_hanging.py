@@ -71,7 +71,7 @@ LATE = """
 import signal, sys, time
 from threading import Event, Thread
 from nczarr import __main__
-from nczarr.formats.netcdf4 import hdf5
+from nczarr.arrays import library_lock
 from nczarr.stores.single import beside
 
 def hang():

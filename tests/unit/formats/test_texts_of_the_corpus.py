@@ -12,10 +12,10 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ast_json import backend as json_backend
+from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.cdl.read import frontend as cdl_frontend
 from nczarr.formats.cdl.write import backend as cdl_backend
 from nczarr.formats.notation import backend, frontend
-from nczarr.json import ast_document as json_frontend
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.testing.arrays import differences

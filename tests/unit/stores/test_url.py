@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nczarr import registry
 from nczarr.stores.url import BadURLError, Location, is_remote, location, trimmed, untidy
 
 
@@ -71,9 +72,9 @@ def test_urls_that_are_none(text: str, reason: str) -> None:
 
 
 def test_pure_zarr_is_said_beside_nczarr() -> None:
-    assert location("file:///a#mode=nczarr,zarr").format == "zarr2"
-    assert location("file:///a#mode=nczarr").format == "nczarr"
-    assert location("file:///a#mode=file").format is None
+    assert registry.of_modes(location("file:///a#mode=nczarr,zarr").modes) == "zarr2"
+    assert registry.of_modes(location("file:///a#mode=nczarr").modes) == "nczarr"
+    assert registry.of_modes(location("file:///a#mode=file").modes) is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 import nczarr.ncstream as door
 from nczarr.diagnostics import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import encoded
+from nczarr.formats.ncstream.wire.protobuf import encoded
 from tests.support import ncstream_streams as make
 
 HUGE = encoded(2**60)

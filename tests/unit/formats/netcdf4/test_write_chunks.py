@@ -242,8 +242,8 @@ def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec
     script = (
         "import resource, signal, sys\n"
         "from nczarr.__main__ import main\n"
-        "from nczarr.formats.netcdf4 import moving\n"
-        f"moving.LARGE = {large}\n"
+        "from nczarr.formats.netcdf4 import write_chunks\n"
+        f"write_chunks.LARGE = {large}\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n"
         f"sys.exit(main(['convert', 'a.nc', 'b.nc', '--codec', '{codec}']))\n"

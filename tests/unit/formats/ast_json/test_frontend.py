@@ -6,15 +6,14 @@ import pytest
 
 from nczarr.ast import Attribute, Constant, Dataset, VlenType
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ast_json import backend
-from nczarr.json import ast_document
+from nczarr.formats.ast_json import backend, frontend
 from nczarr.source import Source
 from tests.conftest import ROOT
 
 
 def faults(text: str) -> list[tuple[str, str | None]]:
     report = Report()
-    assert ast_document.read(Source("t.ast.json", text.encode("utf-8", "surrogatepass")), report) is None
+    assert frontend.read(Source("t.ast.json", text.encode("utf-8", "surrogatepass")), report) is None
     return [(found.code, found.primary.pointer) for found in report.sorted()]
 
 
@@ -69,7 +68,7 @@ def test_nested_constants_read_back() -> None:
     inner = Constant.numbers("int", [1, 2])
     value = Constant(type="/v", count=1, data=(inner,))
     dataset = Dataset(name="t", types=(VlenType(name="v", base="int"),), attributes=(Attribute(name="a", value=value),))
-    unchecked = ast_document.read(Source("t.ast.json", backend.text(dataset).encode()), Report())
+    unchecked = frontend.read(Source("t.ast.json", backend.text(dataset).encode()), Report())
     assert unchecked is not None
     assert unchecked.dataset == dataset
 
