@@ -42,6 +42,8 @@ def main() -> int:
                 faults[first] += 1
                 print(f"== seed {seed}\n{error}\n", flush=True)
             seed += 1
+            if seed % 40 == 0:
+                print(f"{counts['draws']} draws, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print(f"interrupted at seed {seed}")
     for judge in judges.values():
