@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -366,3 +367,30 @@ def test_formats_are_known_by_their_rows_alone() -> None:
                     wrong.append(f"{name}:{node.lineno}: {text}")
         wrong += [f"{name} imports {used}" for used in imports(path) if used.startswith("nczarr.formats.")]
     assert not wrong
+
+
+def test_every_folder_is_a_package() -> None:
+    """Folders without `__init__` are left out of the wheel."""
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    inner = {parent for folder in folders for parent in folder.parents if PACKAGE in parent.parents} | folders
+    assert not [folder for folder in inner if not (folder / "__init__.py").exists()]
+
+
+PUBLIC = {
+    "nczarr": ("open", "convert", "write", "diff", "digest", "from_cdl", "from_notation", "DatasetBuilder"),
+    "nczarr.awkward0": ("save", "load", "serialize", "deserialize", "columns", "items"),
+    "nczarr.capabilities": ("Arrays", "Capabilities", "Format"),
+    "nczarr.diagnostics": ("CompileError", "Diagnostic", "Label", "Report", "Severity"),
+    "nczarr.ncstream": ("read_messages", "write_points"),
+    "nczarr.refs": ("combine", "compact", "expand", "verify"),
+    "nczarr.testing": (),
+    "nczarr.testing.strategies": ("datasets_with_data",),
+    "nczarr.zarr3_2019": ("read", "write"),
+}
+"""Names that programs import, wherever they are defined today."""
+
+
+@pytest.mark.parametrize(("module", "names"), PUBLIC.items(), ids=PUBLIC)
+def test_public_import_paths_stay(module: str, names: tuple[str, ...]) -> None:
+    loaded = importlib.import_module(module)
+    assert [name for name in names if not hasattr(loaded, name)] == []
