@@ -33,7 +33,7 @@ def read(
     form: Format | None = None,
     observe: Observer | None = None,
 ) -> Checked | None:
-    """The checked dataset behind a file or store of a format, which is detected by content unless it is named."""
+    """Return the checked dataset of a file or store; its format is detected by content unless it is named."""
     if not isinstance(source, Source) and sources.is_unfinished(source, report, options):
         return None
     form = form or sources.detected(source)
@@ -67,7 +67,7 @@ def read(
 def read_path(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
-    """The checked dataset at a path or `file://` URL, in the format of this name if one is given.
+    """Return the checked dataset at a path or URL, in the format of this name if one is given.
 
     Raises OSError if it is out of reach.
     """
@@ -84,7 +84,7 @@ def read_path(
 
 
 def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
-    """The part of a dataset that is wanted; None if an error stands in the report."""
+    """Return the part of a dataset that is asked for; None after an error."""
     if not wanted:
         return checked
     from nczarr.select.subset import subset
@@ -93,8 +93,9 @@ def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
 
 
 def rehearse(checked: Checked, report: Report, options: Options, form: Format | None = None) -> None:
-    """Report what a target of a format would lose or refuse, and make none; without one, a netCDF file of the kind in
-    the options.
+    """Report what a target of a format would lose or refuse, without making it.
+
+    Without a format, the target is a netCDF file of the kind in the options.
     """
     form = form or registry.named(registry.FILE)
     settled = targets.settle(checked, form, report, options) if form is not None else None
@@ -106,11 +107,10 @@ def rehearse(checked: Checked, report: Report, options: Options, form: Format | 
 def write(
     checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
 ) -> Conversion | None:
-    """Write a dataset to a new target, whole or not at all, and say what was done.
+    """Write a dataset to a new target, whole or not at all; return what was done, None after an error.
 
-    With `options.verify` the finished target is read again, and appears only if it holds every value. `watch` is told
-    of bytes as they are written. None: an error stands in the report, and no target.
-    Raises OSError where the file system refuses.
+    With `options.verify` the finished target is read again, and appears only if it holds every value. `watch` is
+    called with the bytes as they are written. Raises OSError where the file system refuses.
     """
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
@@ -156,8 +156,9 @@ def plan(checked: Checked, form: Format, report: Report, options: Options) -> Pl
 
 
 def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
-    """What an earlier run has made, which `--resume` finds finished: looked at, and left as it is. None: an error
-    stands in the report; it is something else. Reports finished-target, unequal-target.
+    """Check a target that an earlier run has finished, for `--resume`; None if it is another dataset.
+
+    Reports finished-target, unequal-target.
     """
     from nczarr.compare.verify import verify
 
@@ -180,7 +181,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
 def _ready(
     checked: Checked, path: str, form: Format, report: Report, options: Options
 ) -> tuple[str, Format, Options] | None:
-    """The path, format and options of a target that can be made; None: an error stands in the report."""
+    """Return the path, format and options of a target that can be made; None after an error."""
     place = sources.located(path, report)
     if place is None:
         return None
@@ -199,8 +200,9 @@ def _ready(
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
-    """What `write` would do with the data, part by part, after all that it would report; None if an error stands in
-    the report. Nothing is written.
+    """Return what `write` would do with the data, part by part, and report what it would; None after an error.
+
+    Nothing is written.
     """
     ready = _ready(checked, path, form, report, options)
     if ready is None:

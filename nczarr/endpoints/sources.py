@@ -13,7 +13,7 @@ from nczarr.stores.url import BadURLError, Location, location
 
 
 def opened(path: str, report: Report, options: Options) -> Source | Store | None:
-    """What lies at a path or URL; None, and an error, if that is no place. Raises OSError if it is out of reach."""
+    """Return the file or store at a path or URL; None after an error. Raises OSError if it is out of reach."""
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.open import open_path
 
@@ -27,7 +27,7 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
 
 
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
-    """The format of a source that was named; None, and an error, if the source cannot be in it."""
+    """Return the format with a name; None (reported) if the source cannot be in it."""
     form = registry.named(name)
     if form is None or not form.readable:
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
@@ -51,7 +51,7 @@ def unusable(text: str, error: BadURLError | ImportError, report: Report) -> Non
 
 
 def located(text: str, report: Report) -> Location | None:
-    """The place that a path or URL names; None, and an error, if it is none."""
+    """Return the place that a path or URL names; None after an error."""
     try:
         return location(text)
     except BadURLError as error:
@@ -60,7 +60,7 @@ def located(text: str, report: Report) -> Location | None:
 
 
 def is_unfinished(store: Store, report: Report, options: Options) -> bool:
-    """Whether a store has a journal, which is reported, unless unfinished ones are wanted."""
+    """Report a store with a journal, unless unfinished stores are asked for."""
     store.expect(ROOT_KEYS)
     if options.unfinished or store.get(JOURNAL) is None:
         return False

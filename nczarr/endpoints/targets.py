@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def target_format(path: str, name: str | None, report: Report) -> Format | None:
-    """The format of a target: the one named, else the one that a URL's modes or the suffix tell."""
+    """Return the format of a target: the one named, else that of the URL's modes or of the suffix."""
     place = located(path, report)
     if place is None:
         return None
@@ -40,8 +40,9 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
 
 
 def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
-    """The format that writes the dataset, where the one named leaves that to the kind of netCDF file; and the options
-    with that kind. For references, the format of the documents between them. None: an error stands in the report.
+    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an error.
+
+    `netcdf` leaves the format to the kind of file. Of references it is the format of their documents.
     """
     if form.inner:
         return referring(form, options.writing, report), options
@@ -64,7 +65,7 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
 
 
 def unmet_mode(place: Location, form: Format) -> str | None:
-    """What of a target's URL, its modes above all, cannot be kept, and why; None if all can."""
+    """Return why a target cannot have its URL or the URL's modes; None if it can."""
     if place.service:
         return "a server of CDM Remote gives datasets, and takes none"
     if place.remote and (fault := untidy(place.path)):
@@ -90,7 +91,7 @@ def unmet_mode(place: Location, form: Format) -> str | None:
 
 
 def referring(form: Format, writing: Writing, report: Report) -> Format:
-    """The format that writes references, with documents of the format that is asked for."""
+    """Return the format that writes references, with documents of the format that is asked for."""
     inner = registry.named(writing.metadata)
     assert inner is not None
     capabilities = inner.capabilities
@@ -101,9 +102,7 @@ def referring(form: Format, writing: Writing, report: Report) -> Format:
 
 
 def following(path: str, planned: Planned) -> Following:
-    """How the references of a finished target are followed at the place where it was made: wherever they lead, since
-    only the run itself has named anything.
-    """
+    """Return a policy that follows every reference of a finished target: the run itself has named them all."""
     from nczarr.stores.reference_policy import PROTOCOLS
 
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
@@ -119,7 +118,7 @@ def _is_store(path: str, form: Format) -> bool:
 
 
 def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
-    """Whether a target can be made at a place; what stands in its way is reported. Raises OSError."""
+    """Return whether a target can be made at a place, and report what stands there. Raises OSError."""
     from nczarr.stores.existing_target import obstacle
 
     if is_remote(path):
