@@ -1,7 +1,6 @@
-"""What a caller may ask of a run: one frozen value that passes through every phase.
+"""Options of a run: one frozen value that passes through every phase.
 
-A phase reads the members that concern it and no others; the defaults are what the command line gives when
-no option is named. Contract: DESIGN §4 (options) and §5 (`write`).
+The defaults are those of the command line.
 """
 
 from __future__ import annotations
@@ -26,31 +25,35 @@ DEFAULT_MEMORY = 1 << 30
 
 
 class Writing(NamedTuple):
-    """How references are written: `metadata`, the format of the documents between them; chunks of at most `inline`
-    bytes stand in the document itself; what no reference leads to may be in it with at most `embed` bytes a variable;
-    `base`: the folder or URL that targets lie in, instead of where they were read; `relative`: to the document. `home`:
-    what of the places that they were read from `base` stands for; None: the folder of the source.
-    """
+    """How references are written."""
 
     metadata: str = "nczarr"
+    """The format of the documents between the references."""
     inline: int = 64
+    """Chunks of at most this many bytes are stored in the document itself."""
     embed: int = 4 << 20
+    """Bytes of a variable that the document may hold where no reference can lead to its chunks."""
     base: str | None = None
+    """The folder or URL in which the targets are named, instead of the place where they were read."""
     relative: bool = False
+    """Name targets relative to the document."""
     home: str | None = None
+    """The part of a target's place that `base` replaces; None: the folder of the source."""
 
 
 class Following(NamedTuple):
-    """How references are followed: `base`, what relative URLs begin with, instead of the document's folder; `roots`:
-    the only folders, URLs and protocols that may be named, if there are any; `target`: what references without URL lead
-    to; `jinja`: texts beyond our grammar are rendered by jinja2; `hidden`: names below `roots` may begin with a dot.
-    """
+    """How references are followed."""
 
     base: str | None = None
+    """The prefix of relative URLs, instead of the document's folder."""
     roots: tuple[str, ...] = ()
+    """The only folders, URLs and protocols that documents may name; empty: those of the default policy."""
     target: str | None = None
+    """The target of references without a URL."""
     jinja: bool = False
+    """Render texts beyond the grammar with jinja2."""
     hidden: bool = True
+    """Allow names below `roots` that begin with a dot."""
 
 
 WRITING, FOLLOWING = Writing(), Following()
@@ -64,65 +67,77 @@ UNREAD = frozenset(
 
 
 class Options(NamedTuple):
-    """How to read, plan and write.
-
-    `kind`: check as if for this kind of netCDF file. `chunks`: chunk lengths by FQN of a variable, or by name of a
-    dimension. `shards`: likewise shard lengths, or `auto` or `none`, by FQN or for every variable (`""`). `codecs`:
-    a codec specification (`zlib:5`) by FQN, `""` for every variable. `order`: in which chunks hold their elements;
-    `separator`: between indices in keys; None: as in the source, where the target can say so. `allow_loss`: kinds
-    of value loss that are warnings instead of errors; `all` names every one. `tables`: records become tables in
-    Awkward archives. `char_netcdf`: char arrays as only the netCDF library reads them; `xarray`: dimensions are
-    named for other readers too, where a format says them twice.
-
-    `memory`: bytes that decoded chunks under way may take; `workers`: threads, None: one a processor. `verify`:
-    read the target again, and let it appear only if it holds every value. `resume`: go on with a target that the
-    same run has begun; `unfinished`: read stores that are not finished. `storage`: what remote places are reached
-    with. `source`: path or URL of what is converted, None where it has none; it tells whether it is still the same.
-    `part`: what of it is converted, in any words. `nodes`: paths of nodes of a store that cannot list its keys.
-    `survey`: all of the source is going to be read. `dask`: address of the scheduler of a cluster that does the
-    tasks. `writing` and `following` concern references.
-    `max_size`: bytes that the variables of a netCDF file or archive may declare in all. The next members concern texts:
-    `header_only`, `coordinates_only`, `special` (virtual attributes too), data of certain `variables` and `groups`
-    only, and the `name` that the dataset gets: the flags of `ncdump`. `verbose`: list every
-    annotation loss instead of one summary.
-    """
+    """How to read, plan and write."""
 
     kind: Kind | None = None
+    """Check the dataset for this kind of netCDF file."""
     chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """Chunk lengths by FQN of a variable, or one length by name of a dimension."""
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
+    """Shard lengths, `auto` or `none`, by FQN of a variable, or for every variable (`""`)."""
     codecs: Mapping[str, str] = MappingProxyType({})
+    """Codec specifications (`zlib:5`), by FQN of a variable, or for every variable (`""`)."""
     order: Literal["C", "F"] | None = None
+    """The order of elements in chunks; None: that of the source, where the target has it."""
     separator: Literal[".", "/"] | None = None
+    """The separator of indices in the keys of chunks; None: that of the source, where the target has it."""
     consolidated: bool = False
+    """Write consolidated metadata."""
     char_netcdf: bool = False
+    """Write char arrays in the way that only the netCDF library reads."""
     tables: bool = False
+    """Write records as tables in Awkward archives."""
     xarray: bool = True
+    """Write names of dimensions for other readers, where a format has them twice."""
     overwrite: bool = False
+    """Replace a target that is there."""
     allow_loss: frozenset[str] = frozenset()
+    """Codes of value losses that are warnings instead of errors; `all` stands for every one."""
     header_only: bool = False
+    """Print no data. This and the next five are flags of `ncdump`, for texts."""
     coordinates_only: bool = False
+    """Print data of coordinate variables alone."""
     special: bool = False
+    """Print special (virtual) attributes."""
     variables: tuple[str, ...] = ()
+    """Print data of these variables alone."""
     groups: tuple[str, ...] = ()
+    """Print data of these groups alone."""
     name: str | None = None
+    """The name of the dataset in the text."""
     max_size: int = DEFAULT_MAX_SIZE
+    """Bytes that the variables of a netCDF file or archive may declare in all."""
     verbose: bool = False
+    """List every annotation loss instead of one summary."""
     memory: int = DEFAULT_MEMORY
+    """Bytes of decoded chunks in flight."""
     workers: int | None = None
+    """Threads; None: one a processor."""
     verify: bool = False
+    """Read the target again, and let it appear only if it holds every value."""
     resume: bool = False
+    """Go on with a target that the same run has begun."""
     unfinished: bool = False
+    """Read stores that are not finished."""
     storage: StorageOptions = NO_OPTIONS
+    """Options of the libraries that reach remote places."""
     source: str | None = None
+    """Path or URL of the source, by which `resume` knows it again; None where it has none."""
     part: str = ""
+    """The part of the source that is converted, as a text that is equal for equal parts."""
     nodes: tuple[str, ...] = ()
+    """Paths of the nodes of a store that cannot list its keys."""
     dask: str | None = None
+    """Address of the scheduler of a cluster that does the tasks."""
     survey: bool = False
+    """All of the source is going to be read: list its keys at once."""
     writing: Writing = WRITING
+    """How references are written."""
     following: Following = FOLLOWING
+    """How references are followed."""
 
     def accepts(self, loss: str) -> bool:
-        """Whether the run takes this loss for a warning."""
+        """Return whether this loss is a warning in the run."""
         return loss in self.allow_loss or "all" in self.allow_loss
 
 
