@@ -1,4 +1,4 @@
-"""How a row of PERFORMANCE is measured: whole processes, interleaved, outputs compared, one JSON line.
+"""How a row is measured: whole processes, interleaved, outputs compared, one JSON line.
 
 One round runs the peer and us once each, in turn; the first round is not counted. A ratio is the median of the
 ratios of the rounds, never a quotient of two medians: other work on the machine then hits both sides of a ratio.

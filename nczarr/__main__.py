@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (`sys.argv` by default) and return its exit status (DESIGN §4)."""
+    """Run one command line (`sys.argv` by default) and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given == ["--version"]:
         from nczarr import __version__

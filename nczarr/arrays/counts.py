@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
-"""The ways of data, cheapest first (DESIGN §6): `nothing` (the target's fill value says it all), `reference` (the
+"""The ways of data, cheapest first: `nothing` (the target's fill value says it all), `reference` (the
 target says where encoded chunks lie), `fill` (chunks of
 nothing but fill, written because the target declares none), `copy` (encoded chunks move as they are), `gather` (plain
 elements move into other chunks), `transcode` (the same chunks by other codecs), `rechunk` (other chunks), `encode`

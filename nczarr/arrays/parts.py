@@ -1,4 +1,4 @@
-"""The one rule of how types lie in arrays (DESIGN §7): `parts(T)`.
+"""The one rule of how types lie in arrays: `parts(T)`.
 
 A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen is `counts` (int64, of the
 variable's shape) and `content` = parts of its base in one dimension. A compound with members of variable

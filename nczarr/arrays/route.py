@@ -9,7 +9,7 @@ from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize
 
 
 def matches(stored: Stored | None, layout: Layout) -> bool:
-    """Whether an encoded chunk of a source may stand in a target of this layout as it is (DESIGN §6, `copy`)."""
+    """Whether an encoded chunk of a source may stand in a target of this layout as it is."""
     return (
         stored is not None
         and not _lies_otherwise(layout)

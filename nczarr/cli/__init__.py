@@ -1,6 +1,6 @@
 """The command line: one module a command, loaded only when it is called.
 
-Product on stdout, diagnostics on stderr. Exit status (DESIGN §4): 0 done, 1 the input is in error, 2 wrong
+Product on stdout, diagnostics on stderr. Exit status: 0 done, 1 the input is in error, 2 wrong
 usage, 3 a file cannot be reached, 130 interrupted. A crash is a diagnostic too, `internal-error`.
 """
 

@@ -31,7 +31,7 @@ STATUS = {
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
 }
-"""Exit status of the codes whose errors lie not in the input (DESIGN §4); all others are FAULTY."""
+"""Exit status of the codes whose errors lie not in the input; all others are FAULTY."""
 
 
 def command(name: str, description: str, *, short_help: bool = True, places: bool = True) -> argparse.ArgumentParser:

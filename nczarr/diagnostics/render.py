@@ -2,7 +2,7 @@
 
 Comes in: diagnostics in the order in which they shall appear. Goes out: pieces of text, each ending in a newline.
 Invariants: what input can put into a message or a source line never reaches the terminal as a control
-character; a line of any length and any number of diagnostics print in bounded space. Contract: DESIGN §4, STYLE §6.
+character; a line of any length and any number of diagnostics print in bounded space.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
 
 
 def json_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-    """One JSON object a line, with exactly the members of DESIGN §4 (`offset` only for places in binary files)."""
+    """One JSON object a line, with fixed members (`offset` only for places in binary files)."""
     for diagnostic in diagnostics:
         yield json.dumps(json_record(diagnostic), ensure_ascii=True) + "\n"
 

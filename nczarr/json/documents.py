@@ -1,7 +1,7 @@
 """The documents of a store by key: parsed once, tolerantly, with what is wrong with them reported at their keys.
 
 Where a document is not in the store itself, the consolidated metadata may have it. What cannot be read is a loss of
-values, an error unless the run allows it (DESIGN §4): the rest of the dataset stays.
+values, an error unless the run allows it: the rest of the dataset stays.
 """
 
 from __future__ import annotations

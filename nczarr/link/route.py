@@ -1,4 +1,4 @@
-"""Which way the data of one part take from source to target (DESIGN §6).
+"""Which way the data of one part take from source to target.
 
 A way is that of most chunks: one that cannot be copied because a filter left it alone is made anew.
 """

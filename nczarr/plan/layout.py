@@ -1,7 +1,7 @@
 """The target layout of every part of every variable, for stores of chunked arrays.
 
 Comes in: a checked dataset, the target's `Arrays`, the run's options. Goes out: each variable's storage with the
-options worked in, and one `Target` a part. Rules: DESIGN §7; fill values: `_fill`.
+options worked in, and one `Target` a part.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
     number = isinstance(dtype, str) and dtype[1] in "iufbc"
     if zero and not (number and one.part.path == ""):
-        # DESIGN §7: all chunks of char arrays are written. So are those of records, because zarr-python cannot make up
+        # All chunks of char arrays are written. So are those of records, because zarr-python cannot make up
         # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
         whole = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
         return None, not (whole and small)

@@ -1,4 +1,4 @@
-"""What a target loses of a dataset, found before the first byte is written (DESIGN §4).
+"""What a target loses of a dataset, found before the first byte is written.
 
 One function a subject; each yields `Loss`es in the order of the tree. The kinds of value losses are diagnostic codes;
 those of annotation losses are keys of `ANNOTATIONS`, which the one summarising warning counts.

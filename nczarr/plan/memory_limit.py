@@ -1,5 +1,5 @@
 """Chunks that would have to be decoded and are larger than the run's memory: refused by name, before anything is
-written. Encoded chunks that move as they are may be of any size (DESIGN §6).
+written. Encoded chunks that move as they are may be of any size.
 """
 
 from __future__ import annotations

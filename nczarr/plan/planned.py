@@ -19,7 +19,7 @@ from nczarr.options import Options
 from nczarr.source import NOWHERE, Span
 
 Weight = Literal["value", "annotation"]
-"""A value loss changes what a reader computes; an annotation loss does not (DESIGN §4)."""
+"""A value loss changes what a reader computes; an annotation loss does not."""
 
 Runs = tuple[tuple[int, int], ...]
 """Run-length coded linear indices, C order: (first, count), ascending."""

@@ -1,7 +1,7 @@
 """`plan`: from `Checked` to `Planned`, for one target.
 
 Every lost thing is found here, once, before a byte is written: value losses are errors unless the run allows
-them, annotation losses one summarising warning (DESIGN §4). For stores of arrays the layout of every part is fixed.
+them, annotation losses one summarising warning. For stores of arrays the layout of every part is fixed.
 """
 
 from __future__ import annotations

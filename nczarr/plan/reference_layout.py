@@ -2,7 +2,7 @@
 
 Comes in: the source of a part, and what the format can say of arrays. Goes out: the source cut as its chunks are to be,
 with grid, elements and codecs of its own; or why no reference can lead to its chunks, so that the target has to hold
-the values itself. Source of the rules: specs/references §6, §7 and §12.
+the values itself.
 """
 
 from __future__ import annotations

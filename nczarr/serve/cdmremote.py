@@ -1,4 +1,4 @@
-"""CDM Remote: one dataset as `req=` asks for it. Source: specs/ncstream §8 (queries) and §9 (sections).
+"""CDM Remote: one dataset as `req=` asks for it.
 
 Comes in: an open dataset and a query. Goes out: an answer, whose bytes are made when they are sent where they are many.
 A section that suits no variable, or asks for more than an answer may have, is refused before a value is read.

@@ -2,7 +2,7 @@
 
 Comes in: an open dataset and a version. Goes out: the bytes of a key, or the ranges of files in which they lie. What
 the version cannot hold is lost, and said (`View.losses`). A chunk goes the linker's way: as it lies in the source where
-that will do, else decoded and encoded. Never more of a dataset is made than one chunk. Contract: DESIGN §6.
+that will do, else decoded and encoded. Never more of a dataset is made than one chunk.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A document comes from somebody. What it names is opened with the rights of the reader, so: a document from far away
 names no files of this machine; a relative URL stays below its base; a protocol is one that people keep data behind.
-Whoever reads may name roots instead; then nothing else may be named. Source: specs/references §4 and §10.
+Whoever reads may name roots instead; then nothing else may be named.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A new store behind fsspec: it grows where it will be, and is refused by readers until its journal is gone.
 
-In this order (DESIGN §6): the journal; keys of data; all documents, the root's last; a look at the listing, whether
+In this order: the journal; keys of data; all documents, the root's last; a look at the listing, whether
 everything that was sent is there with its length; the end of the journal. A run that is interrupted leaves the journal,
 and the same run goes on from there (`--resume`), sending no key of data again that is there: objects appear whole or
 not at all. Where a protocol has no such objects every key is sent again.

@@ -1,4 +1,4 @@
-"""The programmatic way to a legal tree (DESIGN §5): the same passes and diagnostics as for text.
+"""The programmatic way to a legal tree: the same passes and diagnostics as for text.
 
 No call of a builder raises for a mistake in what it is given: mistakes are kept, with the caller's file and line,
 and `finish` raises one `CompileError` with all of them, those of the passes too.

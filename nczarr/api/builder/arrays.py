@@ -1,4 +1,4 @@
-"""numpy arrays and nested lists → the parts of a variable (DESIGN §7), as array sources in memory.
+"""numpy arrays and nested lists → the parts of a variable, as array sources in memory.
 
 Comes in: anything of the variable's shape, of elements as `values.py` has them. Goes out: one `ArrayInMemory` a part.
 Along unlimited dimensions the data may be shorter than the variable; what is missing is fill. Arrays of the

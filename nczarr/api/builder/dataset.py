@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DatasetBuilder(GroupBuilder):
-    """A dataset under construction: declare, then `finish`. See DESIGN §5 for an example."""
+    """A dataset under construction: declare, then `finish`."""
 
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()

@@ -1,4 +1,4 @@
-"""Codes of files and of runs as a whole (DESIGN §4, exit status)."""
+"""Codes of files and of runs as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of losses: what a target cannot hold (DESIGN §4). Value losses are errors, annotation losses warnings."""
+"""Codes of losses: what a target cannot hold. Value losses are errors, annotation losses warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of reference documents (specs/references §1 to §3)."""
+"""Codes of reference documents."""
 
 from __future__ import annotations
 

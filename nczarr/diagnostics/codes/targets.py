@@ -1,4 +1,4 @@
-"""Codes of kinds of netCDF file and of targets (cdl-language §7.5; DESIGN §4)."""
+"""Codes of kinds of netCDF file and of targets."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `wire.py` reads a document, `expansion.py` turns version 1 into version 0, `compaction.py` version 0 into version 1:
 nothing there opens a target. `opening.py` makes a store of a document, which the formats of stores read; `target.py` is
-a store in the making that holds references. Source: specs/references.
+a store in the making that holds references.
 """
 
 from __future__ import annotations

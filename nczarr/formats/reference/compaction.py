@@ -3,7 +3,7 @@
 Comes in: an expanded map. Goes out: a document whose expansion equals it. The chunks of an array whose URL, offset and
 length are affine in its indices are one generator. Those that differ follow in a second one, which replaces theirs: its
 single dimension lists one number a chunk, which holds the chunk's place and what its columns add to the affine ones, in
-mixed radix. So are chunks that fill no grid. What would not be shorter stays as it is. Source: specs/references §3.
+mixed radix. So are chunks that fill no grid. What would not be shorter stays as it is.
 """
 
 from __future__ import annotations

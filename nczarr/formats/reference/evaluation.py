@@ -1,7 +1,7 @@
 """What expressions mean: a tree and a scope → an integer, real, text or none of them, as Python has it.
 
 Invariant: nothing is looked up but names of the scope; what operators and filters make is bounded (operators.py).
-Faults are RefusedTextErrors. Source: specs/references §2 and §10.
+Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Comes in: a checked `Document`. Goes out: pieces of a JSON text, an entry a line. An entry replaces an earlier one of
 the same key and takes its place. Entries are made in blocks and forgotten. Where keys may not be distinct, eight
 bytes of each are kept, the hash of its key, and of those that share a hash the last value.
-Source: specs/references §2 and §3.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ r"""Texts with expressions: `http://{{u}}/{{'%03d'|format(i)}}` → pieces, each
     primary    := integer | text | name | name '(' [ name '=' condition { ',' … } ] ')' | '(' condition ')'
 
 Goes out: trees of named tuples that only `evaluation.py` gives a meaning. No attribute, index, method, loop or
-statement can be written. What is none of the grammar is a RefusedTextError that quotes the expression. Source:
-specs/references §2.
+statement can be written. What is none of the grammar is a RefusedTextError that quotes the expression.
 """
 
 from __future__ import annotations

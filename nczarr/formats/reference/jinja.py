@@ -4,7 +4,7 @@ Comes in: a text, the names of a scope. Goes out: the text that jinja2 makes of 
 tree is looked through: kinds of nodes that are not listed are refused, and those that make large things of small ones
 are led through functions of ours. Values are scalars, and lists of scalars; an attribute is one of `METHODS`, or of a
 loop or a namespace. So no text, list or number grows beyond a limit, no loop runs uncounted, and nothing of Python is
-within reach. Source: specs/references §2 and §10.
+within reach.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What operators and filters make of values: integers, reals, texts and none, as Python has them.
 
 Invariant: no integer, text or width grows beyond the limits, and no function of Python's takes a text of the document
-as a program or format. Faults are RefusedTextErrors. Source: specs/references §2 and §10.
+as a program or format. Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations

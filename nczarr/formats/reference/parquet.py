@@ -4,7 +4,7 @@
     x/refs.<r>.parq       the chunks r·N to r·N + N - 1 of the array `x`, in C order (`records.py`)
 
 Comes in: a store. Goes out: `ParquetReferences`, None if an error stands in the report. Files are read when a key of
-them is asked for, and the last of them are kept. A file that is not there has no chunks. Source: specs/references §5.
+them is asked for, and the last of them are kept. A file that is not there has no chunks.
 """
 
 from __future__ import annotations

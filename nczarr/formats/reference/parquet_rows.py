@@ -6,7 +6,7 @@
     raw     bytes: the data themselves
 
 Comes in: the bytes of `<array>/refs.<r>.parq`. Goes out: a `Record`; rows are looked at one by one. Texts stay in their
-dictionary, so that a file takes no more memory than its pages and its numbers. Source: specs/references §5.
+dictionary, so that a file takes no more memory than its pages and its numbers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 What it was given is held until everything is there: some forty bytes a reference. Then the document is written, an
 entry a line, beside its place, and takes it when it is finished; or a folder of Parquet references.
-Source: specs/references §12.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Texts with expressions in their parts: by the grammar, or by jinja2 where limits allow it and that does not suffice.
 
-Comes in: texts of a document. Goes out: their parts, to which `evaluation.py` gives a meaning. Source:
-specs/references §2.
+Comes in: texts of a document. Goes out: their parts, to which `evaluation.py` gives a meaning.
 """
 
 from __future__ import annotations

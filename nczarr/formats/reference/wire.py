@@ -1,4 +1,4 @@
-"""The documents of specs/references §1 to §3, versions 0 and 1, as values that have been checked.
+"""Reference documents, versions 0 and 1, as values that have been checked.
 
     {"version": 1, "templates": {"u": "s3://b/a.nc"},
      "gen": [{"key": "t/{{i}}", "url": "{{u}}", "offset": "{{i*8}}", "length": "8", "dimensions": {"i": {"stop": 9}}}],

@@ -3,7 +3,6 @@
 Comes in: the documents of a Zarr 2 store, the data that are held in the folder, chunks of arrays as columns. Goes out:
 keys of a store in the making, the metadata last. Paths are plain texts, because readers mistake a missing row of a
 categorical column for a reference. A file in which no row stands for anything is left out.
-Source: specs/references §5.
 """
 
 from __future__ import annotations

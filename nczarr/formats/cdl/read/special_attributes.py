@@ -1,6 +1,6 @@
 """Special attributes of CDL: storage properties and output kind, written as attributes but never stored as such.
 
-Rules: specs/cdl-language.md §8. Chunk lengths are checked against dimensions later (passes/check_storage.py);
+Chunk lengths are checked against dimensions later;
 everything that a value says by itself is checked here, at its place.
 """
 

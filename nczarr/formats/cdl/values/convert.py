@@ -1,6 +1,5 @@
 """Literals → values of an atomic type: exact range checks, and every loss said aloud.
 
-Rules: specs/cdl-language.md §5.8 (the type of an untyped attribute) and §5.9 (conversion to a declared type).
 ncgen casts as C does, in silence; here out of range is an error and a lost fraction a warning.
 """
 

@@ -1,7 +1,7 @@
 """Literals of CDL: the text of a value list → literals, exactly and with the place of every fault.
 
 Comes in: a byte range of a source (what stands between `=` and `;`). Goes out: a tree of `Literal`, braces
-being lists. Rules: specs/cdl-language.md §5; where ncgen wraps, cuts or guesses in silence, this reports.
+being lists. Where ncgen wraps, cuts or guesses in silence, this reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The builder: the example of DESIGN §5, every type, and every way to go wrong, all at once."""
+"""The builder: a whole example, every type, and every way to go wrong, all at once."""
 
 from __future__ import annotations
 
