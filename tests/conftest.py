@@ -139,7 +139,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark cases of sampled tests slow, and leave out slow cases of other parts of the proof."""
+    _sample(items)
+    _keep_part(config, items)
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Keep every nth case of a test with the mark `sampled(n)` quick, and mark the others slow."""
+    counts: dict[str, int] = {}
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            name = item.nodeid.partition("[")[0]
+            place = counts[name] = counts.get(name, -1) + 1
+            if place % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+
+
+def _keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`NCZARR_PROOF_PART=1/10`: of each slow test with many cases that part alone, and at least one case.
 
     Tests with one case are there in every part; those that make their own cases take their part of them themselves.

@@ -56,6 +56,7 @@ def test_samples(sample: Path, order: Any) -> None:
     assert seen > 0 or sample.name in OTHERS
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_corpus(path: Path) -> None:

@@ -92,6 +92,7 @@ def theirs(ncgen: str, source: Path, kind: Kind, target: Path) -> bytes:
     return target.read_bytes()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in cases()])
 def test_the_corpus_byte_for_byte(stem: str, kind: Kind, tmp_path: Path, tool: Tool, shared: Path) -> None:
     source = corpus() / f"{stem}.cdl"

@@ -67,6 +67,7 @@ def sayable(*sizes: int) -> bool:
     return all(max(factors(size)) < GIB2 for size in sizes)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", CLASSIC_KINDS)
 def test_the_limits_are_those_of_the_library(kind: Kind, tmp_path: Path, tool: Callable[[str], str]) -> None:
     source, target = tmp_path / "t.cdl", tmp_path / "t.nc"

@@ -191,6 +191,7 @@ def through_a_store(path: Path, folder: Path) -> str | None:
     return done.stdout + done.stderr if done.returncode else None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES[::12], ids=[path.stem for path in FILES[::12]])
 def test_a_store_makes_the_same_file(path: Path, tmp_path: Path, peer: Peer) -> None:
