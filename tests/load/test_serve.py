@@ -17,6 +17,7 @@ from types import ModuleType
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.proof import PARTS
 from tests.support.serving import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
@@ -41,12 +42,13 @@ def script(peer: Callable[[str], ModuleType]) -> ModuleType:
 
 def test_many_clients_for_a_minute(script: ModuleType) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    shorter = ["--quick"] if PARTS > 1 else []
     done = subprocess.run(
-        [sys.executable, SCRIPT], capture_output=True, text=True, env=environment, check=False, timeout=300
+        [sys.executable, SCRIPT, *shorter], capture_output=True, text=True, env=environment, check=False, timeout=300
     )
     told = json.loads(done.stdout)
     assert (done.returncode, told["errors"]) == (0, 0), (told, done.stderr)
-    assert told["answers"] > 1000
+    assert told["answers"] > 500
     assert told["peak_mb_beside_slow"] <= 400
 
 
