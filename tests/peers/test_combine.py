@@ -88,6 +88,7 @@ def files(peer: Callable[[str], ModuleType], folder: Path, make: Maker, form: st
 
 
 @pytest.mark.parametrize("target", ["out.zarr", "out.nc", "out.json", "out.parq"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("make", "form"),
     [

@@ -74,6 +74,7 @@ def seen(worker: Worker, reader: str, folder: Path) -> dict[str, Any]:
     return worker.ask(f"{reader} {folder}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("reader", "fault"), list(cases()))
 def test_fault(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> None:
     faulty = write(edit(fault.base, fault.changes), tmp_path / "faulty.zarr")

@@ -53,6 +53,7 @@ def make_chunky(path: Path, count: int, length: int, most: int = 100_000) -> Non
         file.createGroup("g").createVariable("s", str, ("t",))[0] = "text"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "form"),
     list(zip(SAMPLES, itertools.cycle(["nczarr", "nczarr3"]))),

@@ -55,6 +55,7 @@ def assert_equal_trees(data: bytes) -> None:
     }
 
 
+@pytest.mark.slow
 def test_trees_are_equal_on_the_whole_corpus(shared: Path) -> None:
     files = sorted((shared / "data" / "netcdf-c" / "cdl").glob("*.cdl"))
     assert len(files) > 300
