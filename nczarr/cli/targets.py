@@ -6,9 +6,9 @@ import argparse
 
 from nczarr.cli.shared import following_of, kind, loss, size, storage_of, workers
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options, Writing
-from nczarr.registry import ROWS, having, load
+from nczarr.registry import REFERENCE, ROWS, load
 
-METADATA = tuple(name for each in having("inner") for name in load(ROWS[each]).inner)
+METADATA: tuple[str, ...] = load(ROWS[REFERENCE]).inner
 """Formats of the documents in references."""
 
 
