@@ -347,7 +347,6 @@ TOLD = {
     "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
     "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.missing": "`ncstream` is an extra of the package",
-    "nczarr.cli.watchdog": "ends a call that hangs",
 }
 """Modules that may have the name of a format, and why."""
 

@@ -10,7 +10,7 @@ from nczarr import registry
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints.sources import located
+from nczarr.endpoints.sources import located, unusable
 from nczarr.options import Following, Options, Writing
 from nczarr.plan.planned import Planned
 from nczarr.secrets import shown
@@ -127,7 +127,7 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
         try:
             return _is_free_there(path, form, report, options)
         except MissingProtocolError as absent:
-            report.error("missing-library", f"`{shown(path)}`: {absent}", helps=[absent.remedy])
+            unusable(path, absent, report)
             return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"

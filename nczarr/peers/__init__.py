@@ -12,6 +12,7 @@ from typing import Any
 from nczarr import registry
 from nczarr.diagnostics.codes import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
+from nczarr.endpoints.sources import detected
 from nczarr.peers.rule import Peer, Place, Rule
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store
@@ -63,7 +64,7 @@ def check(peer: Peer, source: Source | Store, report: Report) -> int:
 
 def _file(peer: Peer, source: Source, report: Report) -> int:
     """A file; what is in a netCDF file is asked of our own reader, and what that reports is said."""
-    form = registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+    form = detected(source)
     if peer.files is None or form is None or form.second_reader != "libnetcdf":
         return _unread(peer, source.name, report)
     if not peer.files:
