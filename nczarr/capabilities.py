@@ -29,9 +29,9 @@ class Arrays(NamedTuple):
     fixed_strings: bool = False
     """Short strings are stored as `|Sn` where that holds them exactly, instead of as texts of any length."""
     separator: str = "."
-    """What stands between the indices of a chunk's key."""
+    """Separator of the indices in a chunk's key."""
     lead: str = ""
-    """What stands before the first index."""
+    """Prefix of the indices in a chunk's key: `c` in `c/0/1`."""
     fill_needed: bool = False
     """Every array declares a fill value, and readers do not take it for missing data."""
     shards: bool = False
@@ -61,7 +61,7 @@ class Arrays(NamedTuple):
 
 
 class Capabilities(NamedTuple):
-    """What a target keeps. The defaults hold the whole model; a format says where it holds less."""
+    """Features of the model that a target keeps. By default it keeps all of them."""
 
     atomic: frozenset[str] = ALL_ATOMIC
     """Atomic types."""
@@ -145,7 +145,7 @@ class Format(NamedTuple):
     spec: str
     """The specification."""
     capabilities: Capabilities = Capabilities()
-    """What a target of this format keeps."""
+    """Features of the model that a target of this format keeps."""
     detects: str = ""
     """A regular expression that the first bytes of a source match; empty: nothing identifies one."""
     holds: str | None = None
