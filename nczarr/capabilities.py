@@ -153,13 +153,13 @@ class Format(NamedTuple):
     read: str | None = None
     """`(Source, Report, Options) -> Unchecked | None`; with `holds`, a `Store` takes the place of the source."""
     emit: str | None = None
-    """`(Planned, Report) -> Iterator[(key, bytes)]`: the metadata of a store."""
+    """`(StorePlan, Report) -> Iterator[(key, bytes)]`: the metadata of a store."""
     write: str | None = None
-    """`(Planned, Report, Options) -> Iterator[bytes]`: a text or single file, from front to back."""
+    """`(StreamPlan, Report, Options) -> Iterator[bytes]`: a text or single file, from front to back."""
     build: str | None = None
-    """`(Planned, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
+    """`(FilePlan, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
     steps: str | None = None
-    """`(Planned, Report) -> Iterator[Step] | None`: what `build` is going to do."""
+    """`(FilePlan, Report) -> Iterator[Step] | None`: what `build` is going to do."""
     kinds: Mapping[Kind, str] = MappingProxyType({})
     """For netCDF files, the format that writes each kind. A format that is not among them only chooses."""
     binary: bool = False
@@ -169,9 +169,9 @@ class Format(NamedTuple):
     opens: str | None = None
     """`(Source | Store, Report, Options) -> Store | None`: the store that a source stands for; it has no `read`."""
     begins: str | None = None
-    """`(str, Planned) -> (Store, str)`: a new store that `opens` would return, and where it can be read."""
+    """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and where it can be read."""
     document: str | None = None
-    """`(Planned, (Store) -> None) -> Iterator[bytes]`: the text of such a store, which the second argument fills."""
+    """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, which the second argument fills."""
     inner: tuple[str, ...] = ()
     """Formats whose documents such a store may have, the usual one first."""
     second_reader: Literal["libnetcdf", "zarr"] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nczarr import registry
+from nczarr import link, registry
 from nczarr.arrays.counts import Counts, Step, Watcher
 from nczarr.ast.walk import building
 from nczarr.capabilities import Format
@@ -16,10 +16,9 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import sources, targets
-from nczarr.link import files
 from nczarr.options import Options, Subset
 from nczarr.plan.conversion import Conversion, conversion_of
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import Plan, StorePlan
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import Store
@@ -92,16 +91,29 @@ def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
     return subset(checked, wanted, report)
 
 
-def rehearse(checked: Checked, report: Report, options: Options, form: Format | None = None) -> None:
-    """Report what a target of a format would lose or refuse, without making it.
+def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
+    """Decide what a target of a format holds, and report what it loses; None after an error.
 
-    Without a format, the target is a netCDF file of the kind in the options.
+    `netcdf` becomes the format of the kind of file that holds the dataset, `reference` that of its documents.
     """
-    form = form or registry.named(registry.FILE)
-    settled = targets.settle(checked, form, report, options) if form is not None else None
-    if settled is not None:
-        form, options = settled
-        plan(checked, form, report, options)
+    from nczarr.plan import planner
+
+    settled = targets.settle(checked, form, report, options)
+    if settled is None:
+        return None
+    form, options = settled
+    lost = registry.load(form.losses)(checked, options) if form.losses else ()
+    planned = planner.plan(checked, form, options, report, lost)
+    return None if report.errors else planned
+
+
+def plan_store(checked: Checked, form: Format, report: Report, options: Options) -> StorePlan | None:
+    """Return the plan of a store of keys; None after an error. Reports unknown-target for any other format."""
+    if not form.emit or form.begins:
+        report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
+        return None
+    planned = plan(checked, form, report, options)
+    return planned if isinstance(planned, StorePlan) else None
 
 
 def write(
@@ -117,42 +129,19 @@ def write(
     ready = _ready(checked, path, form, report, options)
     if ready is None:
         return None
-    path, form, options = ready
+    path, planned = ready
     counts = Counts(watch)
     readers: tuple[str, ...] = ()
 
-    def done(planned: Planned) -> Conversion:
-        return conversion_of(path, form, planned, counts)._replace(verified_with=readers)
-
-    def inspect(planned: Planned, place: str) -> None:
+    def inspect(place: str) -> None:
         nonlocal readers
         from nczarr.compare.verify import verify
 
-        looked = options._replace(following=targets.following(path, planned))
-        readers = verify(checked, done(planned), place, read_path, looked, report, planned=planned)
+        reading = planned.options._replace(following=targets.following(path, planned))
+        readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
 
-    planned = plan(checked, form, report, options)
-    if planned is None:
-        return None
-    looking = inspect if options.verify else None
-    if form.emit:
-        from nczarr.link import store
-
-        written = store(planned, path, report, counts, looking)
-    elif form.build:
-        written = files.build(planned, path, report, counts, looking)
-    else:
-        written = files.write_text(planned, path, report, looking)
-    return done(planned) if written else None
-
-
-def plan(checked: Checked, form: Format, report: Report, options: Options) -> Planned | None:
-    """Decide what a target of a settled format holds, and report what it loses; None after an error."""
-    from nczarr.plan import planner
-
-    lost = registry.load(form.losses)(checked, options) if form.losses else ()
-    planned = planner.plan(checked, form, options, report, lost)
-    return None if report.errors else planned
+    written = link.write(planned, path, report, counts, inspect if options.verify else None)
+    return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
 
 
 def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
@@ -162,15 +151,11 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     """
     from nczarr.compare.verify import verify
 
-    settled = targets.settle(checked, form, report, options)
-    if settled is None:
-        return None
-    form, options = settled
     planned = plan(checked, form, report, options)
     if planned is None:
         return None
-    done = conversion_of(path, form, planned, Counts())
-    verify(checked, done, path, read_path, options, report, data=options.verify, planned=planned)
+    done = conversion_of(path, planned, Counts())
+    verify(checked, done, path, read_path, planned.options, report, data=options.verify, plan=planned)
     if report.errors:
         return None
     compared = "equal" if options.verify else "of the same variables; their values were not compared (`--verify` does)"
@@ -178,10 +163,8 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     return done
 
 
-def _ready(
-    checked: Checked, path: str, form: Format, report: Report, options: Options
-) -> tuple[str, Format, Options] | None:
-    """Return the path, format and options of a target that can be made; None after an error."""
+def _ready(checked: Checked, path: str, form: Format, report: Report, options: Options) -> tuple[str, Plan] | None:
+    """Return the path and the plan of a target that can be made; None after an error."""
     place = sources.located(path, report)
     if place is None:
         return None
@@ -195,8 +178,8 @@ def _ready(
     if not targets.is_free(path, form, report, options):
         return None
     options = options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
-    settled = targets.settle(checked, form, report, options)
-    return None if settled is None else (path, *settled)
+    planned = plan(checked, form, report, options)
+    return None if planned is None else (path, planned)
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
@@ -205,54 +188,30 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
     Nothing is written.
     """
     ready = _ready(checked, path, form, report, options)
-    if ready is None:
-        return None
-    _, form, options = ready
-    planned = plan(checked, form, report, options)
-    if planned is None:
-        return None
-    if form.emit:
-        from nczarr import link
-
-        return link.steps(planned, report)
-    found: Iterator[Step] | None
-    found = registry.load(form.steps)(planned, report) if form.build and form.steps else files.encodings(planned)
-    return found
+    return None if ready is None else link.steps(ready[1], report)
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """Return the bytes of a text or single file, piece by piece; None after an error."""
     planned = plan(checked, form, report, options)
-    return None if planned is None or form.write is None else files.pieces(planned, report)
+    return None if planned is None or not planned.form.write else link.pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """Return what `write` would make, as sorted `== key` blocks; None after an error."""
-    settled = targets.settle(checked, form, report, options)
-    if settled is None:
-        return None
-    form, options = settled
-    if form.build:
-        report.error("unknown-target", f"format `{form.name}` is written to files only", helps=["name one with `-o`"])
-        return None
-    if not form.emit:
-        return text(checked, form, report, options)
+    """Return what `write` would make, a store as sorted `== key` blocks; None after an error."""
     planned = plan(checked, form, report, options)
     if planned is None:
         return None
-    from nczarr import link
-
-    return link.document(planned, report) if form.begins else link.shown(planned, report)
+    if isinstance(planned, StorePlan):
+        return link.document(planned, report) if planned.form.begins else link.shown(planned, report)
+    if planned.form.build:
+        name = planned.form.name
+        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name one with `-o`"])
+        return None
+    return link.pieces(planned, report)
 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Return every key of a store with its bytes, chunks included, in memory; None after an error."""
-    if not form.emit or form.begins:
-        report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
-        return None
-    planned = plan(checked, form, report, options)
-    if planned is None:
-        return None
-    from nczarr import link
-
-    return link.content(planned, report)
+    planned = plan_store(checked, form, report, options)
+    return None if planned is None else link.content(planned, report)

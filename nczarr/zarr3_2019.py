@@ -75,7 +75,7 @@ def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any)
     assert form is not None
     wanted = options_from(**options)
     report_losses(dataset, report, wanted)
-    planned = pipeline.plan(dataset.checked, form, report, wanted) if not report.errors else None
+    planned = pipeline.plan_store(dataset.checked, form, report, wanted) if not report.errors else None
     if planned is None or not link.into(planned, KeyValueStore(store), report):
         raise CompileError(report.sorted())
     return tuple(report.sorted())

@@ -27,7 +27,7 @@ from nczarr.ast.storage import CODEC_IDS
 from nczarr.awkward import expressions
 from nczarr.awkward.expressions import Expression, Numbers
 from nczarr.awkward.schema import Schema, UnsayableError, records
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
 KEY = FOLDER + "schema.json"
@@ -40,13 +40,13 @@ KeyOf = Callable[[str, Index], str]
 """The key of a chunk, from the path of its part within the variable and its place in the grid."""
 
 
-def entries(planned: Planned, path: str, home: str, key: KeyOf) -> Iterator[tuple[str, bytes]]:
+def entries(plan: StorePlan, path: str, home: str, key: KeyOf) -> Iterator[tuple[str, bytes]]:
     """The document of a variable that lies in parts, behind the blobs that only it has; nothing if no document can say
     where all values are. `home`: what the keys of the variable's data begin with.
     """
-    checked = planned.checked
+    checked = plan.checked
     shape = checked.shapes[path]
-    chunks = _Chunks(planned, path, key)
+    chunks = _Chunks(plan, path, key)
     try:
         made = Schema(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
     except UnsayableError:
@@ -62,13 +62,13 @@ def entries(planned: Planned, path: str, home: str, key: KeyOf) -> Iterator[tupl
 class _Chunks:
     """The arrays of a variable, as blobs that are their chunks."""
 
-    def __init__(self, planned: Planned, path: str, key: KeyOf) -> None:
-        self._targets = planned.targets[path]
-        self._types = planned.checked.types
-        self._sources = planned.parts.get(path, {})
+    def __init__(self, plan: StorePlan, path: str, key: KeyOf) -> None:
+        self._targets = plan.targets[path]
+        self._types = plan.checked.types
+        self._sources = plan.parts.get(path, {})
         self._key = key
         self._chunks = 0
-        self._room = planned.options.memory // 4 if planned.options.tables else 0
+        self._room = plan.options.memory // 4 if plan.options.tables else 0
         self.blobs: list[Blob] = []
 
     def length(self, part: str) -> int:

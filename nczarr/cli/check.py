@@ -117,14 +117,13 @@ class _Work(NamedTuple):
 
     def _rehearse(self, checked: Checked) -> None:
         """What targets would lose of a dataset, and where it does not follow the schema."""
-        from nczarr import pipeline
+        from nczarr import pipeline, registry
         from nczarr.peers.rule import Peer
 
-        for form in self.readers:
+        file = registry.named(registry.FILE) if self.options.kind is not None else None
+        for form in (*self.readers, *([file] if file else [])):
             if not isinstance(form, Peer):
-                pipeline.rehearse(checked, self.report, self.options, form)
-        if self.options.kind is not None:
-            pipeline.rehearse(checked, self.report, self.options)
+                pipeline.plan(checked, form, self.report, self.options)
         schema = self.schema() if self.schema is not None else None
         if schema is not None:
             from nczarr.compare.schema import follow

@@ -22,7 +22,7 @@ from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
 from nczarr.compare.values import TEXT, block_shape, whole_parts
 from nczarr.diagnostics.report import Report
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import Plan, StorePlan
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
@@ -72,17 +72,17 @@ def _described(descr: Descr) -> Any:
     return [[name, _described(inner), shape] for name, inner, shape in descr]
 
 
-def verify_elsewhere(planned: Planned, lossy: frozenset[str], place: str, report: Report) -> str | None:
+def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Report) -> str | None:
     """Compare the target at `place` with its source, as the library of its format reads it.
 
     Returns the library's name and version, or None where the format has no such library, it is not installed, or the
     target is not on this machine. `lossy`: variables with accepted losses, which are passed over; so are cells that
     no reader may rely on, and lists. Reports unequal-target and unread-variable. Raises OSError.
     """
-    library = planned.form.second_reader
+    library = plan.form.second_reader
     if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:
         return None
-    arrays = list(_arrays(planned, lossy, named_by_keys=library == "zarr"))
+    arrays = list(_arrays(plan, lossy))
     request = {"library": library, "path": os.path.abspath(place), "arrays": [array.request() for array in arrays]}
     with subprocess.Popen(
         [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -115,9 +115,9 @@ def _compare(array: _Array, answer: dict[str, str], used: str, place: str, repor
         report.error("unequal-target", f"`{array.path}` is not equal in `{place}` as {used} reads it")
 
 
-def _arrays(planned: Planned, lossy: frozenset[str], *, named_by_keys: bool) -> Iterator[_Array]:
+def _arrays(plan: Plan, lossy: frozenset[str]) -> Iterator[_Array]:
     """Every array that the library can be asked for: parts of variables in stores, whole variables in files."""
-    checked = planned.checked
+    checked = plan.checked
     for path, variable in checked.variables.items():
         if (
             0 in checked.shapes[path]
@@ -126,14 +126,15 @@ def _arrays(planned: Planned, lossy: frozenset[str], *, named_by_keys: bool) -> 
             or variable.storage.no_fill
         ):
             continue
-        if planned.storage.get(path, variable.storage).quantize is not None:
+        if plan.storage.get(path, variable.storage).quantize is not None:
             continue
         whole = variable.type == "string" or is_fixed(variable.type, checked.types)
-        if not whole and not named_by_keys:
+        if not whole and not isinstance(plan, StorePlan):
             continue
         for part, source in whole_parts(checked, path).items():
-            name = tuple(planned.prefix(path, part).rstrip("/").split("/")) if named_by_keys else names.split(path)
-            layout = source.layout
-            target = planned.targets.get(path, {}).get(part)
-            chunks = (layout.chunks,) if target is None else (layout.chunks, target.layout.chunks)
+            name, layout = names.split(path), source.layout
+            chunks: tuple[tuple[int, ...], ...] = (layout.chunks,)
+            if isinstance(plan, StorePlan):
+                name = tuple(plan.prefix(path, part).rstrip("/").split("/"))
+                chunks = (layout.chunks, plan.targets[path][part].layout.chunks)
             yield _Array(path, name, source, block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT))

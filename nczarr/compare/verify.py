@@ -10,7 +10,7 @@ from nczarr.compare.values import alike, values
 from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options
 from nczarr.plan.conversion import Conversion
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import Plan
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Reads the dataset at a path or URL, in the format of a name."""
@@ -38,14 +38,14 @@ def verify(
     report: Report,
     *,
     data: bool = True,
-    planned: Planned | None = None,
+    plan: Plan | None = None,
 ) -> tuple[str, ...]:
     """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
     finished, and stands at `place` until it is found right. Without `data` values are not compared. `read`: how
     datasets are read.
 
     Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
-    that are rounded on their way (quantize). With `planned` the library of the target's format reads it as well, where
+    that are rounded on their way (quantize). With its `plan` the library of the target's format reads it as well, where
     it is installed. Returns the names of the readers. Raises OSError if the target cannot be read.
     """
     from nczarr import registry
@@ -75,9 +75,9 @@ def verify(
             if difference is not None:
                 text = f"`{path}` is not equal in `{done.target}`: {difference.message}"
                 report.error("unequal-target", text, variable.span)
-    if planned is None or not data or report.errors:
+    if plan is None or not data or report.errors:
         return ("nczarr",)
     from nczarr.compare.second_reader import verify_elsewhere
 
-    other = verify_elsewhere(planned, frozenset(lossy), place, report)
+    other = verify_elsewhere(plan, frozenset(lossy), place, report)
     return ("nczarr",) if other is None else ("nczarr", other)

@@ -12,7 +12,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints.sources import located, unusable
 from nczarr.options import Following, Options, Writing
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import Plan
 from nczarr.secrets import shown
 from nczarr.stores.url import Location, is_remote, location, untidy
 
@@ -101,13 +101,13 @@ def referring(form: Format, writing: Writing, report: Report) -> Format:
     return inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
 
 
-def following(path: str, planned: Planned) -> Following:
+def following(path: str, plan: Plan) -> Following:
     """Return a policy that follows every reference of a finished target: the run itself has named them all."""
     from nczarr.stores.reference_policy import PROTOCOLS
 
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
     known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
-    return Following(base=base, roots=(*known, *planned.options.following.roots))
+    return Following(base=base, roots=(*known, *plan.options.following.roots))
 
 
 def _is_store(path: str, form: Format) -> bool:

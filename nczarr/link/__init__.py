@@ -1,6 +1,6 @@
-"""The linker: moves the data of a plan into a store, and puts the metadata on top.
+"""The linker: makes the target of a plan. It moves the data of a store first and puts the metadata on top.
 
-`store` makes a target on disk, `content` and `shown` make one in memory.
+`write` makes a target on disk, `content` and `shown` make a store in memory, `into` fills a store that is open.
 """
 
 from __future__ import annotations
@@ -10,70 +10,88 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from nczarr import secrets
+from nczarr.plan.plans import StorePlan
 
 if TYPE_CHECKING:
     from nczarr.arrays.counts import Counts, Step
     from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
-    from nczarr.plan.planned import Planned
+    from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
 
-    Inspect = Callable[[Planned, str], None]
+    Inspect = Callable[[str], None]
+
+
+def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:
+    """Make a target, whole or not at all; return False after an error, and then there is none.
+
+    `inspect` may look at the finished target before anyone else sees it, and report an error. Raises OSError if the
+    target cannot be written, FileExistsError if it is there and may not be overwritten.
+    """
+    if isinstance(plan, StorePlan):
+        return store(plan, path, report, counts, inspect)
+    from nczarr.link import files
+
+    return files.write(plan, path, report, counts, inspect)
+
+
+def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
+    """Return the bytes of a text or single file, piece by piece."""
+    from nczarr.link import files
+
+    return files.pieces(plan, report)
 
 
 def store(
-    planned: Planned, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None
+    plan: StorePlan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None
 ) -> bool:
-    """Write a plan to a new folder, or archive if the path ends in `.zip`, whole or not at all.
+    """Make a new folder, or an archive if the path ends in `.zip`; as `write`.
 
-    Returns False after an error, and then there is no target. `inspect` may look at the target before anyone else sees
-    it, and report an error. With `options.dask` a cluster does the tasks. Reports oversized-chunk.
-
-    Raises OSError if the target cannot be written, FileExistsError if it is there and may not be overwritten.
+    With `options.dask` a cluster does the tasks. Reports oversized-chunk.
     """
-    if not _fits_memory(planned, report):
+    if not _fits_memory(plan, report):
         return False
-    if planned.options.dask is None:
-        return _store(planned, path, report, counts, inspect, None)
+    if plan.options.dask is None:
+        return _store(plan, path, report, counts, inspect, None)
     from nczarr.link.cluster import Cluster
 
-    with Cluster(planned.options.dask) as cluster:
-        return _store(planned, path, report, counts, inspect, cluster)
+    with Cluster(plan.options.dask) as cluster:
+        return _store(plan, path, report, counts, inspect, cluster)
 
 
 def _store(
-    planned: Planned,
+    plan: StorePlan,
     path: str,
     report: Report,
     counts: Counts | None,
     inspect: Inspect | None,
     cluster: Cluster | None,
 ) -> bool:
-    """Write what was planned; as `store`."""
+    """Make a store, its tasks done by a cluster if there is one; as `store`."""
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room
     from nczarr.stores.finish import unstopped
     from nczarr.stores.url import is_remote
 
-    if not has_room(path, planned, report):
+    if not has_room(path, plan, report):
         return False
     target = None
     try:
         try:
             with nullcontext() if is_remote(path) else unstopped():  # what was begun is known before a signal ends it
-                target = begun(path, planned)
+                target = begun(path, plan)
         except FileExistsError as error:
             helps = ["with the source and options of then, `--resume` goes on with it; `--overwrite` begins anew"]
             report.error(
                 "target-exists",
                 f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
-                helps=helps if planned.options.resume else [],
+                helps=helps if plan.options.resume else [],
             )
             return False
-        fill(planned, target.store, report, counts, cluster)
+        fill(plan, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
             target.store.seal()
-            inspect(planned, target.place)
+            inspect(target.place)
         if report.errors:
             return False
         target.store.finish()
@@ -91,39 +109,43 @@ def _store(
     return True
 
 
-def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
-    """Return what `store` would do, part by part; None after an error."""
+def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
+    """Return what `write` would do with the data, part by part; None after an error."""
+    if not isinstance(plan, StorePlan):
+        from nczarr.link import files
+
+        return files.steps(plan, report)
     from nczarr.link import run
 
-    return run.steps(planned) if _fits_memory(planned, report) else None
+    return run.steps(plan) if _fits_memory(plan, report) else None
 
 
-def _fits_memory(planned: Planned, report: Report) -> bool:
+def _fits_memory(plan: StorePlan, report: Report) -> bool:
     """Check that every chunk that would be decoded fits into the run's memory. Reports oversized-chunk."""
     from nczarr.link.tasks import arrays
     from nczarr.plan.memory_limit import check_chunk
 
-    for array in arrays(planned):
-        check_chunk(planned, array.path, array.part, array.decoded, report)
+    for array in arrays(plan):
+        check_chunk(plan, array.path, array.part, array.decoded, report)
     return not report.errors
 
 
-def content(planned: Planned, report: Report) -> Mapping[str, bytes] | None:
+def content(plan: StorePlan, report: Report) -> Mapping[str, bytes] | None:
     """Return every key of a store with its bytes, chunks included, in memory; None after an error."""
     from nczarr.stores.memory import MemoryStore
 
     target = MemoryStore()
-    return target.content if into(planned, target, report) else None
+    return target.content if into(plan, target, report) else None
 
 
-def into(planned: Planned, target: Store, report: Report) -> bool:
+def into(plan: StorePlan, target: Store, report: Report) -> bool:
     """Put a plan into a store that is open already, whole or not at all; False after an error. Raises OSError."""
     from nczarr.link.fill import fill
 
-    if not _fits_memory(planned, report):
+    if not _fits_memory(plan, report):
         return False
     try:
-        fill(planned, target, report)
+        fill(plan, target, report)
         if not report.errors:
             target.finish()
     finally:
@@ -131,26 +153,26 @@ def into(planned: Planned, target: Store, report: Report) -> bool:
     return not report.errors
 
 
-def shown(planned: Planned, report: Report) -> Iterator[bytes] | None:
+def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a store as text, sorted `== key` blocks, chunks by their size; None after an error."""
     from nczarr.link.fill import fill
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
 
-    if not _fits_memory(planned, report):
+    if not _fits_memory(plan, report):
         return None
     target = MeasuringStore()
-    fill(planned, target, report)
+    fill(plan, target, report)
     return blocks(target.content, target.sizes) if not report.errors else None
 
 
-def document(planned: Planned, report: Report) -> Iterator[bytes] | None:
+def document(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a target that holds references, as a text; None after an error. Raises OSError."""
     from nczarr.link.fill import fill
     from nczarr.registry import load
 
-    if not _fits_memory(planned, report):
+    if not _fits_memory(plan, report):
         return None
-    assert planned.form.document is not None
-    found: Iterator[bytes] = load(planned.form.document)(planned, lambda store: fill(planned, store, report))
+    assert plan.form.document is not None
+    found: Iterator[bytes] = load(plan.form.document)(plan, lambda store: fill(plan, store, report))
     return found

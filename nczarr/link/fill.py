@@ -11,7 +11,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.link.metadata import put_metadata
 from nczarr.link.run import link
 from nczarr.link.tasks import Array, arrays
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 def fill(
-    planned: Planned, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
+    plan: StorePlan, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
 ) -> Counts:
     """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
     fails.
     """
     counts = Counts() if counts is None else counts
-    found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(planned)))
-    capabilities = planned.form.capabilities
+    found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(plan)))
+    capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
         from nczarr.link.references import ReferringStore, refer
 
-        found = refer(found, cast("ReferringStore", store), planned.options.writing.inline, counts)
+        found = refer(found, cast("ReferringStore", store), plan.options.writing.inline, counts)
     if cluster is None:
-        link(found, store, planned.options, counts)
+        link(found, store, plan.options, counts)
     else:
-        cluster.link(found, store, planned.options, counts)
-    put_metadata(planned, store, report, planned.options.workers or DISTANT_WORKERS)
+        cluster.link(found, store, plan.options, counts)
+    put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
     return counts

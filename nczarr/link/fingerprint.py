@@ -11,7 +11,7 @@ import os
 
 from nczarr import __version__
 from nczarr.arrays.source import itemsize
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.secrets import shown
 from nczarr.stores.journal import Journal
 
@@ -19,38 +19,38 @@ RESUMABLE = 64 << 20
 """Bytes of data that are worth going on with: below, a run of this machine just begins again."""
 
 
-def journal(planned: Planned) -> Journal:
+def journal(plan: StorePlan) -> Journal:
     """The journal of a run. Raises OSError if the source is out of reach."""
     from nczarr.stores.identity import identity
 
-    options, run = planned.options, os.urandom(8).hex()
+    options, run = plan.options, os.urandom(8).hex()
     if options.source is None:
         return Journal(None, run=run)
     known = identity(options.source, options.storage.of("source"))
-    return Journal(None if known is None else fingerprint(planned, known), shown(options.source), run=run)
+    return Journal(None if known is None else fingerprint(plan, known), shown(options.source), run=run)
 
 
-def fingerprint(planned: Planned, identity: str) -> str:
+def fingerprint(plan: StorePlan, identity: str) -> str:
     """The fingerprint of a plan for a source of this identity."""
     import hashlib  # loads a library: only where there is a journal
 
-    options = planned.options
+    options = plan.options
     found = hashlib.sha256()
     for text in (
         __version__,
-        planned.form.name,
+        plan.form.name,
         options.part,
         identity,
-        planned.checked.dataset.model_dump_json(),
+        plan.checked.dataset.model_dump_json(),
         repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
-        *(repr((path, targets)) for path, targets in planned.targets.items()),
+        *(repr((path, targets)) for path, targets in plan.targets.items()),
     ):
         data = text.encode("utf-8", "surrogateescape")
         found.update(len(data).to_bytes(8, "little") + data)
     return found.hexdigest()
 
 
-def data_size(planned: Planned) -> int:
+def data_size(plan: StorePlan) -> int:
     """Bytes of all arrays of the target before they are encoded; texts count for nothing."""
-    layouts = (target.layout for targets in planned.targets.values() for target in targets.values())
+    layouts = (target.layout for targets in plan.targets.values() for target in targets.values())
     return sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)

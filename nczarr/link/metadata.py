@@ -12,25 +12,25 @@ from itertools import groupby
 
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.diagnostics.report import Report
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 
 ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")
 """Documents of the root by which readers see that a store is there."""
 
 
-def emit(planned: Planned, report: Report) -> Iterator[tuple[str, bytes]]:
+def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
     """The metadata of the plan's format, by the format's own back end."""
     from nczarr.registry import load
 
-    assert planned.form.emit is not None
-    entries: Iterator[tuple[str, bytes]] = load(planned.form.emit)(planned, report)
+    assert plan.form.emit is not None
+    entries: Iterator[tuple[str, bytes]] = load(plan.form.emit)(plan, report)
     return entries
 
 
-def put_metadata(planned: Planned, store: Store, report: Report, workers: int) -> None:
+def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) -> None:
     """Put every document. Raises OSError where the store fails. A distant store gets none if there is an error."""
-    entries = emit(planned, report)
+    entries = emit(plan, report)
     if not store.distant:
         for key, document in entries:
             store.put(key, document)
@@ -38,7 +38,7 @@ def put_metadata(planned: Planned, store: Store, report: Report, workers: int) -
     documents = list(entries)
     if report.errors:
         return
-    with Crew(workers, planned.options.memory) as crew:
+    with Crew(workers, plan.options.memory) as crew:
         for _ in crew.results(_works(documents, store)):
             pass
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from nczarr.arrays.counts import Route
 from nczarr.arrays.route import way
 from nczarr.arrays.source import ArraySource
-from nczarr.plan.planned import Target
+from nczarr.plan.plans import Target
 
 
 def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:

@@ -24,7 +24,7 @@ from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, 
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import grid_size
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
 
 SMALL = 1 << 16
@@ -43,9 +43,9 @@ class Result(NamedTuple):
     chunks: list[Made | None]
 
 
-def steps(planned: Planned) -> Iterator[Step]:
+def steps(plan: StorePlan) -> Iterator[Step]:
     """What is going to be done, part by part."""
-    for array in arrays(planned):
+    for array in arrays(plan):
         layout = array.target.layout
         if array.target.sparse and array.source is not None:
             chunks = sum(1 for _ in array.source.occupied(layout.chunks))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.link.fingerprint import RESUMABLE, data_size, journal
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 from nczarr.stores.url import is_remote
 
@@ -18,58 +18,58 @@ class Begun(NamedTuple):
     place: str
 
 
-def begun(path: str, planned: Planned) -> Begun:
+def begun(path: str, plan: StorePlan) -> Begun:
     """The store that path or URL tell. Raises OSError, FileExistsError if the place is taken."""
-    if planned.form.begins is not None:
+    if plan.form.begins is not None:
         from nczarr.registry import load
 
-        return Begun(*load(planned.form.begins)(path, planned, lambda: _folder(path, planned).store))
-    return _archive(path, planned) if path.lower().endswith(".zip") else _folder(path, planned)
+        return Begun(*load(plan.form.begins)(path, plan, lambda: _folder(path, plan).store))
+    return _archive(path, plan) if path.lower().endswith(".zip") else _folder(path, plan)
 
 
-def has_room(path: str, planned: Planned, report: Report) -> bool:
+def has_room(path: str, plan: StorePlan, report: Report) -> bool:
     """Whether the documents of all nodes can be files, where they are to be files of this machine. Reports
     unsafe-name.
     """
-    if not planned.places or planned.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
+    if not plan.places or plan.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
     from nczarr.plan.key_paths import LONGEST_IN_FILES, long_segments
 
     before = report.errors
-    for fqn, part, segment in long_segments(planned.places, LONGEST_IN_FILES):
-        owner = planned.checked.variables.get(fqn) or planned.checked.groups[fqn]
+    for fqn, part, segment in long_segments(plan.places, LONGEST_IN_FILES):
+        owner = plan.checked.variables.get(fqn) or plan.checked.groups[fqn]
         what = f"the part `{part}` of `{fqn}`" if part else f"the name of `{fqn}`"
         text = f"{what} takes {len(segment)} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
         report.error("unsafe-name", text, owner.span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
     return report.errors == before
 
 
-def _folder(path: str, planned: Planned) -> Begun:
+def _folder(path: str, plan: StorePlan) -> Begun:
     """A folder, or keys below a URL."""
-    options = planned.options
+    options = plan.options
     if is_remote(path):
         from nczarr.stores.remote_target import RemoteTarget
 
         storage = options.storage.of("target")
         return Begun(
-            RemoteTarget(path, storage, journal=journal(planned), overwrite=options.overwrite, resume=options.resume),
+            RemoteTarget(path, storage, journal=journal(plan), overwrite=options.overwrite, resume=options.resume),
             path,
         )
     from nczarr.stores.directory import DirectoryTarget
 
-    kept = journal(planned) if options.resume or data_size(planned) >= RESUMABLE else None
+    kept = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
     folder = DirectoryTarget(path, overwrite=options.overwrite, journal=kept, resume=options.resume)
     return Begun(folder, folder.path)
 
 
-def _archive(path: str, planned: Planned) -> Begun:
+def _archive(path: str, plan: StorePlan) -> Begun:
     """An archive, which begins again where a folder is gone on with: its directory is its end."""
     if is_remote(path):
         from nczarr.stores.zip_upload import SentZip
 
-        sent = SentZip(path, planned.options.storage.of("target"))
+        sent = SentZip(path, plan.options.storage.of("target"))
         return Begun(sent, sent.path)
     from nczarr.stores.zip import ZipTarget
 
-    archive = ZipTarget(path, overwrite=planned.options.overwrite)
+    archive = ZipTarget(path, overwrite=plan.options.overwrite)
     return Begun(archive, archive.path)

@@ -18,7 +18,7 @@ from nczarr.arrays.counts import Route
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, Index, Selection, itemsize
 from nczarr.link.route import route
-from nczarr.plan.planned import Planned, Target
+from nczarr.plan.plans import StorePlan, Target
 
 TEXT = 64
 """Bytes that a text takes in memory, about, where its length is not known."""
@@ -103,17 +103,17 @@ class Block(NamedTuple):
 Task: TypeAlias = Keys | Block
 
 
-def arrays(planned: Planned) -> Iterator[Array]:
+def arrays(plan: StorePlan) -> Iterator[Array]:
     """Every part that has chunks to be made, in the order of the plan."""
-    capabilities = planned.form.capabilities
+    capabilities = plan.form.capabilities
     assert capabilities.arrays is not None
     separator, lead = capabilities.arrays.separator, capabilities.arrays.lead
-    for path, targets in planned.targets.items():
-        sources = planned.parts.get(path, {})
+    for path, targets in plan.targets.items():
+        sources = plan.parts.get(path, {})
         for part, target in targets.items():
             source = sources.get(part)
             way = route(source, target, by_reference=capabilities.arrays.by_reference)
             if way == "nothing":
                 continue
-            prefix = capabilities.arrays.data + planned.prefix(path, part)
+            prefix = capabilities.arrays.data + plan.prefix(path, part)
             yield Array(path, part, prefix, target, source, way, target.separator or separator, lead)

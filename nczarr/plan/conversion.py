@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr.arrays.counts import Counts
-from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.plan.planned import Loss, Planned
+from nczarr.plan.plans import Loss, Plan
 
 
 class Conversion(NamedTuple):
@@ -38,13 +37,13 @@ class Conversion(NamedTuple):
     with its version where it is installed and the target lies on this machine."""
 
 
-def conversion_of(path: str, form: Format, planned: Planned, counts: Counts) -> Conversion:
+def conversion_of(path: str, plan: Plan, counts: Counts) -> Conversion:
     """Return what a run did, in numbers."""
     return Conversion(
         path,
-        form.name,
-        len(planned.checked.variables),
-        planned.losses,
+        plan.form.name,
+        len(plan.checked.variables),
+        plan.losses,
         referenced_chunks=counts["reference"].chunks,
         copied_chunks=counts["copy"].chunks,
         gathered_chunks=counts["gather"].chunks,

@@ -15,7 +15,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
-from nczarr.plan.planned import Loss
+from nczarr.plan.plans import Loss
 from nczarr.plan.string_lengths import survey
 
 

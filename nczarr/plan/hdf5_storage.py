@@ -1,6 +1,6 @@
 """How variables will lie in a netCDF-4 file: what was asked for, as far as the netCDF library makes it so.
 
-Goes out: storage with a layout, and what of the wish it does not follow, in words: annotation losses.
+Goes out: storage with a layout, and what of the request it does not follow, in words: annotation losses.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
 """What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
 
 
-def hdf5_storage(wish: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
+def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
     """The storage of a variable; `itemsize`: bytes of a value in the file; `atomic`: its type is none of the dataset's
     own.
     """
-    unmet = list(_unmet(wish, shape, itemsize))
-    if wish.endian is not None and not atomic:
+    unmet = list(_unmet(request, shape, itemsize))
+    if request.endian is not None and not atomic:
         unmet.append("the byte order of a declared type")
-    if wish.element is not None:
-        unmet.append(f"that its values are {wish.element}")
-    layout, chunks = wish.layout, wish.chunks
+    if request.element is not None:
+        unmet.append(f"that its values are {request.element}")
+    layout, chunks = request.layout, request.chunks
     if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         layout = None
     if chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES:
         chunks = None
     made = Storage(
-        layout="chunked" if wish.chunks is not None and shape else layout,
+        layout="chunked" if request.chunks is not None and shape else layout,
         chunks=chunks if shape else None,
-        codecs=pipeline(of_hdf5(wish.codecs)) if shape else (),
-        endian=wish.endian if atomic else None,
-        no_fill=wish.no_fill,
-        quantize=wish.quantize,
+        codecs=pipeline(of_hdf5(request.codecs)) if shape else (),
+        endian=request.endian if atomic else None,
+        no_fill=request.no_fill,
+        quantize=request.quantize,
     )
-    return (wish if made == wish else made), unmet
+    return (request if made == request else made), unmet
 
 
 def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
@@ -54,17 +54,17 @@ def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
     return (*first, *(codec for codec in codecs if codec.id not in _FIRST))
 
 
-def _unmet(wish: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str]:
-    codecs = of_hdf5(wish.codecs)
-    if codecs != wish.codecs:
+def _unmet(request: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str]:
+    codecs = of_hdf5(request.codecs)
+    if codecs != request.codecs:
         yield "codecs that HDF5 has not"
     if len({codec.id for codec in codecs}) < len(codecs):
         yield "filters of the same number"
     elif pipeline(codecs) != codecs:
         yield "the order of filters"
-    if wish.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
+    if request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
         yield f"compact storage of more than {COMPACT_BYTES} bytes"
-    if wish.chunks is not None and math.prod(wish.chunks) * itemsize > CHUNK_BYTES:
+    if request.chunks is not None and math.prod(request.chunks) * itemsize > CHUNK_BYTES:
         yield f"chunks of more than {CHUNK_BYTES} bytes"
-    if wish.codecs and not shape:
+    if request.codecs and not shape:
         yield "filters of a scalar"

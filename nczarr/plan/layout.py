@@ -24,8 +24,8 @@ from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import default_chunks, fits
-from nczarr.plan.planned import Target
-from nczarr.plan.shards import Wish, can_shard, inner_chunks, problem, shard_shape
+from nczarr.plan.plans import Target
+from nczarr.plan.shards import ShardRequest, can_shard, inner_chunks, problem, shard_shape
 from nczarr.plan.string_lengths import Strings, survey
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def lay(
     arrays: Arrays,
     options: Options,
     storage: Storage,
-    shards: Wish = "none",
+    shards: ShardRequest = "none",
 ) -> tuple[dict[str, Target], Parts]:
     """The targets of a variable's parts in the order of `parts`, and their sources.
 
@@ -104,7 +104,7 @@ def _target(
     options: Options,
     storage: Storage,
     shape: tuple[int, ...],
-    wish: Wish,
+    request: ShardRequest,
 ) -> tuple[Target, ArraySource | None]:
     """How a part will lie, and its source if that is cut for it."""
     type_name = one.part.type
@@ -133,13 +133,13 @@ def _target(
         found = as_stored(one.source, dtype, itemsize, arrays, storage if whole else variable.storage, variable.storage)
         if isinstance(found, AsStored):
             return _as_stored(one, found, strings, arrays), found.source
-    if not can_shard(dtype) or not (whole or isinstance(wish, str)):
-        wish = "none"
+    if not can_shard(dtype) or not (whole or isinstance(request, str)):
+        request = "none"
     chunks = storage.chunks if whole else None
     if chunks is None or not (fits(chunks, itemsize) or _has_chunks(one.source, chunks)):
-        chunks = inner_chunks(wish, default_chunks(one.shape, itemsize), one.shape)
-    sound = problem(wish, chunks, one.shape, itemsize) is None
-    shards = shard_shape(wish, chunks, one.shape, itemsize) if sound else None
+        chunks = inner_chunks(request, default_chunks(one.shape, itemsize), one.shape)
+    sound = problem(request, chunks, one.shape, itemsize) is None
+    shards = shard_shape(request, chunks, one.shape, itemsize) if sound else None
     codecs = nearest(storage.codecs, arrays.codecs)
     codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
     codecs = working(codecs, width(dtype))

@@ -16,7 +16,9 @@ from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
-from nczarr.plan.planned import Loss
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.options import Options
+from nczarr.plan.plans import Loss
 from nczarr.source import NOWHERE
 
 ANNOTATIONS = {
@@ -41,6 +43,32 @@ ANNOTATIONS = {
     "extension": "protocol extensions that are not known",
 }
 """What the summary says of each kind of annotation loss."""
+
+_REMEDY = "`--allow-loss {}` writes the rest; format `nczarr` keeps it"
+_REMEDIES = {"unreferable-variable": "`--embed SIZE` holds more in the document; `--allow-loss {}` leaves it out"}
+"""Helps of diagnostics about value losses."""
+
+
+def report_losses(found: list[Loss], form: Format, options: Options, report: Report) -> None:
+    """Report value losses one by one, annotation losses in one warning."""
+    allowed = options.allow_loss
+    for loss in found:
+        if loss.weight == "value":
+            accepted = "all" in allowed or loss.kind in allowed
+            severity = Severity.WARNING if accepted else Severity.ERROR
+            helps: tuple[str, ...] = () if accepted else (_REMEDIES.get(loss.kind, _REMEDY).format(loss.kind),)
+            report.add(Diagnostic(loss.kind, severity, loss.message, Label(loss.span), helps=helps))
+    annotations = [loss for loss in found if loss.weight == "annotation"]
+    if not annotations:
+        return
+    phrases = []
+    for kind, phrase in ANNOTATIONS.items():
+        count = sum(loss.kind == kind for loss in annotations)
+        if count:
+            phrases.append(f"{phrase} ({count})")
+    notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
+    hints = [] if options.verbose else ["`--verbose` lists them one by one"]
+    report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:

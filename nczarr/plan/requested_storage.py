@@ -1,4 +1,4 @@
-"""What the options of a run ask of the storage of variables: chunks, shards and codecs.
+"""Storage that the options of a run request: chunks, shards and codecs.
 
 Reports: unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec, for wishes that no
 variable can have.
@@ -17,11 +17,11 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import default_chunks
-from nczarr.plan.shards import Wish
+from nczarr.plan.shards import ShardRequest
 
 
-class Wishes(NamedTuple):
-    """What the run's options ask for: chunk and shard lengths by variable or dimension, codecs by variable.
+class StorageRequests(NamedTuple):
+    """Chunk and shard lengths by variable or dimension, and codecs by variable, as a run requests them.
 
     `""` means every variable that has no word of its own; of shards it is `auto` or `none`.
     """
@@ -30,7 +30,7 @@ class Wishes(NamedTuple):
     codecs: Mapping[str, tuple[Codec, ...]]
     shards: Mapping[str, str | tuple[int, ...]]
 
-    def shards_of(self, path: str, variable: Variable) -> Wish:
+    def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """What is asked for the shards of one variable."""
         own = self.shards.get(path)
         if own is None and self.shards:
@@ -41,24 +41,26 @@ class Wishes(NamedTuple):
         return own if isinstance(own, tuple) else "auto" if own == "auto" else "none"
 
     @staticmethod
-    def lengths(wishes: Mapping[str, Any], variable: Variable) -> list[int | None]:
+    def lengths(requests: Mapping[str, Any], variable: Variable) -> list[int | None]:
         """The lengths asked for a variable's dimensions by their FQNs or simple names."""
         found = []
         for reference in variable.dimensions:
             name = names.last(reference) if isinstance(reference, str) else ""
-            wish = (wishes.get(str(reference)) or wishes.get(name)) if name else None
-            found.append(wish[0] if isinstance(wish, tuple) else None)
+            length = (requests.get(str(reference)) or requests.get(name)) if name else None
+            found.append(length[0] if isinstance(length, tuple) else None)
         return found
 
 
-def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int) -> Storage:
+def storage_of(
+    path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
+) -> Storage:
     """The variable's storage with the options worked in: the plan's own wish, before what the target can do.
 
     `shape`: the longest that its chunks may be, which in a netCDF file is no matter of an unlimited dimension's length.
     """
     storage = variable.storage
-    chunks = _wished_chunks(path, variable, shape, wishes, itemsize)
-    codecs = wishes.codecs.get(path, wishes.codecs.get("") if shape else None)
+    chunks = _requested_chunks(path, variable, shape, requests, itemsize)
+    codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     if chunks is None and codecs is None:
         return storage
     return Storage(
@@ -72,28 +74,30 @@ def storage_of(path: str, variable: Variable, shape: tuple[int, ...], wishes: Wi
     )
 
 
-def _wished_chunks(
-    path: str, variable: Variable, shape: tuple[int, ...], wishes: Wishes, itemsize: int
+def _requested_chunks(
+    path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
 ) -> tuple[int, ...] | None:
-    if not wishes.chunks or not shape:
+    if not requests.chunks or not shape:
         return None
-    own = wishes.chunks.get(path)
+    own = requests.chunks.get(path)
     if own is None:
-        asked = wishes.lengths(wishes.chunks, variable)
+        asked = requests.lengths(requests.chunks, variable)
         if not any(asked):
             return None
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        own = tuple(wish or length for wish, length in zip(asked, otherwise, strict=True))
+        own = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
     return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
 
 
-def wishes_of(checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report) -> Wishes:
+def storage_requests(
+    checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report
+) -> StorageRequests:
     """The options' chunks, shards and codecs, each checked against the dataset and the target, which is a chunked store
     or, without `arrays`, an HDF5 file.
     """
     known = codecs.NUMCODECS if arrays is None else arrays.codecs
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
-    if not (arrays and arrays.shards) and any(wish != "none" for wish in options.shards.values()):
+    if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["`zarr3` and `nczarr3` have"])
     if options.order == "F" and not (arrays and arrays.orders):
         report.error("unmatched-order", f"{target} has no chunks in F order", helps=["`zarr3-2019` has"])
@@ -112,7 +116,7 @@ def wishes_of(checked: Checked, target: str, arrays: Arrays | None, options: Opt
                 report.error("bad-codec", f"`{text}` has a codec that {target} has not")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is no codec: {error}")
-    return Wishes(options.chunks, chains, options.shards)
+    return StorageRequests(options.chunks, chains, options.shards)
 
 
 def _check_lengths(

@@ -1,9 +1,9 @@
 """Shards of a target: whole chunks that lie in one key, with an index behind them (Zarr v3, `sharding_indexed`).
 
-A wish is `none`, `auto`, or lengths: of a variable, one a dimension, or of single dimensions; what is not named is one
-chunk long, and what is as long as the array is all of it. A shard is whole chunks. `auto` takes as many chunks in C
-order as `SHARD_BYTES` hold before they are compressed. Records and opaque values stay without: zarr-python reads
-them, but not in shards.
+A request is `none`, `auto`, or lengths: one for each dimension of a variable, or for single dimensions; the others are
+one chunk long, and a length that reaches the array's covers all of it. A shard is whole chunks. `auto` takes as many
+chunks in C order as `SHARD_BYTES` hold before they are compressed. Records and opaque values get no shards:
+zarr-python reads them, but not in shards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INDEX_BYTES = 16
 LARGEST_INDEX = 1 << 28
 """Size that the index of a shard may have: readers hold it whole."""
 
-Wish: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
+ShardRequest: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
 """What is asked for one variable: lengths have a None for each dimension that nobody named."""
 
 
@@ -32,15 +32,17 @@ def can_shard(dtype: Descr) -> TypeGuard[str]:
     return isinstance(dtype, str) and dtype[1] != "V"
 
 
-def shard_shape(wish: Wish, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+def shard_shape(
+    request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int
+) -> tuple[int, ...] | None:
     """The shards of an array of these chunks; None: it has none. Expects `problem` to find none."""
-    if not shape or wish == "none":
+    if not shape or request == "none":
         return None
     counts = [max(1, -(-extent // chunk)) for extent, chunk in zip(shape, chunks, strict=True)]
-    if not isinstance(wish, str):
+    if not isinstance(request, str):
         whole = [
             1 if length is None else count if length >= extent else max(1, length // chunk)
-            for length, chunk, count, extent in zip(wish, chunks, counts, shape, strict=True)
+            for length, chunk, count, extent in zip(request, chunks, counts, shape, strict=True)
         ]
     elif math.prod(counts) == 1:
         return None
@@ -63,14 +65,14 @@ def _automatic(counts: list[int], chunk_bytes: int) -> list[int]:
     return whole
 
 
-def problem(wish: Wish, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> str | None:
+def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> str | None:
     """Why an array of these chunks cannot have the shards that it should have; None if it can."""
-    if isinstance(wish, str):
+    if isinstance(request, str):
         return None
-    for length, chunk, extent in zip(wish, chunks, shape, strict=True):
+    for length, chunk, extent in zip(request, chunks, shape, strict=True):
         if length is not None and length < extent and length % chunk:
             return f"shards of length {length} are no whole chunks of length {chunk}"
-    shards = shard_shape(wish, chunks, shape, itemsize)
+    shards = shard_shape(request, chunks, shape, itemsize)
     if shards is None:
         return None
     count = math.prod(shard // chunk for shard, chunk in zip(shards, chunks, strict=True))
@@ -79,13 +81,13 @@ def problem(wish: Wish, chunks: tuple[int, ...], shape: tuple[int, ...], itemsiz
     return None
 
 
-def inner_chunks(wish: Wish, chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+def inner_chunks(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     """Chunks of our own choice made to fit shards that were asked for: along each dimension a divisor of the shard."""
-    if isinstance(wish, str):
+    if isinstance(request, str):
         return chunks
     return tuple(
         chunk if length is None or length >= extent or length > LARGEST_CHUNK else _divisor(length, chunk)
-        for length, chunk, extent in zip(wish, chunks, shape, strict=True)
+        for length, chunk, extent in zip(request, chunks, shape, strict=True)
     )
 
 

@@ -27,7 +27,7 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
     return Attribute(name=attribute.name, value=value)
 
 
-def told(layout: Layout) -> Storage:
+def metadata_storage(layout: Layout) -> Storage:
     """The storage that a layout's documents tell a reader who finds nothing else."""
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
     number = dtype[1] in "iufbc"
@@ -40,7 +40,7 @@ def told(layout: Layout) -> Storage:
     )
 
 
-def settled(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
+def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
     """The storage as the model takes it: chunks no longer than fixed dimensions, no filters of a scalar."""
     chunks = storage.chunks
     if chunks is not None:

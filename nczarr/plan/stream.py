@@ -1,50 +1,59 @@
-"""Storage of single files that are streams: what a run asks for, as far as the format has it.
+"""Plans of texts and streams. Of requested storage they keep single codecs of numbers, where the format has them.
 
-Comes in: a checked dataset and the options. Goes out: the storage of the variables whose values are encoded, and what
-of the wishes is not kept, as annotation losses. A source's own storage asks for nothing here.
+The storage of the source requests nothing here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from nczarr.ast import ATOMIC, Codec, Storage
+from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.planned import Loss
-from nczarr.plan.requested_storage import wishes_of
+from nczarr.plan.file import check_size
+from nczarr.plan.losses import losses, report_losses
+from nczarr.plan.plans import Loss, StreamPlan
+from nczarr.plan.requested_storage import storage_requests
 
 
-def plan_single(
+def plan_stream(
+    checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()
+) -> StreamPlan | None:
+    """Return how a text or stream will hold the dataset; None after an error.
+
+    `more` are losses that the format's own rules found. Reports losses, oversized-target and invalid requests.
+    """
+    before = report.errors
+    found = [*losses(checked, form), *more]
+    requested: dict[str, Storage] = {}
+    if form.binary:
+        check_size(checked, options, report)
+        requested, unmet = _encodings(checked, form, options, report)
+        found += unmet
+    report_losses(found, form, options, report)
+    return StreamPlan(checked, form, options, tuple(found), requested) if report.errors == before else None
+
+
+def _encodings(
     checked: Checked, form: Format, options: Options, report: Report
 ) -> tuple[dict[str, Storage], list[Loss]]:
-    """The storage that is asked for and kept, by FQN, and what is not kept. Reports what no variable can have."""
-    asked = (options.chunks, options.codecs, options.shards, options.order, options.separator)
-    if not any(asked):
+    """Return the codecs that are requested and kept, by FQN, and the requests that are not kept."""
+    if not any((options.chunks, options.codecs, options.shards, options.order, options.separator)):
         return {}, []
-    wishes = wishes_of(checked, form.name, None, options, report)
-    kept, lost = {}, list(_lengths(options))
+    requests = storage_requests(checked, form.name, None, options, report)
+    kept, lost = {}, []
+    if options.chunks:
+        lost.append(Loss("storage", "annotation", "/", "lengths of chunks"))
     for path, variable in checked.variables.items():
-        chain = wishes.codecs.get(path, wishes.codecs.get("", ()))
+        chain = requests.codecs.get(path, requests.codecs.get("", ()))
         declared = checked.types.get(variable.type)
         number = declared.base if isinstance(declared, EnumType) else variable.type
         numbers = number in ATOMIC and number != "string"
-        if chain and numbers and _has(form, chain):
+        if chain and numbers and len(chain) == 1 and chain[0].id in form.capabilities.codecs:
             kept[path] = Storage(codecs=chain)
-        elif chain and (path in wishes.codecs or numbers):
+        elif chain and (path in requests.codecs or numbers):
             lost.append(Loss("storage", "annotation", path, f"variable `{path}`, its codecs", variable.span))
     return kept, lost
-
-
-def _has(form: Format, chain: tuple[Codec, ...]) -> bool:
-    """Whether a format encodes values by a chain: it has one step at most."""
-    return len(chain) == 1 and chain[0].id in form.capabilities.codecs
-
-
-def _lengths(options: Options) -> Iterator[Loss]:
-    """Wishes that only chunked formats have a place for."""
-    if options.chunks:
-        yield Loss("storage", "annotation", "/", "lengths of chunks")

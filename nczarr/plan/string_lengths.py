@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nczarr.arrays.blocks import first_of, linear_block, region_of
 from nczarr.arrays.source import ArraySource
 from nczarr.ast.plain import is_utf8
-from nczarr.plan.planned import Runs
+from nczarr.plan.plans import Runs
 
 SLAB = 1 << 18
 """Strings looked at in one go."""

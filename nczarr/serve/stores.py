@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.chunk_pieces import Piece
 from nczarr.link.tasks import Array
 from nczarr.options import Options
-from nczarr.plan.planned import Loss
+from nczarr.plan.plans import Loss
 from nczarr.registry import having
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
@@ -89,7 +89,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> View:
     assert form is not None
     report = Report(limit=100)
     options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
-    planned = pipeline.plan(opened.checked, form, report, options)
+    planned = pipeline.plan_store(opened.checked, form, report, options)
     if planned is None:
         raise CompileError(report.sorted())
     found = {array.prefix: array for array in arrays(planned)}

@@ -15,8 +15,8 @@ from nczarr import registry
 from nczarr.compare.second_reader import verify_elsewhere
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.planned import Planned
 from nczarr.plan.planner import plan
+from nczarr.plan.plans import Plan
 from tests.conftest import ROOT, run_command
 
 pytestmark = pytest.mark.peer
@@ -46,7 +46,7 @@ CLASSIC = """netcdf s { dimensions: t = UNLIMITED; x = 2;
 variables: short v(t, x); char c(x); data: v = 1, 2, 3, 4; c = "ab"; }"""
 
 
-def planned(source: Path, format_name: str) -> Planned:
+def planned(source: Path, format_name: str) -> Plan:
     """A plan of a conversion, as `convert` makes it."""
     report, form = Report(), registry.named(format_name)
     assert form is not None

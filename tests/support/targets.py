@@ -10,18 +10,18 @@ from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import Plan
 
 
 def store(
     checked: Checked, path: str, form: Format, report: Report, options: Options, *more: Any, **named: Any
-) -> Planned | None:
+) -> Plan | None:
     """Write a store; return its plan, None after an error."""
     planned = pipeline.plan(checked, form, report, options)
-    return planned if planned is not None and link.store(planned, path, report, *more, **named) else None
+    return planned if planned is not None and link.write(planned, path, report, *more, **named) else None
 
 
 def content(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Return the keys of a store that is made in memory; None after an error."""
-    planned = pipeline.plan(checked, form, report, options)
+    planned = pipeline.plan_store(checked, form, report, options)
     return None if planned is None else link.content(planned, report)

@@ -12,12 +12,12 @@ from nczarr.ast.json import dump
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.plan.planned import Planned
+    from nczarr.plan.plans import StreamPlan
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """The JSON of a planned dataset, UTF-8."""
-    yield text(planned.checked.dataset).encode("utf-8")
+    yield text(plan.checked.dataset).encode("utf-8")
 
 
 def text(dataset: Dataset) -> str:

@@ -13,12 +13,12 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3.data import values
 from nczarr.formats.netcdf3.header import header
 from nczarr.options import Options
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
     """The pieces of the file. The plan has proved that its kind holds the dataset."""
-    assert planned.kind is not None
-    layout = lay_out(planned.checked, planned.kind)
-    yield header(planned.checked, planned.kind, layout)
-    yield from values(planned.checked, planned.parts, layout)
+    assert plan.kind is not None
+    layout = lay_out(plan.checked, plan.kind)
+    yield header(plan.checked, plan.kind, layout)
+    yield from values(plan.checked, plan.checked.parts, layout)

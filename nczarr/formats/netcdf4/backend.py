@@ -9,10 +9,10 @@ from nczarr.arrays.counts import Counts
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 
-def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
+def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     """Make the file. False: an error stands in the report, and the file is not to be kept.
 
     Raises OSError if the file system or the HDF5 library cannot write it.
@@ -30,14 +30,14 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.object_times import take_times
     from nczarr.formats.netcdf4.write_chunks import check_memory, chunk_writer
 
-    if not (provide(lib, planned, report) and check_memory(planned, report)):
+    if not (provide(lib, plan, report) and check_memory(plan, report)):
         return False
     before = report.errors
-    mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if planned.kind == "nc7" else 0)
+    mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if plan.kind == "nc7" else 0)
     file = lib.make("nc_create", os.fsencode(path), mode)
     writing = False
     try:
-        ids = define(lib, file, planned, report)
+        ids = define(lib, file, plan, report)
         if report.errors > before:
             lib.do("nc_abort", file)
             return False
@@ -47,15 +47,15 @@ def build(planned: Planned, path: str, report: Report, counts: Counts) -> bool:
         except c.CallError as error:
             report.error("refused-storage", f"the netCDF library does not lay this dataset down: {error}")
             return False
-        with chunk_writer(lib, path, planned, counts) as chunks:
-            write_data(lib, planned, ids, chunks, counts)
+        with chunk_writer(lib, path, plan, counts) as chunks:
+            write_data(lib, plan, ids, chunks, counts)
         lib.do("nc_close", file)
     except BaseException:
         if not writing:  # what cannot be written cannot be closed either: to try again ends the process
             with suppress(OSError, c.CallError):  # the first failure is the one to tell
                 lib.do("nc_abort", file)
         raise
-    take_fills(lib, path, unfilled(planned))
-    define_fills(lib, path, undefined(planned))
-    take_times(lib, path, planned.checked.types)
+    take_fills(lib, path, unfilled(plan))
+    define_fills(lib, path, undefined(plan))
+    take_times(lib, path, plan.checked.types)
     return True

@@ -25,34 +25,34 @@ from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_valu
 from nczarr.formats.netcdf4.objects import DatasetInfo
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
 from nczarr.plan.hdf5_losses import measures
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 SLAB = 8 << 20
 """Bytes of values in memory that one call writes, unless one chunk has more."""
 
 
-def write_data(lib: Library, planned: Planned, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
+def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
     """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
 
     `chunks`: takes variables whose chunks need not go through the library. What goes through it is counted by blocks.
     """
-    checked = planned.checked
+    checked = plan.checked
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            writer = _Writer(lib, path, variable, planned, ids, counts)
+            writer = _Writer(lib, path, variable, plan, ids, counts)
             if not writer.write_chunks(parts, chunks):
                 writer.write(parts)
     for path, dimension in checked.dimensions.items():
         group = ids.groups[names.parent(path)]
         if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
-            _stretch(lib, path, planned, ids)
-    chunks.restore_fills(planned)
+            _stretch(lib, path, plan, ids)
+    chunks.restore_fills(plan)
 
 
 class _Writer:
-    def __init__(self, lib: Library, path: str, variable: Variable, planned: Planned, ids: Ids, counts: Counts) -> None:
-        checked = planned.checked
+    def __init__(self, lib: Library, path: str, variable: Variable, plan: FilePlan, ids: Ids, counts: Counts) -> None:
+        checked = plan.checked
         self.lib = lib
         self.counts = counts
         self.group = ids.groups[names.parent(path)]
@@ -60,12 +60,12 @@ class _Writer:
         self.path = path
         self.checked = checked
         self.variable = variable
-        self.quantized = planned.storage[path].quantize is not None
+        self.quantized = plan.storage[path].quantize is not None
         self.type = variable.type
         self.types = checked.types
         self.shape = checked.shapes[path]
         self.dtype = c_dtype(variable.type, checked.types)
-        self.chunks = chunk_lengths(path, variable, planned) if variable.dimensions else None
+        self.chunks = chunk_lengths(path, variable, plan) if variable.dimensions else None
 
     def write_chunks(self, parts: Parts, chunks: ChunkWriter) -> bool:
         """Write an array of chunks without the library; False: it has to do it."""
@@ -151,16 +151,16 @@ def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -
         yield index[: len(shape)]
 
 
-def _stretch(lib: Library, path: str, planned: Planned, ids: Ids) -> None:
+def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
     """Give an unlimited dimension its length: write the last element along it of a variable that has it."""
-    checked = planned.checked
+    checked = plan.checked
     for fqn, variable in checked.variables.items():
         shape = checked.shapes[fqn]
         if path not in variable.dimensions or 0 in shape or not measures(fqn, path):
             continue
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
-        writer = _Writer(lib, fqn, variable, planned, ids, Counts())
+        writer = _Writer(lib, fqn, variable, plan, ids, Counts())
         writer.put(region, _one(checked, fqn, region))
         return
 

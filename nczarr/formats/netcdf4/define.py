@@ -35,7 +35,7 @@ from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.plan.hdf5_losses import without_nil
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 
 class Ids(NamedTuple):
@@ -51,9 +51,9 @@ class Ids(NamedTuple):
         return c.ATOMIC_IDS.get(name) or self.types[name]
 
 
-def define(lib: Library, file: int, planned: Planned, report: Report) -> Ids:
+def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
     """Declare everything. `file` is in define mode. Reports refused-storage where a filter is not taken."""
-    checked = planned.checked
+    checked = plan.checked
     ids = Ids({"/": file}, {}, {}, {})
     for path, group in checked.groups.items():
         if path != "/":
@@ -69,7 +69,7 @@ def define(lib: Library, file: int, planned: Planned, report: Report) -> Ids:
             lib.do("nc_enddef", file)
             lib.do("nc_redef", file)
         for path in stage:
-            _define_variable(lib, path, checked.variables[path], ids, planned, report)
+            _define_variable(lib, path, checked.variables[path], ids, plan, report)
     for path, group in checked.groups.items():
         for attribute in group.attributes:
             put_attribute(lib, ids.groups[path], c.GLOBAL, attribute, ids, checked)
@@ -172,7 +172,7 @@ def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType,
     return made
 
 
-def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, planned: Planned, report: Report) -> None:
+def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan: FilePlan, report: Report) -> None:
     group = ids.groups[names.parent(path)]
     dimensions = integers([ids.dimensions[str(ref)] for ref in variable.dimensions])
     made = lib.make(
@@ -180,18 +180,18 @@ def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan
     )
     ids.variables[path] = made
     try:
-        _define_storage(lib, group, made, path, variable, planned)
+        _define_storage(lib, group, made, path, variable, plan)
     except c.CallError as error:
         text = f"the netCDF library does not store `{path}` so: {error}"
         report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
-    for attribute in declared_attributes(path, planned.checked):
-        put_attribute(lib, group, made, attribute, ids, planned.checked)
+    for attribute in declared_attributes(path, plan.checked):
+        put_attribute(lib, group, made, attribute, ids, plan.checked)
 
 
-def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, planned: Planned) -> None:
-    storage = planned.storage[path]
+def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, plan: FilePlan) -> None:
+    storage = plan.storage[path]
     if variable.dimensions:
-        chunks = chunk_lengths(path, variable, planned)
+        chunks = chunk_lengths(path, variable, plan)
         if chunks is not None:
             lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
         elif storage.layout == "compact":
@@ -200,20 +200,20 @@ def _define_storage(lib: Library, group: int, made: int, path: str, variable: Va
             lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
     elif storage.layout == "compact":
         lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
-    _define_filters(lib, group, made, storage, struct(variable.type, planned.checked.types).size)
+    _define_filters(lib, group, made, storage, struct(variable.type, plan.checked.types).size)
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
-    filled = own_fill(path, planned.checked) is not None
-    if storage.no_fill and not filled and is_fixed(variable.type, planned.checked.types):  # of others: unfilled.py
+    filled = own_fill(path, plan.checked) is not None
+    if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # of others: unfilled.py
         lib.do("nc_def_var_fill", group, made, 1, None)
     if storage.quantize is not None:
         _define_quantize(lib, group, made, storage.quantize)
 
 
-def chunk_lengths(path: str, variable: Variable, planned: Planned) -> tuple[int, ...] | None:
+def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, ...] | None:
     """The chunk lengths that a variable gets; None: it lies in one piece, contiguous or compact."""
-    storage = planned.storage[path]
-    dimensions = [planned.checked.dimensions[str(ref)] for ref in variable.dimensions]
+    storage = plan.storage[path]
+    dimensions = [plan.checked.dimensions[str(ref)] for ref in variable.dimensions]
     if storage.chunks is not None:
         return tuple(
             chunk if grows(dimension) else min(chunk, dimension.size)
@@ -223,7 +223,7 @@ def chunk_lengths(path: str, variable: Variable, planned: Planned) -> tuple[int,
     if not dimensions or not (unlimited or storage.codecs or storage.layout == "chunked"):
         return None
     lengths = [None if grows(dimension) else dimension.size for dimension in dimensions]
-    return default_chunks(lengths, struct(variable.type, planned.checked.types).size, planned.options.memory)
+    return default_chunks(lengths, struct(variable.type, plan.checked.types).size, plan.options.memory)
 
 
 def grows(dimension: Dimension) -> bool:

@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import BYTE_ORDER
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import DatasetInfo, descr_of, find
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 FILL = "_FillValue"
 
@@ -113,9 +113,9 @@ def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
     return tuple(wanted if attribute.name == FILL else attribute for attribute in variable.attributes)
 
 
-def restore(h5: Hdf5, file: int, planned: Planned) -> None:
+def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
     """Give `_FillValue` its own value wherever it was declared with another one. Raises OSError."""
-    checked = planned.checked
+    checked = plan.checked
     for path, variable in checked.variables.items():
         if own_fill(path, checked) is not None:
             own = [attribute.value.data for attribute in variable.attributes if attribute.name == FILL]

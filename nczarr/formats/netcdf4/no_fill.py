@@ -23,7 +23,7 @@ from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.headers import Place, addresses, first_block, further_block, messages, put
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 
 _FILL, _CONTINUATION = 0x05, 0x10
 """Types of messages."""
@@ -44,24 +44,24 @@ Change = Callable[[bytes], "bytes | None"]
 """The body of a fill value message → another one of as many bytes; None if its version is another."""
 
 
-def unfilled(planned: Planned) -> list[str]:
+def unfilled(plan: FilePlan) -> list[str]:
     """The strings and lists without fill mode, which the library gives a fill value all the same."""
-    checked = planned.checked
-    return [path for path in _without_mode(planned) if not is_fixed(checked.variables[path].type, checked.types)]
+    checked = plan.checked
+    return [path for path in _without_mode(plan) if not is_fixed(checked.variables[path].type, checked.types)]
 
 
-def undefined(planned: Planned) -> list[str]:
+def undefined(plan: FilePlan) -> list[str]:
     """The other variables without fill mode, whose unwritten cells the library leaves undefined."""
-    checked = planned.checked
+    checked = plan.checked
     return [
         path
-        for path in _without_mode(planned)
+        for path in _without_mode(plan)
         if is_fixed(checked.variables[path].type, checked.types) and own_fill(path, checked) is None
     ]
 
 
-def _without_mode(planned: Planned) -> Iterator[str]:
-    return (path for path in planned.checked.variables if planned.storage[path].no_fill)
+def _without_mode(plan: FilePlan) -> Iterator[str]:
+    return (path for path in plan.checked.variables if plan.storage[path].no_fill)
 
 
 def take_fills(lib: Library, path: str, variables: list[str]) -> None:

@@ -35,7 +35,7 @@ from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.plan.memory_limit import check_chunk
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
@@ -143,9 +143,9 @@ class ChunkWriter:
                     self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
         return True
 
-    def restore_fills(self, planned: Planned) -> None:
+    def restore_fills(self, plan: FilePlan) -> None:
         """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
-        restore(self._h5, self._file, planned)
+        restore(self._h5, self._file, plan)
 
     def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
         if info.extent != shape:
@@ -184,10 +184,10 @@ class ChunkWriter:
 
 
 @contextmanager
-def chunk_writer(lib: Library, path: str, planned: Planned, counts: Counts) -> Iterator[ChunkWriter]:
+def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Iterator[ChunkWriter]:
     """Chunks into a file that the library is writing. Raises OSError."""
-    h5, options = hdf5(lib), planned.options
-    far = any(source.distant for parts in planned.checked.parts.values() for source in parts.values())
+    h5, options = hdf5(lib), plan.options
+    far = any(source.distant for parts in plan.checked.parts.values() for source in parts.values())
     with LOCK:
         file = open_file(h5, path, writing=True)
         if file < 0:
@@ -200,36 +200,36 @@ def chunk_writer(lib: Library, path: str, planned: Planned, counts: Counts) -> I
             h5.H5Fclose(file)
 
 
-def will_move(path: str, planned: Planned) -> bool:
+def will_move(path: str, plan: FilePlan) -> bool:
     """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
-    source, layout = planned.checked.parts.get(path, {}).get(""), _layout(path, planned)
+    source, layout = plan.checked.parts.get(path, {}).get(""), _layout(path, plan)
     return source is not None and layout is not None and matches(source.stored, layout)
 
 
-def check_memory(planned: Planned, report: Report) -> bool:
+def check_memory(plan: FilePlan, report: Report) -> bool:
     """Whether every chunk that has to be decoded or encoded here fits the run's memory; the others are reported."""
     before = report.errors
-    for path, parts in planned.checked.parts.items():
-        source, layout = parts.get(""), _layout(path, planned)
+    for path, parts in plan.checked.parts.items():
+        source, layout = parts.get(""), _layout(path, plan)
         if source is not None and layout is not None and not matches(source.stored, layout):
             cells = math.prod(layout.chunks)
             if source.stored is not None and source.stored.codecs:
                 cells = max(cells, math.prod(source.stored.chunks))
-            check_chunk(planned, path, "", cells * itemsize(layout.dtype), report)
+            check_chunk(plan, path, "", cells * itemsize(layout.dtype), report)
     return report.errors == before
 
 
-def steps(planned: Planned, report: Report) -> Iterator[Step] | None:
+def steps(plan: FilePlan, report: Report) -> Iterator[Step] | None:
     """What is going to be done, part by part; None (reported) if a chunk is too large for the run's memory."""
-    return _steps(planned) if check_memory(planned, report) else None
+    return _steps(plan) if check_memory(plan, report) else None
 
 
-def _steps(planned: Planned) -> Iterator[Step]:
+def _steps(plan: FilePlan) -> Iterator[Step]:
     """Chunks that neither move nor can be made here are the library's."""
-    checked = planned.checked
+    checked = plan.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]
-        layout = _layout(path, planned)
+        layout = _layout(path, plan)
         for part, source in parts.items():
             route: Route = "encode" if layout is None else way(source, layout)
             lengths = shape if layout is None else layout.chunks
@@ -239,13 +239,13 @@ def _steps(planned: Planned) -> Iterator[Step]:
                 yield Step(path, part, route, chunks, lengths, size)
 
 
-def _layout(path: str, planned: Planned) -> Layout | None:
+def _layout(path: str, plan: FilePlan) -> Layout | None:
     """How the chunks of a variable will lie, if they are made without the library."""
-    checked, storage = planned.checked, planned.storage[path]
+    checked, storage = plan.checked, plan.storage[path]
     variable = checked.variables[path]
     if storage.quantize is not None or not is_fixed(variable.type, checked.types):
         return None
-    lengths = chunk_lengths(path, variable, planned)
+    lengths = chunk_lengths(path, variable, plan)
     dtype = descr(variable.type, checked.types)
     if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
         return None

@@ -33,16 +33,16 @@ from nczarr.formats.notation.values import ConstantWriter
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.plan.planned import Planned
+    from nczarr.plan.plans import StreamPlan
 
 _PIECE = 1 << 16
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """The text of a planned dataset in pieces of some 64 kB, UTF-8."""
     piece: list[str] = []
     size = 0
-    for line in lines(planned.checked.dataset, name=options.name):
+    for line in lines(plan.checked.dataset, name=options.name):
         piece.append(line)
         size += len(line)
         if size > _PIECE:

@@ -16,7 +16,7 @@ from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.source import Columns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.reference.target_urls import Naming, UnnamedTargetError, noted
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
@@ -33,21 +33,21 @@ MANY = 10_000
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
-def begin(path: str, planned: Planned, folder: Callable[[], Store]) -> tuple[Store, str]:
+def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
     """A new document for a plan, and where it can be read before it is finished. `folder` begins one at the path.
 
     Raises OSError, FileExistsError.
     """
     if path.rstrip("/").lower().endswith(PARQUET):
         store = folder()
-        return ParquetTarget(path, planned, store), store.path
-    target = JsonTarget(path, planned)
+        return ParquetTarget(path, plan, store), store.path
+    target = JsonTarget(path, plan)
     return target, target.unfinished.path
 
 
-def text(planned: Planned, fill: Callable[[Store], object]) -> Iterator[bytes]:
+def text(plan: StorePlan, fill: Callable[[Store], object]) -> Iterator[bytes]:
     """The document of a plan as a text; `fill` puts everything into the store that it is given. Raises OSError."""
-    held = Held("", planned)
+    held = Held("", plan)
     fill(held)
     yield from held.document()
 
@@ -55,11 +55,11 @@ def text(planned: Planned, fill: Callable[[Store], object]) -> Iterator[bytes]:
 class Held(MemoryStore):
     """What a document consists of."""
 
-    def __init__(self, path: str, planned: Planned) -> None:
+    def __init__(self, path: str, plan: StorePlan) -> None:
         super().__init__()
         self.path = path
         self.arrays: list[Referred] = []
-        self._naming = Naming(path, planned.options.source, planned.options.writing)
+        self._naming = Naming(path, plan.options.source, plan.options.writing)
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
 
@@ -111,10 +111,10 @@ class Held(MemoryStore):
 class JsonTarget(Held):
     """A document in a file or at a URL."""
 
-    def __init__(self, path: str, planned: Planned) -> None:
-        super().__init__(path, planned)
+    def __init__(self, path: str, plan: StorePlan) -> None:
+        super().__init__(path, plan)
         self._stack = ExitStack()
-        self.unfinished: Unfinished = self._stack.enter_context(beside(path, planned.options.storage.of("target")))
+        self.unfinished: Unfinished = self._stack.enter_context(beside(path, plan.options.storage.of("target")))
         self._written = False
 
     def seal(self) -> None:
@@ -138,8 +138,8 @@ class JsonTarget(Held):
 class ParquetTarget(Held):
     """A folder of Parquet references."""
 
-    def __init__(self, path: str, planned: Planned, store: Store) -> None:
-        super().__init__(path, planned)
+    def __init__(self, path: str, plan: StorePlan, store: Store) -> None:
+        super().__init__(path, plan)
         self._store = store
         self._written = False
 

@@ -22,8 +22,8 @@ from nczarr.link.fill import fill
 from nczarr.link.tasks import arrays
 from nczarr.options import Options
 from nczarr.pipeline import read
-from nczarr.plan.planned import Planned
 from nczarr.plan.planner import plan
+from nczarr.plan.plans import Plan
 from nczarr.registry import named
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
@@ -50,7 +50,7 @@ def dataset(shape: tuple[int, ...], chunks: tuple[int, ...], *codecs: Codec, end
     return checked(Dataset(name="", dimensions=dimensions, variables=(variable,)), {"/v": values})
 
 
-def planned_for(data: Checked, form: str, options: Options) -> Planned:
+def planned_for(data: Checked, form: str, options: Options) -> Plan:
     row, report = named(form), Report()
     assert row is not None
     made = plan(data, row, options, report)

@@ -21,8 +21,8 @@ from nczarr.ast import (
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import CHUNK_BYTES, default_chunks
-from nczarr.plan.planned import Planned
 from nczarr.plan.planner import plan
+from nczarr.plan.plans import Plan
 from nczarr.registry import named
 from tests.support.making import checked
 
@@ -113,7 +113,7 @@ def test_annotation_losses_are_one_warning() -> None:
         ),
     )
     made, report = planned(dataset, "zarr2")
-    assert isinstance(made, Planned)
+    assert isinstance(made, Plan)
     assert codes(report) == ["lost-annotations"]
     for what in ("types of attributes (1)", "unlimited", "unused", "strings", "storage hints", "kind", "name"):
         assert what in report.sorted()[0].message

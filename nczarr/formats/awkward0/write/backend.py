@@ -31,7 +31,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.archive_names import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.options import Options
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry
 
 LARGEST_PACKED = 256 << 20
@@ -44,13 +44,13 @@ LARGE = 1 << 30
 """Bytes from which on a member gets a header that has room for any size."""
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """The pieces of the archive."""
     from zipfile import ZIP_STORED, ZipFile
 
     sink = _Sink()
     with ZipFile(sink, "w", ZIP_STORED) as archive:
-        for name, size, pieces in _members(planned, tables=options.tables):
+        for name, size, pieces in _members(plan, tables=options.tables):
             with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
                 for piece in pieces:
                     member.write(piece)
@@ -79,9 +79,9 @@ class _Sink(io.RawIOBase):
         return data
 
 
-def _members(planned: Planned, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
     """Each member: its name, its size before it is compressed, its bytes. Blobs stand before their document."""
-    checked = planned.checked
+    checked = plan.checked
     for path, variable in checked.variables.items():
         shape, name = checked.shapes[path], array_name(path)
         sources = checked.parts.get(path, {})

@@ -21,12 +21,12 @@ from nczarr.formats.cdl.write.representable import sayable
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.plan.planned import Planned
+    from nczarr.plan.plans import StreamPlan
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """The CDL of a planned dataset in pieces, UTF-8."""
-    for piece in pieces(sayable(planned.checked).checked, options):
+    for piece in pieces(sayable(plan.checked).checked, options):
         yield piece.encode("utf-8", "surrogateescape")
 
 

@@ -19,7 +19,7 @@ from nczarr.formats.cdl.write.inexact_values import NAN, UNNAMED, in_constant, i
 from nczarr.formats.cdl.write.representable import sayable
 from nczarr.options import Options
 from nczarr.plan.hdf5_losses import cut_strings
-from nczarr.plan.planned import Loss
+from nczarr.plan.plans import Loss
 from nczarr.source import Span
 
 

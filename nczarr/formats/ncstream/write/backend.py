@@ -17,18 +17,18 @@ from nczarr.formats.ncstream.wire.pieces import Piece
 from nczarr.formats.ncstream.write.header_writer import header
 from nczarr.formats.ncstream.write.values import Values
 from nczarr.options import Options
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StreamPlan
 
 
-def write(planned: Planned, report: Report, options: Options) -> Iterator[bytes]:
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """The pieces of the stream. Where the values of a variable are out of reach from the beginning, the stream says so
     and is at its end; later it just breaks off, within a message. Raises OSError.
     """
-    checked = planned.checked
+    checked = plan.checked
     yield START
     yield header_message(header(checked))
     for path in checked.variables:
-        storage = planned.storage.get(path)
+        storage = plan.storage.get(path)
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
         begun = False
         try:

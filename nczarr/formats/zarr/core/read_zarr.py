@@ -25,7 +25,7 @@ from nczarr.formats.zarr.core.attributes import Attributes, numbers
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.json.documents import pointer
 from nczarr.names import name_problem, stem
-from nczarr.plan.storage_roundtrip import settled
+from nczarr.plan.storage_roundtrip import normalized
 
 T = TypeVar("T")
 
@@ -176,7 +176,7 @@ class _Reader:
             type=type_name,
             dimensions=self._references(path, described, lengths, called),
             attributes=with_fill(attributes, type_name, types, described, self.version),
-            storage=settled(described.storage, described.shape, type_name),
+            storage=normalized(described.storage, described.shape, type_name),
             span=self.documents.span(described.key),
         )
         own = own_fill(type_name, variable.attributes)

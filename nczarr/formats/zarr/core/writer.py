@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.arrays.blocks import chunk_key
 from nczarr.arrays.source import Index
 from nczarr.ast import Group, Variable
-from nczarr.plan.planned import Planned, Target
+from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
 
 Entry = tuple[str, bytes]
@@ -48,59 +48,57 @@ class Emitter(Protocol):
 class Walk(NamedTuple):
     """One emission."""
 
-    planned: Planned
+    plan: StorePlan
     dialect: Dialect
     version: Emitter
 
     def entries(self) -> Iterator[Entry]:
         """Every document of the hierarchy."""
-        return self._group("/", self.planned.checked.dataset)
+        return self._group("/", self.plan.checked.dataset)
 
     def _group(self, path: str, group: Group) -> Iterator[Entry]:
         for child in group.groups:
             yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
             yield from self._variable(names.join(path, variable.name), variable)
-        yield from self.version.group(self.planned.prefix(path), self.dialect.group_attributes(path, group))
+        yield from self.version.group(self.plan.prefix(path), self.dialect.group_attributes(path, group))
 
     def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
-        prefix = self.planned.prefix(path)
+        prefix = self.plan.prefix(path)
         attributes = self.dialect.variable_attributes(path, variable)
-        targets = self.planned.targets[path]
+        targets = self.plan.targets[path]
         whole = targets.get("")
         if whole is not None:
-            yield from self.version.array(prefix, whole, self.planned.axes[path], attributes)
+            yield from self.version.array(prefix, whole, self.plan.axes[path], attributes)
             return
         yield from self._parts(path, targets)
         from nczarr.awkward import sidecar  # few datasets have lists
 
-        yield from sidecar.entries(
-            self.planned, path, self._data(path), lambda part, index: self._key(path, part, index)
-        )
+        yield from sidecar.entries(self.plan, path, self._data(path), lambda part, index: self._key(path, part, index))
         yield from self.version.group(prefix, attributes)
 
     def _data(self, path: str, part: str = "") -> str:
         """What the keys of a variable's data begin with."""
-        arrays = self.planned.form.capabilities.arrays
+        arrays = self.plan.form.capabilities.arrays
         assert arrays is not None
-        return arrays.data + self.planned.prefix(path, part)
+        return arrays.data + self.plan.prefix(path, part)
 
     def _key(self, path: str, part: str, index: Index) -> str:
         """The key of a chunk."""
-        arrays = self.planned.form.capabilities.arrays
+        arrays = self.plan.form.capabilities.arrays
         assert arrays is not None
-        separator = self.planned.targets[path][part].separator or arrays.separator
+        separator = self.plan.targets[path][part].separator or arrays.separator
         return chunk_key(self._data(path, part), index, separator, arrays.lead)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():
-            axes = part_axes(self.planned.axes[path], part, target.layout.shape, targets)
-            yield from self.version.part(self.planned.prefix(path, part), target, axes)
+            axes = part_axes(self.plan.axes[path], part, target.layout.shape, targets)
+            yield from self.version.part(self.plan.prefix(path, part), target, axes)
             above = part.rpartition("/")[0]
             while above:
                 inner.setdefault(above)
                 above = above.rpartition("/")[0]
         for name in sorted(inner, key=lambda name: (-name.count("/"), name)):
-            yield from self.version.group(self.planned.prefix(path, name), {})
+            yield from self.version.group(self.plan.prefix(path, name), {})

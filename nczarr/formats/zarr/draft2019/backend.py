@@ -21,14 +21,14 @@ from nczarr.formats.zarr.draft2019 import codecs, dtypes, keys, protocol_extensi
 from nczarr.formats.zarr.draft2019.bare import as_it_was, is_bare
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.nczarr.extension_diff import array_extension, parts_extension
-from nczarr.plan.planned import Planned, Target
+from nczarr.plan.plans import StorePlan, Target
 
 Json = dict[str, Any]
 
 
-def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Walk(planned, _Dialect(planned), _Layout()).entries()
+    return Walk(plan, _Dialect(plan), _Layout()).entries()
 
 
 class _Dialect:
@@ -36,22 +36,22 @@ class _Dialect:
     `data_type`.
     """
 
-    def __init__(self, planned: Planned) -> None:
-        self.planned = planned
+    def __init__(self, plan: StorePlan) -> None:
+        self.plan = plan
         self.known = documents.PlainNames()
-        self.bare = is_bare(planned)
+        self.bare = is_bare(plan)
 
     def _segment(self, path: str) -> str:
-        return self.planned.prefix(path)[:-1].rpartition("/")[2]
+        return self.plan.prefix(path)[:-1].rpartition("/")[2]
 
     def _members(self, path: str, attributes: Json, own: Json | None) -> Json:
-        foreign = self.planned.checked.foreign.get(path, Foreign())
+        foreign = self.plan.checked.foreign.get(path, Foreign())
         return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
 
     def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
         """Attributes in plain JSON, and what that does not say. Those of a hierarchy that was read are as they were."""
         shown, hidden = documents.attributes(given, hidden=frozenset())
-        foreign = self.planned.checked.foreign.get(path, Foreign())
+        foreign = self.plan.checked.foreign.get(path, Foreign())
         for each in given:
             if each.name in shown and as_it_was(each, foreign):
                 shown[each.name] = foreign.attributes[each.name]
@@ -65,7 +65,7 @@ class _Dialect:
             return self._members(path, shown, None)
         children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
         inside = [names.join(path, name) for name in children]
-        hidden_group = documents.group(group, lambda name: self.planned.axes[names.join(path, name)], [], [])
+        hidden_group = documents.group(group, lambda name: self.plan.axes[names.join(path, name)], [], [])
         root = isinstance(group, Dataset)
         superblock = documents.superblock(group, "") if isinstance(group, Dataset) else None
         own = protocol_extension.of_group(
@@ -75,18 +75,18 @@ class _Dialect:
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         shown, hidden = self._attributes(path, variable.attributes)
-        whole = self.planned.targets[path].get("")
+        whole = self.plan.targets[path].get("")
         if self.bare:
             return self._members(path, shown, None)
         if whole is None:
-            said = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
-            above = len(self.planned.prefix(path))
-            inside = [self.planned.prefix(path, part)[above:-1] for part in self.planned.targets[path]]
+            said = documents.group_of_parts(parts_extension(self.plan, path, variable, self.known))
+            above = len(self.plan.prefix(path))
+            inside = [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
             return self._members(path, shown, protocol_extension.of_group(variable.name, said, inside, hidden, None))
-        extension = array_extension(self.planned, path, variable, self.known, _said_type(whole.layout))
-        array = documents.array(path, variable, self.planned.axes[path], self.known, extension)
+        extension = array_extension(self.plan, path, variable, self.known, _said_type(whole.layout))
+        array = documents.array(path, variable, self.plan.axes[path], self.known, extension)
         members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
-        declared = self.planned.checked.types.get(variable.type)
+        declared = self.plan.checked.types.get(variable.type)
         if isinstance(declared, EnumType) and whole.layout.dtype != "|b1":
             members["data_type"] = dtypes.enum_type(whole.layout.dtype, variable.type)
         return members

@@ -19,16 +19,16 @@ from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.draft2019.dtypes import has_odd_bits
 from nczarr.formats.zarr.extension.documents import MODEL, PlainNames
 from nczarr.formats.zarr.nczarr.extension_diff import array_extension
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import own_type
 
 
-def is_bare(planned: Planned) -> bool:
+def is_bare(plan: StorePlan) -> bool:
     """Whether the documents of the draft say everything."""
-    dataset = planned.checked.dataset
+    dataset = plan.checked.dataset
     if dataset.name or dataset.kind is not None or dataset.version != MODEL:
         return False
-    return all(_is_bare_group(planned, path, group) for path, group in groups(dataset))
+    return all(_is_bare_group(plan, path, group) for path, group in groups(dataset))
 
 
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
@@ -37,25 +37,25 @@ def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
     return attribute.name in known and untyped(known[attribute.name]) == attribute.value
 
 
-def _is_bare_group(planned: Planned, path: str, group: Group) -> bool:
-    foreign = planned.checked.foreign.get(path, Foreign())
+def _is_bare_group(plan: StorePlan, path: str, group: Group) -> bool:
+    foreign = plan.checked.foreign.get(path, Foreign())
     if group.dimensions or not all(_is_bare_attribute(each, foreign) for each in group.attributes):
         return False
     for children in ([each.name for each in group.variables], [each.name for each in group.groups]):
         if children != sorted(children):
             return False
     children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
-    if any(planned.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
+    if any(plan.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
         return False
     inventor = Inventor(path, set(children))
-    return all(_is_bare_variable(planned, path, each, inventor) for each in group.variables) and (
+    return all(_is_bare_variable(plan, path, each, inventor) for each in group.variables) and (
         tuple(inventor.made.values()) == group.types
     )
 
 
-def _is_bare_variable(planned: Planned, path: str, variable: Variable, inventor: Inventor) -> bool:
+def _is_bare_variable(plan: StorePlan, path: str, variable: Variable, inventor: Inventor) -> bool:
     fqn = names.join(path, variable.name)
-    whole = planned.targets[fqn].get("")
+    whole = plan.targets[fqn].get("")
     if whole is None or any(isinstance(each, str) for each in variable.dimensions):
         return False
     if has_odd_bits(whole.layout.dtype, whole.layout.fill):
@@ -67,11 +67,11 @@ def _is_bare_variable(planned: Planned, path: str, variable: Variable, inventor:
         said = variable.type if variable.type in ATOMIC else ""
     else:
         return False
-    known = array_extension(planned, fqn, variable, PlainNames(), said)
+    known = array_extension(plan, fqn, variable, PlainNames(), said)
     if said != variable.type or known._replace(dimensions=None).to_json():
         return False
-    own = own_type(variable.type, planned.checked.types)
-    foreign = planned.checked.foreign.get(fqn, Foreign())
+    own = own_type(variable.type, plan.checked.types)
+    foreign = plan.checked.foreign.get(fqn, Foreign())
     return all(_is_bare_attribute(each, foreign, own) for each in variable.attributes)
 
 

@@ -17,7 +17,7 @@ from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.nczarr.dtypes import known_to_netcdf, said_type
 from nczarr.formats.zarr.nczarr.extension_diff import array_extension, parts_extension
 from nczarr.formats.zarr.v2.tree import Entry, Tree
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 
 SUPERBLOCK_VERSION = "2.0.0"
 SCALAR_AXES = ("_scalar_",)
@@ -26,9 +26,9 @@ SCALAR_AXES = ("_scalar_",)
 Json = dict[str, Any]
 
 
-def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(planned, _NCZarr(planned)).entries()
+    return Tree(plan, _NCZarr(plan)).entries()
 
 
 class _NCZarr:
@@ -39,8 +39,8 @@ class _NCZarr:
 
     scalar_shape: tuple[int, ...] = (1,)
 
-    def __init__(self, planned: Planned) -> None:
-        self.planned = planned
+    def __init__(self, plan: StorePlan) -> None:
+        self.plan = plan
         self.known = documents.PlainNames()
         self.order: dict[str, int] = {}
 
@@ -51,7 +51,7 @@ class _NCZarr:
         ]
         children = [child.name for child in group.groups if names.problem(child.name) is None]
         shown["_nczarr_group"] = documents.group(
-            group, lambda name: self.planned.axes[names.join(path, name)], arrays, children
+            group, lambda name: self.plan.axes[names.join(path, name)], arrays, children
         )
         if isinstance(group, Dataset):
             shown["_nczarr_superblock"] = documents.superblock(group, SUPERBLOCK_VERSION)
@@ -65,7 +65,7 @@ class _NCZarr:
         that the library meets later than the variable, on which it crashes: it walks the groups in the order of
         their lists, parents first (nczarr-storage §5; tried on 4.10.1 with cousins too).
         """
-        whole = self.planned.targets[path].get("")
+        whole = self.plan.targets[path].get("")
         if whole is None or not known_to_netcdf(whole.layout) or names.problem(variable.name) is not None:
             return False
         met = self._met(path)
@@ -74,20 +74,20 @@ class _NCZarr:
     def _met(self, fqn: str) -> int:
         """When the library meets the group that something is in; no name in a store has a slash."""
         if not self.order:
-            walk = groups(self.planned.checked.dataset)
+            walk = groups(self.plan.checked.dataset)
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
         return self.order[fqn.rpartition("/")[0]]
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         shown, hidden = documents.attributes(variable.attributes)
-        axes = self.planned.axes[path]
-        if "" in self.planned.targets[path]:
-            if self.planned.options.xarray or not axes:  # of a scalar the library wants to see that it is one
+        axes = self.plan.axes[path]
+        if "" in self.plan.targets[path]:
+            if self.plan.options.xarray or not axes:  # of a scalar the library wants to see that it is one
                 shown["_ARRAY_DIMENSIONS"] = axes or SCALAR_AXES
-            said = said_type(self.planned.targets[path][""].layout)
-            extension = array_extension(self.planned, path, variable, self.known, said)
+            said = said_type(self.plan.targets[path][""].layout)
+            extension = array_extension(self.plan, path, variable, self.known, said)
             shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
         else:
-            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
+            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.plan, path, variable, self.known))
         shown["_nczarr_attr"] = hidden
         return shown

@@ -32,7 +32,7 @@ from nczarr.formats.zarr.core.read_zarr import with_fill
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
 from nczarr.json.documents import Json, pointer
-from nczarr.plan.storage_roundtrip import settled
+from nczarr.plan.storage_roundtrip import normalized
 
 SILENT = ArrayExtension()
 """The extension of a variable of which it says nothing."""
@@ -287,7 +287,7 @@ class Variables:
             for each in references
         ]
         filters, endian = extension.filters, extension.endian
-        plainly = settled(
+        plainly = normalized(
             said, tuple(each.size for each in dimensions), type_name, tuple(each.unlimited for each in dimensions)
         )
         if extension is SILENT:

@@ -20,33 +20,33 @@ from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.nczarr.extension_diff import array_extension, parts_extension
 from nczarr.formats.zarr.v3.dtypes import fill_attribute
 from nczarr.formats.zarr.v3.tree import Entry, Tree
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 
 SUPERBLOCK_VERSION = "3.0.0"
 
 Json = dict[str, Any]
 
 
-def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(planned, _NCZarr3(planned)).entries()
+    return Tree(plan, _NCZarr3(plan)).entries()
 
 
 class _NCZarr3:
     """The dialect with the extension; `known` remembers dimension names without escapes."""
 
-    def __init__(self, planned: Planned) -> None:
-        self.planned = planned
+    def __init__(self, plan: StorePlan) -> None:
+        self.plan = plan
         self.known = documents.PlainNames()
 
     def group_attributes(self, path: str, group: Group) -> Json:
         shown, hidden = documents.attributes(group.attributes)
         arrays = [
-            variable.name for variable in group.variables if "" in self.planned.targets[names.join(path, variable.name)]
+            variable.name for variable in group.variables if "" in self.plan.targets[names.join(path, variable.name)]
         ]
         children = [child.name for child in group.groups]
         shown["_nczarr_group"] = documents.group(
-            group, lambda name: self.planned.axes[names.join(path, name)], arrays, children
+            group, lambda name: self.plan.axes[names.join(path, name)], arrays, children
         )
         if isinstance(group, Dataset):
             shown["_nczarr_superblock"] = documents.superblock(group, SUPERBLOCK_VERSION, format=3)
@@ -55,12 +55,12 @@ class _NCZarr3:
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         shown, hidden = documents.attributes(variable.attributes, _form)
-        if "" in self.planned.targets[path]:
-            axes, said = self.planned.axes[path], _said_type(self.planned.targets[path][""].layout)
-            extension = array_extension(self.planned, path, variable, self.known, said)
+        if "" in self.plan.targets[path]:
+            axes, said = self.plan.axes[path], _said_type(self.plan.targets[path][""].layout)
+            extension = array_extension(self.plan, path, variable, self.known, said)
             shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
         else:
-            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.planned, path, variable, self.known))
+            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.plan, path, variable, self.known))
         shown["_nczarr_attr"] = hidden
         return shown
 

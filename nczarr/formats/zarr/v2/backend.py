@@ -14,31 +14,31 @@ from nczarr.ast import Attribute, Group, Variable
 from nczarr.ast.plain import HIDDEN, is_finite, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v2.tree import Entry, Tree
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import own_type, plain_fill
 
 
-def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(planned, _Pure(planned)).entries()
+    return Tree(plan, _Pure(plan)).entries()
 
 
 @dataclass(frozen=True, slots=True)
 class _Pure:
     """The dialect without extension. A scalar has shape `[]`."""
 
-    planned: Planned
+    plan: StorePlan
     scalar_shape: tuple[int, ...] = ()
 
     def group_attributes(self, path: str, group: Group) -> dict[str, Any]:
         return _attributes(group.attributes, "")
 
     def variable_attributes(self, path: str, variable: Variable) -> dict[str, Any]:
-        types = self.planned.checked.types
+        types = self.plan.checked.types
         plainly = (plain_fill(each, variable.type, types) for each in variable.attributes)
         shown = _attributes(plainly, own_type(variable.type, types))
-        if "" in self.planned.targets[path]:
-            shown["_ARRAY_DIMENSIONS"] = self.planned.axes[path]
+        if "" in self.plan.targets[path]:
+            shown["_ARRAY_DIMENSIONS"] = self.plan.axes[path]
         return shown
 
 

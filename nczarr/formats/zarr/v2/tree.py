@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from nczarr.formats.zarr.core import writer
 from nczarr.formats.zarr.core.writer import Entry, Walk
 from nczarr.formats.zarr.v2.wire import GROUP, array_document, consolidated, encode
-from nczarr.plan.planned import Planned, Target
+from nczarr.plan.plans import StorePlan, Target
 
 __all__ = ["Dialect", "Entry", "Tree"]
 
@@ -24,13 +24,13 @@ class Dialect(writer.Dialect, Protocol):
 class Tree(NamedTuple):
     """One emission."""
 
-    planned: Planned
+    plan: StorePlan
     dialect: Dialect
 
     def entries(self) -> Iterator[Entry]:
         """Every key of metadata with its document; `.zmetadata` too if the run asks for it."""
-        documents = Walk(self.planned, self.dialect, _Version2(self.dialect.scalar_shape)).entries()
-        if not self.planned.options.consolidated:
+        documents = Walk(self.plan, self.dialect, _Version2(self.dialect.scalar_shape)).entries()
+        if not self.plan.options.consolidated:
             yield from documents
             return
         kept: list[Entry] = []

@@ -15,13 +15,13 @@ from nczarr.ast.plain import HIDDEN, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3.dtypes import fill_attribute
 from nczarr.formats.zarr.v3.tree import Entry, Tree
-from nczarr.plan.planned import Planned
+from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import own_type, plain_fill
 
 
-def emit(planned: Planned, report: Report) -> Iterator[Entry]:
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(planned, _Pure(planned.checked.types)).entries()
+    return Tree(plan, _Pure(plan.checked.types)).entries()
 
 
 class _Pure(NamedTuple):

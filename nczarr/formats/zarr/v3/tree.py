@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from nczarr.formats.zarr.core.writer import Dialect, Entry, Walk
 from nczarr.formats.zarr.v3.wire import array_document, consolidated, group_document
-from nczarr.plan.planned import Planned, Target
+from nczarr.plan.plans import StorePlan, Target
 
 __all__ = ["Dialect", "Entry", "Tree"]
 
@@ -18,13 +18,13 @@ DOCUMENT = "zarr.json"
 class Tree(NamedTuple):
     """One emission."""
 
-    planned: Planned
+    plan: StorePlan
     dialect: Dialect
 
     def entries(self) -> Iterator[Entry]:
         """Every key of metadata with its document; all others within the root's if the run asks for it."""
-        documents = Walk(self.planned, self.dialect, _Version3()).entries()
-        if not self.planned.options.consolidated:
+        documents = Walk(self.plan, self.dialect, _Version3()).entries()
+        if not self.plan.options.consolidated:
             yield from documents
             return
         kept: list[Entry] = []

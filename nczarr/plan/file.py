@@ -1,8 +1,4 @@
-"""`plan_file`: from `Checked` to `Planned`, for one netCDF file of a known kind.
-
-Expects: a checked dataset and the kind of file in the options. Reports: what the kind cannot hold (format-conflict),
-variables that are larger than the kind or the run allows, storage hints that a classic file does not keep.
-"""
+"""Plans of netCDF files: what one kind of file can hold, and how the netCDF library will store it."""
 
 from __future__ import annotations
 
@@ -23,16 +19,20 @@ from nczarr.options import Options
 from nczarr.plan.hdf5_limits import check_limits
 from nczarr.plan.hdf5_losses import hdf5_losses
 from nczarr.plan.hdf5_storage import hdf5_storage
-from nczarr.plan.losses import unknown_extensions
-from nczarr.plan.planned import Loss, Planned
-from nczarr.plan.requested_storage import Wishes, storage_of, wishes_of
+from nczarr.plan.losses import report_losses, unknown_extensions
+from nczarr.plan.plans import FilePlan, Loss
+from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 
 GROWING = 2**31 - 1
 """How long a chunk may be along an unlimited dimension."""
 
 
-def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> Planned | None:
-    """Decide how a netCDF file will be made of the dataset. Returns None if an error was found."""
+def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> FilePlan | None:
+    """Return how a netCDF file will hold the dataset; None after an error.
+
+    Expects the kind of file in the options. Reports what the kind cannot hold (format-conflict), variables larger than
+    the kind or the run allows, storage hints that a classic file does not keep.
+    """
     kind = options.kind
     if kind is None:
         raise ValueError("a plan for a netCDF file needs its kind")
@@ -47,29 +47,30 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         if kind == "nc7":
             _check_empty_dimensions(named, report)
     check_size(named, options, report)
-    wishes = wishes_of(named, form.name, None, options, report)
+    requests = storage_requests(named, form.name, None, options, report)
     if report.errors > before:
         return None
-    storage = {path: _wish(path, named, wishes) for path in named.variables}
+    storage = {path: _requested(path, named, requests) for path in named.variables}
     lost: list[Loss] = [*unknown_extensions(named)]
     if NETCDF_KINDS[kind].storage:
-        for path, wish in storage.items():
+        for path, request in storage.items():
             variable = named.variables[path]
             itemsize = stored_size(variable.type, named.types)
             atomic = variable.type not in named.types
-            storage[path], unmet = hdf5_storage(wish, named.shapes[path], itemsize, atomic=atomic)
+            storage[path], unmet = hdf5_storage(request, named.shapes[path], itemsize, atomic=atomic)
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
         check_limits(named, storage, report)
     else:
         lost += [
             Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)
-            for path, wish in storage.items()
-            if wish != DEFAULT_STORAGE
+            for path, request in storage.items()
+            if request != DEFAULT_STORAGE
         ]
     if report.errors > before:
         return None
-    return Planned(named, form, options, tuple(lost), storage, parts=named.parts, kind=kind)
+    report_losses(lost, form, options, report)
+    return FilePlan(named, form, options, tuple(lost), kind, storage) if report.errors == before else None
 
 
 def _check_empty_dimensions(checked: Checked, report: Report) -> None:
@@ -84,14 +85,14 @@ def _check_empty_dimensions(checked: Checked, report: Report) -> None:
             report.error("format-conflict", text, dimension.span, helps=["use --kind nc4"])
 
 
-def _wish(path: str, checked: Checked, wishes: Wishes) -> Storage:
+def _requested(path: str, checked: Checked, requests: StorageRequests) -> Storage:
     """The storage that the dataset and the options ask for. Of strings and lists HDF5 encodes the references alone."""
     variable = checked.variables[path]
     limits = tuple(
         GROWING if checked.dimensions[str(ref)].unlimited else length
         for ref, length in zip(variable.dimensions, checked.shapes[path], strict=True)
     )
-    return storage_of(path, variable, limits, wishes, struct(variable.type, checked.types).size)
+    return storage_of(path, variable, limits, requests, struct(variable.type, checked.types).size)
 
 
 def check_size(checked: Checked, options: Options, report: Report) -> None:

@@ -1,0 +1,77 @@
+"""Check that each name of a dataset can be a segment of a store's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nczarr import names
+from nczarr.ast.walk import groups
+from nczarr.capabilities import Arrays
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+
+LONGEST_KEY = 255
+"""Bytes that one segment of a key may have: the limit of file systems, one less than that of netCDF names."""
+
+
+def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
+    """Report names that cannot be a segment of a key, and names that two children of a group share.
+
+    Reports unsafe-name and, for names that the target's specification keeps for itself, reserved-name.
+    """
+    if arrays.portable_names:
+        _check_places(checked, places, report)
+    for path, group in groups(checked.dataset):
+        taken: dict[str, str] = {}
+        children = [(variable.name, "variable", variable.span) for variable in group.variables]
+        children += [(child.name, "group", child.span) for child in group.groups]
+        for name, what, span in children:
+            problem = _no_segment(name) if arrays.portable_names else _key_problem(name, arrays)
+            if problem is None and name in taken:
+                problem = f"is also the name of a {taken[name]}"
+            taken[name] = what
+            if problem is None and arrays.reserved and name.startswith(arrays.reserved):
+                text = f"the name of {what} `{names.join(path, name)}` begins with `{arrays.reserved}`"
+                report.warning("reserved-name", text, span, helps=["Zarr v3 keeps such names for itself"])
+            if problem is not None:
+                helps = ["rename it, or write `cdl`, `notation` or `ast`"]
+                report.error(
+                    "unsafe-name", f"the name of {what} `{names.join(path, name)}` {problem}", span, helps=helps
+                )
+        for dimension in group.dimensions:
+            if "/" in dimension.name:
+                text = f"the name of dimension `{names.join(path, dimension.name)}` holds a slash"
+                report.error("unsafe-name", text, dimension.span, helps=["rename it"])
+
+
+def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
+    """Report names that are too long when they are escaped."""
+    if not places:
+        return
+    from nczarr.arrays.key_segments import LONGEST
+    from nczarr.plan.key_paths import long_segments
+
+    for path, part, segment in long_segments(places):
+        owner = checked.variables.get(path) or checked.groups[path]
+        text = f"the name of `{path}` takes" if not part else f"the part `{part}` of `{path}` takes"
+        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
+        text = f"{text} {len(segment)} characters in keys; a name of a node has at most {LONGEST}"
+        report.error("unsafe-name", text, owner.span, helps=helps)
+
+
+def _no_segment(name: str) -> str | None:
+    """Why a name can be no segment of keys, however it is escaped; None if it can."""
+    return "has a character that no key can have" if "/" in name or "\0" in name else None
+
+
+def _key_problem(name: str, arrays: Arrays) -> str | None:
+    """Why a name cannot be one segment of a store's keys; None if it can."""
+    problem = _no_segment(name)
+    if problem is not None:
+        return problem
+    if name.startswith("."):
+        return "starts with a dot, as the store's own keys do"
+    if name in arrays.documents:
+        return "is that of a document of the store"
+    length = len(name.encode("utf-8", "surrogatepass"))
+    return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None

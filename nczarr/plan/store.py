@@ -1,0 +1,182 @@
+"""Plans of stores: the layout of each array, its key, and what the store loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from nczarr import names
+from nczarr.arrays import codecs
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.source import Parts
+from nczarr.ast import Storage
+from nczarr.ast.walk import groups
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.check.restrict_to_kind import without
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.plan.chunk_lengths import fits
+from nczarr.plan.keys import check_keys
+from nczarr.plan.layout import lay
+from nczarr.plan.losses import losses, report_losses
+from nczarr.plan.plans import Loss, StorePlan, Target
+from nczarr.plan.requested_storage import storage_of, storage_requests
+from nczarr.plan.shards import ShardRequest, can_shard, problem
+from nczarr.plan.simple_dimension_names import axes
+from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
+
+LARGEST_FILL = 1 << 27
+"""Elements of ragged content that a fill value may make; see `fill_parts`."""
+
+
+def plan_store(
+    checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()
+) -> StorePlan | None:
+    """Return how a store will hold the dataset; None after an error.
+
+    Expects the losses that the format's own rules found in `more`. Ensures a layout for each part of each variable, and
+    a valid key for each name. Reports losses, unsafe-name, reserved-name, unreadable-char, unmatched-shards,
+    oversized-fill and invalid requests.
+    """
+    arrays = form.capabilities.arrays
+    assert arrays is not None
+    before = report.errors
+    places: Mapping[tuple[str, str], str] = {}
+    if arrays.portable_names:
+        from nczarr.plan.key_paths import placed  # few runs need it
+
+        places = placed(checked)
+    check_keys(checked, arrays, places, report)
+    requests = storage_requests(checked, form.name, arrays, options, report)
+    if report.errors > before:
+        return None
+    found = [*losses(checked, form), *more]
+    axis_names, renamed = axes(checked)
+    if not form.capabilities.names:
+        found += _renamed(checked, renamed, axis_names)
+    storage: dict[str, Storage] = {}
+    targets: dict[str, dict[str, Target]] = {}
+    parts: dict[str, Parts] = {}
+    for path, variable in checked.variables.items():
+        fixed = is_fixed(variable.type, checked.types)
+        itemsize = size(variable.type, checked.types) if fixed else 8
+        storage[path] = storage_of(path, variable, checked.shapes[path], requests, itemsize)
+        shards = requests.shards_of(path, variable)
+        targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
+        _check_shards(path, shards, targets[path], checked, options, report)
+        found += _unmet(path, storage[path], targets[path], checked, form, itemsize)
+        found += _nil(path, targets[path], checked, form)
+        _check_fill(path, parts[path], checked, report)
+    unreferred = list(_unreferred(targets, checked, options))
+    found += unreferred
+    report_losses(found, form, options, report)
+    chars = any(variable.type == "char" for variable in checked.variables.values())
+    if options.char_netcdf and arrays.netcdf_char and chars:
+        text = "char arrays are written as `>S1`, which only the netCDF library reads"
+        report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
+    if report.errors > before:
+        return None
+    if unreferred:  # the run accepts that these variables are left out
+        rest = plan_store(without(checked, frozenset(loss.path for loss in unreferred)), form, options, Report())
+        return None if rest is None else rest._replace(losses=tuple(found))
+    return StorePlan(checked, form, options, tuple(found), storage, targets, parts, axis_names, places)
+
+
+def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options: Options) -> Iterator[Loss]:
+    """Variables that no references can lead to, and that are too large for the target to hold their values itself."""
+    for path, own in targets.items():
+        apart = [target.apart for target in own.values() if target.apart is not None]
+        size = sum(each for each, _ in apart)
+        if size > options.writing.embed:
+            text = f"no references can lead to `{path}`: {apart[0][1]}; the document would have to hold {size} bytes"
+            yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
+
+
+def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[str, ...]]) -> Iterator[Loss]:
+    for fqn, what in {**renamed, **_nameless(checked, named)}.items():
+        text = f"variable `{fqn}` uses two dimensions of one name in its group: {what}"
+        if fqn not in renamed:
+            text = f"variable `{fqn}` uses a dimension of the name of a group beside it: {what}"
+        yield Loss("renamed-dimension", "value", fqn, text, checked.variables[fqn].span)
+
+
+def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """By FQN, variables along a dimension that reads without a name, because a group beside them has it."""
+    found: dict[str, str] = {}
+    for path, group in groups(checked.dataset):
+        taken = {child.name for child in group.groups}
+        taken |= {each.name for each in group.variables if _is_group(each.type, checked)}
+        for variable in group.variables:
+            fqn = names.join(path, variable.name)
+            lost = [name for name in named[fqn] if name in taken]
+            if lost and not _is_group(variable.type, checked):
+                found[fqn] = f"`{lost[0]}`"
+    return found
+
+
+def _is_group(type_name: str, checked: Checked) -> bool:
+    """Whether variables of a type lie as groups of arrays."""
+    return type_name != "string" and not is_fixed(type_name, checked.types)
+
+
+def _unmet(
+    path: str, storage: Storage, targets: dict[str, Target], checked: Checked, form: Format, itemsize: int
+) -> Iterator[Loss]:
+    """Storage that a chunked store cannot follow, or does not tell: at most one loss of filters, one of the rest."""
+    span, variable_type = checked.variables[path].span, checked.variables[path].type
+    arrays = form.capabilities.arrays
+    whole = targets.get("")
+    plain = (
+        Storage() if whole is None else normalized(metadata_storage(whole.layout), whole.layout.shape, variable_type)
+    )
+    follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
+    if not form.capabilities.storage and codecs.SHUFFLE in {each.id for each in storage.codecs}:
+        follows = follows and codecs.SHUFFLE in {each.id for each in plain.codecs}  # left out where it moves nothing
+    if not follows:
+        yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
+    moved = "" in targets and targets[""].layout.chunks == storage.chunks
+    if storage.chunks is not None and not fits(storage.chunks, itemsize) and not moved:
+        text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
+        yield Loss("storage", "annotation", path, text, span)
+    elif not form.capabilities.storage:
+        lost = unkept(storage, plain, codecs_too=follows)
+        if lost:
+            yield Loss("storage", "annotation", path, f"variable `{path}`, {', '.join(lost)}", span)
+
+
+def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) -> Iterator[Loss]:
+    count = sum(number for target in targets.values() for _, number in target.nil)
+    if count and not form.capabilities.typed_attributes:
+        text = f"variable `{path}` has {count} NIL strings, which would become empty texts"
+        yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
+
+
+def _check_shards(
+    path: str, request: ShardRequest, targets: dict[str, Target], checked: Checked, options: Options, report: Report
+) -> None:
+    """Report shards that were asked for in numbers and cannot be made of the variable's chunks, or of its type."""
+    span = checked.variables[path].span
+    whole = targets.get("")
+    if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
+        text = f"variable `{path}` has records or opaque values, which are not written in shards"
+        report.error("unmatched-shards", text, span, helps=["zarr-python could not read them there"])
+        return
+    for target in targets.values():
+        layout = target.layout
+        if isinstance(request, str) or layout.shape != checked.shapes[path] or not can_shard(layout.dtype):
+            continue
+        itemsize = int(layout.dtype[2:]) if layout.dtype != "|O" else 16
+        wrong = problem(request, layout.chunks, layout.shape, itemsize)
+        if wrong is not None:
+            lengths = ", ".join(map(str, layout.chunks))
+            helps = [f"its chunk lengths are {lengths}; `--chunks` asks for others"]
+            report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
+            return
+
+
+def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:
+    for source in parts.values():
+        if source.repeats and math.prod(source.layout.shape) > LARGEST_FILL:
+            text = f"the fill value of `{path}` is a list that stands in {math.prod(checked.shapes[path])} cells"
+            report.error("oversized-fill", text, checked.variables[path].span, helps=["use an empty fill value"])
