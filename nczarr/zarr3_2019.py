@@ -8,9 +8,10 @@ between such a store and datasets; `Hierarchy` is the draft's own operations. Pa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Unpack
 
-from nczarr.api.handle import DatasetHandle, options_from, report_losses
+from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.zarr.draft2019.keys import array_key, data_key, group_key, path_problem
 from nczarr.formats.zarr.draft2019.protocol import Children, ContradictionError, Hierarchy, Nodes
@@ -63,7 +64,10 @@ def read(
     return DatasetHandle(checked, report.sorted(), report.losses)
 
 
-def write(dataset: DatasetHandle, store: KeyValues | Operations, **options: Any) -> tuple[Diagnostic, ...]:
+@takes(TargetOptions)
+def write(
+    dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[TargetOptions]
+) -> tuple[Diagnostic, ...]:
     """Put a dataset into a store, whole or not at all; returns the warnings. Options: those of `to_keys`.
 
     Keys of the same names are replaced, all others stay. Raises CompileError, OSError.

@@ -3,99 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Unpack
 
-from nczarr.api.handle import DatasetHandle, options_from, report_losses
+from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.api.options import ConvertOptions, WriteOptions, options_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.endpoints import targets
-from nczarr.options import (
-    DEFAULT_MAX_SIZE,
-    DEFAULT_MEMORY,
-    FOLLOWING,
-    WRITING,
-    Following,
-    Section,
-    Subset,
-    Writing,
-    part_in_words,
-)
+from nczarr.options import Section, Subset, part_in_words
 from nczarr.plan.conversion import Conversion
-from nczarr.secrets import StorageOptions
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.options import Options
 
 
+@takes(ConvertOptions)
 def convert(
     source: str | os.PathLike[str] | DatasetHandle,
     target: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
-    *,
-    from_format: str | None = None,
-    kind: str | None = None,
-    chunks: Mapping[str, Sequence[int] | int] | None = None,
-    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
-    codecs: Mapping[str, str] | str | None = None,
-    order: Literal["C", "F"] | None = None,
-    separator: Literal[".", "/"] | None = None,
-    tables: bool = False,
-    consolidated: bool = False,
-    overwrite: bool = False,
-    allow_loss: Iterable[str] = (),
-    max_size: int = DEFAULT_MAX_SIZE,
-    memory: int = DEFAULT_MEMORY,
-    workers: int | None = None,
-    variables: Iterable[str] = (),
-    groups: Iterable[str] = (),
-    sections: Iterable[str] = (),
-    fixed: bool = False,
-    verify: bool = False,
-    resume: bool = False,
-    dask: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    writing: Writing = WRITING,
-    following: Following = FOLLOWING,
+    **options: Unpack[ConvertOptions],
 ) -> Conversion:
-    """Convert a file, store or open dataset, whole or not at all; returns what was done, losses and warnings among it.
+    """Convert a file, store or open dataset, whole or not at all; return what was done, losses and warnings included.
 
-    `format` of the target is that of its suffix unless it is given, `from_format` is found by content. `variables`,
-    `groups` and `sections` (`"temp(0:9:2, :, 5)"`) choose a part; `fixed`: no dimension may grow. `memory`: bytes of
-    chunks under way; `workers`: threads. With `verify` the target is read again and compared, but for variables that
-    `allow_loss` gave up. `resume` goes on with a target that the same run has begun. `dask`: the address of the
-    scheduler of a cluster that does the work. `storage_options` are for URLs, as the library of their protocol takes
-    them; `source.` or `target.` in front of a name: for one side alone. `writing`, `following`: of references
-    (`nczarr.refs`). Others: those of `write`.
+    Parameters
+    ----------
+    source
+        Path, URL or open dataset.
+    target
+        Path or URL of the new target.
+    format
+        Format of the target. None: that of its suffix.
+    **options
+        The options of `nczarr.api.options.ConvertOptions`.
 
-    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if the source is in error,
-    something would be lost that `allow_loss` does not name, or the target is not equal, OSError if one is out of reach.
+    Raises
+    ------
+    FileExistsError
+        If the target exists and `overwrite` is not given.
+    CompileError
+        If the source has errors, the target would lose something that `allow_loss` does not name, or is not equal.
+    OSError
+        If the source or the target is out of reach.
+    TypeError, ValueError
+        If an option does not exist, or has an invalid value.
     """
     from nczarr import pipeline
     from nczarr.stores.spool import passing
 
-    report, variables, groups, sections = Report(), tuple(variables), tuple(groups), tuple(sections)
-    options = options_from(
-        kind=kind,
-        chunks=chunks,
-        shards=shards,
-        codecs=codecs,
-        order=order,
-        separator=separator,
-        tables=tables,
-        consolidated=consolidated,
-        overwrite=overwrite,
-        allow_loss=allow_loss,
-        max_size=max_size,
-    )._replace(
-        memory=memory,
-        workers=workers,
-        verify=verify,
-        resume=resume,
-        dask=dask,
-        storage=StorageOptions(storage_options),
-        writing=writing,
-        following=following,
+    report, fixed = Report(), options.get("fixed", False)
+    variables, groups = tuple(options.get("variables", ())), tuple(options.get("groups", ()))
+    sections = tuple(options.get("sections", ()))
+    settings = options_from(**options)._replace(
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
         part=part_in_words(variables, groups, sections, fixed=fixed),
     )
@@ -104,14 +64,14 @@ def convert(
     checked = done = None
     with passing():
         if form is not None and not report.errors:
-            checked = _part(source, from_format, wanted, report, options, fixed=fixed)
+            checked = _part(source, options.get("from_format"), wanted, report, settings, fixed=fixed)
         if form is not None and checked is not None and not report.errors:
-            done = pipeline.write(checked, path, form, report, options)
-    return _told(done, path, report)
+            done = pipeline.write(checked, path, form, report, settings)
+    return _finished(done, path, report)
 
 
-def _told(done: Conversion | None, path: str, report: Report) -> Conversion:
-    """What was done, with what was found on the way. Raises FileExistsError, CompileError."""
+def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
+    """Return what was done, with its diagnostics. Raises FileExistsError, CompileError."""
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
         raise FileExistsError(path)
@@ -121,7 +81,7 @@ def _told(done: Conversion | None, path: str, report: Report) -> Conversion:
 
 
 def _sections(texts: Iterable[str], report: Report) -> tuple[Section, ...]:
-    """The sections of some texts; what is none is reported."""
+    """Parse section expressions and report invalid ones."""
     found: list[Section] = []
     for text in texts:
         from nczarr.select.section_syntax import sections
@@ -139,7 +99,7 @@ def _part(
     *,
     fixed: bool,
 ) -> Checked | None:
-    """What is wanted of a dataset; None if an error stands in the report."""
+    """Return the part of a dataset that is requested; None after an error."""
     from nczarr import pipeline
 
     checked = _checked(source, form, report, options)
@@ -163,58 +123,36 @@ def _checked(
     return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)
 
 
+@takes(WriteOptions)
 def write(
     dataset: DatasetHandle,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
-    *,
-    kind: str | None = None,
-    chunks: Mapping[str, Sequence[int] | int] | None = None,
-    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
-    codecs: Mapping[str, str] | str | None = None,
-    order: Literal["C", "F"] | None = None,
-    separator: Literal[".", "/"] | None = None,
-    tables: bool = False,
-    consolidated: bool = False,
-    overwrite: bool = False,
-    allow_loss: Iterable[str] = (),
-    max_size: int = DEFAULT_MAX_SIZE,
-    memory: int = DEFAULT_MEMORY,
-    workers: int | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    writing: Writing = WRITING,
+    **options: Unpack[WriteOptions],
 ) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a new target, whole or not at all; returns the warnings, losses among them.
+    """Write a dataset to a new target, whole or not at all; return the warnings, losses included.
 
-    `kind`: of a netCDF file, in any spelling; without it the dataset's own, else the smallest that holds everything.
-    `order`: of elements within chunks, `separator`: of indices in their keys, where the target lets choose. `tables`:
-    records are tables in Awkward archives.
-    `max_size`: bytes that a netCDF file or archive may declare.
-    `memory`: bytes of chunks under way; `workers`: threads.
-    `writing`: how references are written (`nczarr.refs.Writing`).
+    Parameters
+    ----------
+    dataset
+        An open dataset.
+    path
+        Path or URL of the new target.
+    format
+        Format of the target. None: that of its suffix.
+    **options
+        The options of `nczarr.api.options.WriteOptions`.
 
-    Raises FileExistsError if the target is there and `overwrite` is not given, CompileError if something would
-    be lost that `allow_loss` does not name, or was left out when the dataset was opened (`DatasetHandle.losses`);
-    OSError if the target is out of reach.
+    Raises
+    ------
+    FileExistsError
+        If the target exists and `overwrite` is not given.
+    CompileError
+        If the target would lose something that `allow_loss` does not name, or if the dataset was opened with losses
+        (`DatasetHandle.losses`) that it does not name.
+    OSError
+        If the target is out of reach.
+    TypeError, ValueError
+        If an option does not exist, or has an invalid value.
     """
-    done = convert(
-        dataset,
-        path,
-        format,
-        kind=kind,
-        chunks=chunks,
-        shards=shards,
-        codecs=codecs,
-        order=order,
-        separator=separator,
-        tables=tables,
-        consolidated=consolidated,
-        overwrite=overwrite,
-        allow_loss=allow_loss,
-        max_size=max_size,
-        memory=memory,
-        workers=workers,
-        storage_options=storage_options,
-        writing=writing,
-    )
-    return done.diagnostics
+    return convert(dataset, path, format, **options).diagnostics

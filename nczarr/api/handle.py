@@ -6,15 +6,14 @@ Nothing is read before it is indexed. A dataset is immutable; faults of input ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nczarr import names
+from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.kinds import KIND_SPELLINGS
-from nczarr.options import DEFAULT_MAX_SIZE, FOLLOWING, UNREAD, Following, Options
-from nczarr.secrets import StorageOptions
+from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.source import Source
 
 if TYPE_CHECKING:
@@ -92,7 +91,8 @@ class DatasetHandle:
         """The model as AST JSON, that reads back equal."""
         return self._text("ast")
 
-    def to_keys(self, format: str = "nczarr", **options: Any) -> Mapping[str, bytes]:  # noqa: A002
+    @takes(TargetOptions)
+    def to_keys(self, format: str = "nczarr", **options: Unpack[TargetOptions]) -> Mapping[str, bytes]:  # noqa: A002
         """Every key of the store that `write` would make, chunks included. Raises CompileError for losses."""
         from nczarr import pipeline
         from nczarr.endpoints import targets
@@ -218,8 +218,7 @@ def open_dataset(
     from nczarr import pipeline
 
     report = Report()
-    options = options_from(kind=kind, allow_loss=UNREAD)
-    options = options._replace(storage=StorageOptions(storage_options), following=following)
+    options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
     return _handle(pipeline.read_path(os.fspath(path), report, options), report)
 
 
@@ -238,55 +237,3 @@ def report_losses(handle: DatasetHandle, report: Report, options: Options) -> No
         allowed = options.accepts(loss.code)
         helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
         report.lose(loss._replace(helps=helps), allowed=allowed)
-
-
-def options_from(
-    *,
-    kind: str | None = None,
-    chunks: Mapping[str, Sequence[int] | int] | None = None,
-    shards: Mapping[str, Sequence[int] | int | str] | str | None = None,
-    codecs: Mapping[str, str] | str | None = None,
-    order: Literal["C", "F"] | None = None,
-    separator: Literal[".", "/"] | None = None,
-    tables: bool = False,
-    consolidated: bool = False,
-    overwrite: bool = False,
-    allow_loss: Iterable[str] = (),
-    max_size: int = DEFAULT_MAX_SIZE,
-) -> Options:
-    """Options as Python callers give them. Raises ValueError for a kind, shards or a loss that there is not."""
-    if kind is not None and str(kind) not in KIND_SPELLINGS:
-        raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
-    asked: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards or {}
-    unknown = [each for each in asked.values() if isinstance(each, str) and each not in ("auto", "none")]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is no shape of shards; use auto, none or lengths")
-    return Options(
-        kind=None if kind is None else KIND_SPELLINGS[str(kind)],
-        chunks={name: _lengths(each) for name, each in (chunks or {}).items()},
-        shards={name: each if isinstance(each, str) else _lengths(each) for name, each in asked.items()},
-        codecs={"": codecs} if isinstance(codecs, str) else dict(codecs or {}),
-        order=order,
-        separator=separator,
-        tables=tables,
-        consolidated=consolidated,
-        overwrite=overwrite,
-        allow_loss=_losses([allow_loss] if isinstance(allow_loss, str) else allow_loss),
-        max_size=max_size,
-        special=True,  # a text target loses nothing of the storage
-    )
-
-
-def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
-
-
-def _losses(words: Iterable[str]) -> frozenset[str]:
-    """The losses that a caller accepts. Raises ValueError for a word that names none."""
-    given = frozenset(words)
-    if given:
-        from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
-
-        for word in sorted(given - ALLOWED):
-            raise ValueError(not_allowed(word))
-    return given

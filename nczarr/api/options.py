@@ -1,0 +1,170 @@
+"""Options of the Python functions that write: names, types and meaning, once for all of them.
+
+`options_from` makes the `Options` of a run of them. Names and defaults are those of `nczarr.options.Options`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+from nczarr import names
+from nczarr.kinds import KIND_SPELLINGS
+from nczarr.options import Following, Options, Writing
+from nczarr.secrets import StorageOptions
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class TargetOptions(TypedDict, total=False):
+    """What a target holds."""
+
+    kind: str | None
+    """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it."""
+    chunks: Mapping[str, Sequence[int] | int] | None
+    """Chunk lengths by path of a variable, or one length by name of a dimension."""
+    shards: Mapping[str, Sequence[int] | int | str] | str | None
+    """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable."""
+    codecs: Mapping[str, str] | str | None
+    """Codecs (`zlib:5`) for all variables, or by path of a variable."""
+    order: Literal["C", "F"] | None
+    """Order of elements in chunks, where the target has a choice. None: that of the source."""
+    separator: Literal[".", "/"] | None
+    """Separator of indices in keys of chunks, where the target has a choice. None: that of the source."""
+    tables: bool
+    """Write records as tables in Awkward archives."""
+    consolidated: bool
+    """Write consolidated metadata."""
+    overwrite: bool
+    """Replace a target that exists."""
+    allow_loss: Iterable[str]
+    """Codes of value losses that are accepted; `all` accepts every one."""
+    max_size: int
+    """Bytes that the variables of a netCDF file or archive may declare in all."""
+
+
+class WriteOptions(TargetOptions, total=False):
+    """What a target holds, and what the run may use."""
+
+    memory: int
+    """Bytes of decoded chunks in flight."""
+    workers: int | None
+    """Number of threads. None: one for each processor."""
+    storage_options: Mapping[str, Any] | None
+    """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one."""
+    writing: Writing
+    """How references are written."""
+
+
+class ConvertOptions(WriteOptions, total=False):
+    """What is read of a source, what a target holds, and how the run proceeds."""
+
+    from_format: str | None
+    """Format of the source. None: found by its content."""
+    variables: Iterable[str]
+    """Variables to convert; empty: all."""
+    groups: Iterable[str]
+    """Groups to convert; empty: all."""
+    sections: Iterable[str]
+    """Sections to convert, such as `temp(0:9:2, :, 5)`."""
+    fixed: bool
+    """Give every unlimited dimension its current length."""
+    verify: bool
+    """Read the target again and compare it; it appears only if it is equal."""
+    resume: bool
+    """Continue a target that the same run has begun."""
+    dask: str | None
+    """Address of the scheduler of a cluster that does the work."""
+    following: Following
+    """How references are followed."""
+
+
+def takes(options: type) -> Callable[[Function], Function]:
+    """Return a decorator that gives a function with `**options` their signature, and that refuses other options.
+
+    Raises TypeError, with the closest name, when the function is called with an option that does not exist.
+    """
+    known = options.__annotations__
+    keywords = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_DEFAULTS[name],
+            annotation=getattr(annotation, "__forward_arg__", annotation),
+        )
+        for name, annotation in known.items()
+    ]
+
+    def decorate(function: Function) -> Function:
+        own = inspect.signature(function)
+        explicit = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+
+        @functools.wraps(function)
+        def checked(*arguments: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in known and name not in own.parameters:
+                    closest = names.closest(name, known)
+                    hint = f". Did you mean {closest!r}?" if closest else ""
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+            return function(*arguments, **given)
+
+        checked.__signature__ = own.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def options_from(**given: Unpack[ConvertOptions]) -> Options:
+    """Return the options of a run; those that choose a part of the source stay with the caller.
+
+    Raises ValueError for an unknown kind of file or loss, and for a word that is no shape of shards.
+    """
+    values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
+    kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
+    if kind is not None and str(kind) not in KIND_SPELLINGS:
+        raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+    lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
+    for each in lengths.values():
+        if isinstance(each, str) and each not in ("auto", "none"):
+            raise ValueError(f"{each!r} is no shape of shards; use auto, none or lengths")
+    return Options(
+        **values,
+        kind=None if kind is None else KIND_SPELLINGS[str(kind)],
+        chunks={name: _lengths(each) for name, each in (given.get("chunks") or {}).items()},
+        shards={name: each if isinstance(each, str) else _lengths(each) for name, each in lengths.items()},
+        codecs={"": codecs} if isinstance(codecs, str) else dict(codecs),
+        allow_loss=_losses(given.get("allow_loss", ())),
+        storage=StorageOptions(given.get("storage_options")),
+        special=True,  # a text target loses nothing of the storage
+    )
+
+
+_SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
+    *("kind", "chunks", "shards", "codecs", "allow_loss", "variables", "groups")
+}
+"""Options that a run has as they are given."""
+
+_DEFAULTS: Mapping[str, Any] = {
+    **Options._field_defaults,
+    **dict.fromkeys(("chunks", "shards", "codecs", "storage_options", "from_format")),
+    **dict.fromkeys(("allow_loss", "sections"), ()),
+    "fixed": False,
+}
+"""Defaults as signatures show them."""
+
+
+def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _losses(words: Iterable[str]) -> frozenset[str]:
+    """Return the losses that a caller accepts. Raises ValueError for an unknown one."""
+    given = frozenset([words] if isinstance(words, str) else words)
+    if given:
+        from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
+
+        for word in sorted(given - ALLOWED):
+            raise ValueError(not_allowed(word))
+    return given

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from
+from nczarr.options import Options
+from nczarr.refs import Writing
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [(nczarr.convert, ConvertOptions), (nczarr.write, WriteOptions), (nczarr.DatasetHandle.to_keys, TargetOptions)],
+)
+def test_a_signature_lists_every_option_once(function: object, options: type) -> None:
+    shown = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    keywords = {each.name: each.default for each in shown if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert keywords.keys() == options.__annotations__.keys()
+    for name in ("overwrite", "max_size", "memory", "order", "kind"):
+        assert name not in keywords or keywords[name] == Options._field_defaults[name]
+
+
+def test_an_unknown_option_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"convert\(\).*'chunk'.*Did you mean 'chunks'"):
+        nczarr.convert(tmp_path / "absent.nc", tmp_path / "t.zarr", chunk={"x": 1})  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"write\(\).*'sections'"):
+        nczarr.write(nczarr.from_cdl("netcdf a {}"), tmp_path / "t.zarr", sections=["v"])  # type: ignore[call-arg]
+
+
+def test_options_of_a_run_are_those_that_are_given() -> None:
+    made = options_from(
+        kind="classic",
+        chunks={"x": 3, "/v": (1, 2)},
+        shards="auto",
+        codecs="zlib:5",
+        allow_loss="lost-type",
+        memory=7,
+        storage_options={"anon": True},
+        writing=Writing(inline=1),
+    )
+    assert (made.kind, made.chunks, made.shards) == ("nc3", {"x": (3,), "/v": (1, 2)}, {"": "auto"})
+    assert (made.codecs, made.allow_loss, made.memory) == ({"": "zlib:5"}, {"lost-type"}, 7)
+    assert made.storage.of("source") == {"anon": True}
+    assert made.writing.inline == 1
+    assert options_from() == Options(special=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"kind": "nc9"}, "no kind"), ({"shards": "big"}, "no shape of shards"), ({"allow_loss": "x"}, "x")],
+)
+def test_invalid_values_raise(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        options_from(**given)  # type: ignore[typeddict-item]
