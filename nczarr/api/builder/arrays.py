@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.api.builder.values import RefusedError, values
+from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.values import values
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import Layout, Parts, numpy_dtype

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
-from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site
+from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, RefusedError, Site
 from nczarr.api.builder.position import caller
 from nczarr.api.builder.scope import Scope, groups, survey
-from nczarr.api.builder.values import RefusedError, constant, infer
+from nczarr.api.builder.values import constant, infer
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics.report import CompileError
 from nczarr.kinds import KIND_SPELLINGS
 from nczarr.source import Span
 
 if TYPE_CHECKING:
-    from nczarr.api.builder.given import Given
+    from nczarr.api.builder.foreign_arrays import Given
     from nczarr.api.handle import DatasetHandle
     from nczarr.arrays.source import Parts
 
@@ -88,7 +88,7 @@ class Assembly:
 
     def _named(self, data: dict[Any, Any], variables: Mapping[str, object]) -> dict[str, Given]:
         """The data by the FQN of a declared variable; other names are reported."""
-        from nczarr.api.builder.given import given
+        from nczarr.api.builder.foreign_arrays import given
 
         out = {}
         for written, values in data.items():
@@ -198,7 +198,7 @@ class Assembly:
     def _attributes(
         self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
     ) -> tuple[Attribute, ...]:
-        from nczarr.api.builder.given import unmasked
+        from nczarr.api.builder.foreign_arrays import unmasked
 
         out = []
         for each in pending:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.api.builder.arrays import Shape, parts_of
-from nczarr.api.builder.given import Given
-from nczarr.api.builder.values import RefusedError
+from nczarr.api.builder.foreign_arrays import Given
+from nczarr.api.builder.pieces import RefusedError
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.arrays.source import Parts

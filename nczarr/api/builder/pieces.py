@@ -14,6 +14,15 @@ from nczarr.diagnostics.report import Report
 from nczarr.source import Span
 
 
+class RefusedError(ValueError):
+    """A value that does not suit its type: a diagnostic code and a message; the caller knows the position."""
+
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
+        self.code = code
+        self.remedy = remedy
+        super().__init__(message)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DimensionHandle:
     """A declared dimension, to be used in `variable(…, dimensions=[…])`."""

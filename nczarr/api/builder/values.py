@@ -13,20 +13,13 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
+from nczarr.api.builder.foreign_arrays import unmasked
+from nczarr.api.builder.pieces import RefusedError
 from nczarr.arrays.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
 
 _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in ("char", "string")}
-
-
-class RefusedError(ValueError):
-    """A value that does not suit its type: a diagnostic code and a message, for whoever knows the place."""
-
-    def __init__(self, code: str, message: str, remedy: str = "") -> None:
-        self.code = code
-        self.remedy = remedy
-        super().__init__(message)
 
 
 def infer(value: Any) -> str:
@@ -85,8 +78,6 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 
 def _items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
-        from nczarr.api.builder.given import unmasked  # values within others come from other libraries, too
-
         value = unmasked(value, "a value")
         found = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
         return found if isinstance(found, list) else [found]

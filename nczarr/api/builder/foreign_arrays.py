@@ -11,7 +11,7 @@ import array
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.api.builder.values import RefusedError
+from nczarr.api.builder.pieces import RefusedError
 
 if TYPE_CHECKING:
     import numpy as np
