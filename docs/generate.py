@@ -22,7 +22,7 @@ import types_page  # noqa: E402
 from nczarr import peers, registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
-from nczarr.diagnostics.codes import CODES  # noqa: E402
+from nczarr.diagnostics.catalog import CODES  # noqa: E402
 from tests.peers import ncgen  # noqa: E402
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -358,8 +359,6 @@ def test_formats_are_known_by_their_rows_alone() -> None:
         name = name_of(path)
         if name == "nczarr.registry" or name in TOLD or name in DOORS or name.startswith("nczarr.formats."):
             continue
-        if name.startswith("nczarr.diagnostics.codes"):
-            continue  # pages for people
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
@@ -374,6 +373,16 @@ def test_every_folder_is_a_package() -> None:
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     inner = {parent for folder in folders for parent in folder.parents if PACKAGE in parent.parents} | folders
     assert not [folder for folder in inner if not (folder / "__init__.py").exists()]
+
+
+def test_the_wheel_holds_every_file() -> None:
+    """Files that are not Python come into the wheel by `package-data` alone."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    patterns = settings["package-data"]["nczarr"]
+    packed = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    there = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".pyi")}
+    assert there == packed
+    assert PACKAGE / "diagnostics" / "codes" / "lost-nil.md" in packed
 
 
 PUBLIC = {

@@ -163,7 +163,7 @@ def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the losses that a caller accepts. Raises ValueError for an unknown one."""
     given = frozenset([words] if isinstance(words, str) else words)
     if given:
-        from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
+        from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
 
         for word in sorted(given - ALLOWED):
             raise ValueError(not_allowed(word))

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one dataset."""
-    from nczarr.diagnostics.codes.losses import VALUE_LOSSES
+    from nczarr.diagnostics.value_losses import VALUE_LOSSES
 
     options = Options(
         header_only=arguments.header,

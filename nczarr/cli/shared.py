@@ -131,7 +131,7 @@ def workers(text: str) -> int:
 
 def loss(text: str) -> str:
     """A word behind `--allow-loss`: a value loss, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.diagnostics.codes.losses import ALLOWED, not_allowed
+    from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
 
     if text not in ALLOWED:
         raise argparse.ArgumentTypeError(not_allowed(text))

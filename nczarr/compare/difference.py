@@ -38,7 +38,7 @@ class Values(NamedTuple):
 class Difference(NamedTuple):
     """One difference: its kind, the FQN of what differs, and a line that says how.
 
-    `diagnostics/codes/differences.py` lists the kinds; `values` alone has `values`.
+    `diagnostics/differences/` has a page for each kind; `values` alone has `values`.
     """
 
     kind: str

@@ -16,7 +16,7 @@ from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import shown_constant
 from nczarr.compare.model import definition
-from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.source import Span

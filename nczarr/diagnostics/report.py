@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+from nczarr.diagnostics.value_losses import VALUE_LOSSES
 from nczarr.source import NOWHERE, Span
 
 
@@ -44,7 +45,7 @@ class Label(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding: a stable code (`codes.py`), one line of message, a primary place, and what may help."""
+    """One finding: a stable code (`codes/`), one line of message, a primary place, and what may help."""
 
     code: str
     severity: Severity
@@ -71,8 +72,6 @@ def rank(diagnostic: Diagnostic) -> int:
         return 0
     if diagnostic.severity is Severity.NOTE:
         return LEAST
-    from nczarr.diagnostics.codes.losses import VALUE_LOSSES  # imports this module
-
     return 1 if diagnostic.code in VALUE_LOSSES else 2
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nczarr import __version__
-from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label
 from nczarr.source import Source
 

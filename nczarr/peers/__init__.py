@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import registry
-from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.endpoints.sources import detected
 from nczarr.peers.rule import Peer, Place, Rule

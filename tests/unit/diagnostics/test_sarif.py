@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from nczarr.diagnostics.codes import CODES
+from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
 from nczarr.diagnostics.sarif import Log, uri
 from nczarr.source import Source, Span

@@ -325,13 +325,13 @@ CONTENTS = {
 
 def test_contents() -> None:
     """All in one process: none of them is large."""
-    code = PRELUDE.partition("try:")[0] + "\nimport nczarr.diagnostics.codes\nfor name, schema in {\n"
+    code = PRELUDE.partition("try:")[0] + "\nimport nczarr.diagnostics.catalog\nfor name, schema in {\n"
     code += "".join(f"    {name!r}: {schema},\n" for name, schema in CONTENTS.items())
     code += (
         "}.items():\n    try:\n        read(schema, {'1': b'1'})\n"
         "    except CompileError as error:\n"
         "        assert all(each.primary.pointer.startswith('/schema') for each in error.diagnostics), name\n"
-        "        assert {each.code for each in error.diagnostics} <= set(nczarr.diagnostics.codes.CODES)\n"
+        "        assert {each.code for each in error.diagnostics} <= set(nczarr.diagnostics.catalog.CODES)\n"
         "    else:\n        print('accepted:', name)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)

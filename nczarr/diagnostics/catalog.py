@@ -1,0 +1,160 @@
+"""Pages of the diagnostic codes and of the kinds of difference, read when they are asked for.
+
+A page is a Markdown file whose name is the code's. Its parts stand in this order:
+
+    # lost-nil
+
+    - Severity: error
+    - Subject: Losses
+
+    The meaning, in prose.
+
+    ```cdl
+    the smallest input that is reported with this code and no other
+    ```
+
+    **What to do.** The remedy, in prose.
+
+Only a code that no input can provoke has no example. The first word after the fence is for people: the program tells
+examples apart by their content. A block of commands (`$ …`) has their standard input below them. A block of `== key`
+is a store. The second word `bytes` says that `\\xHH` stands for one byte, and that a backslash ends a line without a
+line break.
+
+Invariants, all tested: names are adjective-noun in lower case, never reused and never renamed; each example
+is reported with exactly its code; the source uses no code without a page, and no page is in vain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from nczarr.diagnostics.report import Severity
+
+SUBJECTS = (
+    "Characters and constants",
+    "Grammar",
+    "Names and types",
+    "Values",
+    "Storage and special attributes",
+    "Stores that are read",
+    "Parts of datasets",
+    "Reference documents",
+    "Targets of reference documents",
+    "Combining datasets",
+    "Awkward 0.x persistence",
+    "Ragged arrays",
+    "Messages of ncstream",
+    "Schemas",
+    "Other readers: stores and attributes",
+    "Other readers: arrays and dimensions",
+    "Other readers: zarr-python and xarray",
+    "Kinds of file and targets",
+    "Losses",
+    "Classic netCDF files",
+    "Streams of points",
+    "Files and runs",
+    "Kinds of difference",
+)
+"""The sections of docs/CODES.md, in order. The last one holds the kinds of difference."""
+
+
+class Code(NamedTuple):
+    """A stable name for one kind of defect, and the page that explains it."""
+
+    name: str
+    severity: Severity
+    subject: str
+    meaning: str
+    example: str
+    """The smallest input that is reported so, or the empty text. Bytes that are not UTF-8 stand as surrogates."""
+    remedy: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the meaning, with its point."""
+        return self.meaning.split(". ")[0].rstrip(".") + "."
+
+
+_PROSE = r"(?P<{}>[^\n]+(?:\n[^\n]+)*)\n"
+_PARTS = {
+    "title": r"# (?P<name>.+)\n\n",
+    "severity": r"- Severity: (?P<severity>error|warning|note)\n",
+    "subject": r"- Subject: (?P<subject>.+)\n\n",
+    "meaning": r"(?!```|\*\*)" + _PROSE.format("meaning") + r"\n",
+    "example": r"(?:```(?P<info>.*)\n(?P<example>(?:(?!```).*\n)+)```\n\n)?",
+    "remedy": r"\*\*What to do\.\*\* " + _PROSE.format("remedy") + r"\Z",
+}
+"""The parts of a page in order."""
+
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|\n)")
+
+
+def parse(name: str, page: str) -> Code:
+    """Return what a page says of the code `name`; ValueError names the part that is missing or malformed."""
+    found: dict[str, str] = {}
+    position = 0
+    for part, pattern in _PARTS.items():
+        match = re.compile(pattern).match(page, position)
+        if match is None:
+            raise ValueError(f"the page of `{name}` has no {part}, or not in its place: {page[position:][:60]!r}")
+        found |= match.groupdict(default="")
+        position = match.end()
+    if found["name"] != name or found["subject"] not in SUBJECTS:
+        raise ValueError(f"the page of `{name}` has the title `{found['name']}` and the subject `{found['subject']}`")
+    meaning, remedy = (found[part].replace("\n", " ") for part in ("meaning", "remedy"))
+    example = found["example"]
+    if "bytes" in found["info"].split():
+        example = _ESCAPE.sub(lambda escape: _character(escape[1]), example)
+    return Code(name, Severity(found["severity"]), found["subject"], meaning, example, remedy)
+
+
+def _character(digits: str | None) -> str:
+    """Return the text that stands for the byte; the empty text without digits."""
+    return bytes.fromhex(digits or "").decode("utf-8", "surrogateescape")
+
+
+class Pages(Mapping[str, Code]):
+    """A folder of pages, by name. Names come from the list of the folder; a page is read when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, Code] = {}
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        """The names in order, as keys."""
+        return dict.fromkeys(sorted(path.stem for path in self._folder.glob("*.md")))
+
+    def __getitem__(self, name: str) -> Code:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = parse(name, (self._folder / f"{name}.md").read_text(encoding="utf-8"))
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+CODES = Pages(Path(__file__).with_name("codes"))
+"""Every code by name."""
+
+KINDS = Pages(Path(__file__).with_name("differences"))
+"""Every kind of difference by name; `missing-group` is a code as well."""
+
+
+def sections() -> Iterator[tuple[str, list[Code]]]:
+    """Yield each subject with its codes, all in the order of docs/CODES.md."""
+    pages = [*CODES.values(), *KINDS.values()]
+    for subject in SUBJECTS:
+        yield subject, [code for code in pages if code.subject == subject]

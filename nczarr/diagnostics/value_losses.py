@@ -1,0 +1,25 @@
+"""The losses that a run may allow, as plain data: no page is read to know them."""
+
+from __future__ import annotations
+
+from nczarr.names import closest
+
+VALUE_LOSSES = frozenset(
+    {
+        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
+        *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
+        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "unreferable-variable"),
+        *("lost-union", "lost-mask", "duplicate-name"),
+    }
+)
+"""The losses that are errors until `--allow-loss` names them."""
+
+ALLOWED = VALUE_LOSSES | {"all"}
+"""The words of `--allow-loss`."""
+
+
+def not_allowed(word: str) -> str:
+    """Return the message for a word that names no loss."""
+    meant = closest(word, sorted(ALLOWED))
+    hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(sorted(ALLOWED))}"
+    return f"`{word}` is no loss of values; {hint}"
