@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 
@@ -93,6 +94,41 @@ LAZY = {
 }
 """Packages that cost too much to be imported at the top of a module."""
 
+LAZY_MODULES = {
+    "nczarr": "public names load their modules when they are used",
+    "nczarr.api": "a public door loads what one call needs",
+    "nczarr.arrays": "chunks, parts and codecs: not needed for metadata alone",
+    "nczarr.ast": "pydantic, which `--version` and `--help` do without",
+    "nczarr.awkward": "lists of variable length are rare",
+    "nczarr.check": "kinds of netCDF files, outlines and duplicate names: only where they occur",
+    "nczarr.cli": "one command loads its own module",
+    "nczarr.combine": "joins of several datasets",
+    "nczarr.compare": "`diff`, `digest` and `--verify`",
+    "nczarr.diagnostics": "diagnostics are rendered and explained only if there are any",
+    "nczarr.endpoints": "opened when a path is known to be valid",
+    "nczarr.formats.awkward0": "parts of the format that few archives need",
+    "nczarr.formats.cdl": "numbers in bulk and dates: only where the text has them",
+    "nczarr.formats.ncstream": "protobuf, and points and servers: only where the stream has them",
+    "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
+    "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
+    "nczarr.kinds": "the tree",
+    "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
+    "nczarr.names": "in the start of the process, before the package is needed",
+    "nczarr.ncstream": "a public door",
+    "nczarr.options": "the tree",
+    "nczarr.peers": "`check --for`",
+    "nczarr.pipeline": "everything that converts; not needed for `--help`",
+    "nczarr.plan": "one of three planners, and what few plans need",
+    "nczarr.refs": "a public door",
+    "nczarr.registry": "formats, loaded by their rows",
+    "nczarr.secrets": "options of URLs",
+    "nczarr.select": "sections and subsets: only where they are asked for",
+    "nczarr.serve": "the server",
+    "nczarr.stores": "zip, memory and remote stores: only where a path leads to one",
+    "nczarr.verify": "`refs verify`",
+}
+"""Modules that functions import, by room or format, and why they are not imported at the top."""
+
 
 def modules() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts]
@@ -145,6 +181,23 @@ def test_imports_point_down() -> None:
         ours = {used for used in imports(path) if used.startswith("nczarr.")}
         wrong += [f"{name} imports {used}" for used in sorted(ours) if floor(used) < floor(name)]
     assert not wrong
+
+
+def test_no_circle_even_through_functions() -> None:
+    graph = {name_of(path): {each for each in imports(path) if each.startswith("nczarr.")} for path in modules()}
+    del graph["nczarr"]
+    TopologicalSorter({name: used - {name} for name, used in graph.items()}).prepare()
+
+
+def test_lazy_imports_have_a_reason() -> None:
+    lazy = set()
+    for path in modules():
+        if name_of(path) == "nczarr":
+            continue
+        own = set(imports(path)) - set(imports(path, top=True))
+        lazy |= {each for each in own if each.split(".")[0] == "nczarr"}
+    rooms = {folder_of_format(each) or ".".join(each.split(".")[:2]) for each in lazy}
+    assert rooms == set(LAZY_MODULES)
 
 
 def test_every_room_is_there() -> None:
