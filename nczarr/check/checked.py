@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.arrays.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.check.tables import Tables, tables
+from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
     from nczarr.arrays.columns import Columns
-    from nczarr.check.duplicate_names import Namesake
     from nczarr.diagnostics.report import Report
     from nczarr.source import Span
 
@@ -31,6 +31,27 @@ class Foreign(NamedTuple):
     extensions: tuple[dict[str, Any], ...] = ()
     attributes: Mapping[str, Any] = MappingProxyType({})
     separator: str | None = None
+
+
+class Namesake(NamedTuple):
+    """A thing whose name another one of its scope has already."""
+
+    kind: str
+    """What it is: `variable`, `dimension`, and so on."""
+    name: str
+    """Its name as the source spells it."""
+    first_kind: str
+    """What the other thing is."""
+    first: str
+    """The name of the other thing as the source spells it."""
+    scope: str
+    """FQN of the group, variable or type that has both."""
+    shown: str | None
+    """The name it is read under; None: it is left out."""
+    place: Label = Label()
+    """Where it stands."""
+    first_place: Label = Label()
+    """Where the other stands."""
 
 
 @dataclass(slots=True)

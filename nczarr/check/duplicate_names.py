@@ -9,38 +9,15 @@ the first keeps its name, and the others are read under other names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, UserType, Variable, VlenType
+from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-
-if TYPE_CHECKING:
-    from nczarr.check.checked import Unchecked
 
 CODE = "duplicate-name"
 """The code of names that are equal."""
-
-
-class Namesake(NamedTuple):
-    """A thing whose name another one of its scope has already."""
-
-    kind: str
-    """What it is: `variable`, `dimension`, and so on."""
-    name: str
-    """Its name as the source spells it."""
-    first_kind: str
-    """What the other thing is."""
-    first: str
-    """The name of the other thing as the source spells it."""
-    scope: str
-    """FQN of the group, variable or type that has both."""
-    shown: str | None
-    """The name it is read under; None: it is left out."""
-    place: Label = Label()
-    """Where it stands."""
-    first_place: Label = Label()
-    """Where the other stands."""
 
 
 def clash(kind: str, other: str) -> bool:

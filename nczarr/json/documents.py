@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.checked import Namesake
+from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.json.tolerant import NotJsonError, Parsed, parse
 from nczarr.names import name_problem

@@ -34,8 +34,8 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import building
-from nczarr.check.checked import Unchecked
-from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.checked import Namesake, Unchecked
+from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4 import library_calls

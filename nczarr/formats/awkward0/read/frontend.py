@@ -26,8 +26,7 @@ from nczarr.arrays.source import ArraySource, Layout, Parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH, building
-from nczarr.check.checked import Unchecked
-from nczarr.check.duplicate_names import Namesake
+from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.tables import tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.archive_names import MODEL, SCHEMA_SUFFIX, array_name

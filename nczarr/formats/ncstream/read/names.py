@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.checked import Namesake
+from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.dtypes import full_name
 

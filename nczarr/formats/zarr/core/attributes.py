@@ -20,7 +20,7 @@ from nczarr.arrays.validate_constant import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
-from nczarr.check.duplicate_names import Namesake
+from nczarr.check.checked import Namesake
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.json.documents import Documents, Json, pointer
 from nczarr.json.tolerant import Real, spelled

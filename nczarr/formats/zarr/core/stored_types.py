@@ -11,7 +11,8 @@ from nczarr.arrays.parts import NUMPY, Types, descr
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.ast.storage import Element
-from nczarr.check.duplicate_names import Namesake, apart, namesakes
+from nczarr.check.checked import Namesake
+from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.check.type_sizes import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.names import name_problem
 
