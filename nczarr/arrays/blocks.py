@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from nczarr.arrays.source import Index, Selection
+if TYPE_CHECKING:
+    from nczarr.arrays.source import Index, Selection
 
 POOLED = 1 << 12
 """Indices that may be held at once for going through a grid."""

@@ -30,7 +30,6 @@ from nczarr.arrays.source import (
     Place,
     Selection,
     Stored,
-    Whole,
     itemsize,
 )
 from nczarr.stores import ranges
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredArray(Whole):
+class StoredArray(ArraySource):
     """One array of a store. `prefix` is what its keys begin with; `nil` says which strings are NIL.
 
     `undefined`: the documents of the store do not say what stands where no chunk is.
@@ -71,6 +70,11 @@ class StoredArray(Whole):
     def cleared(self) -> Self:
         """The same chunks, and zeros where none is."""
         return replace(self, layout=self.layout._replace(fill=None))
+
+    @property
+    def viewed(self) -> bool:
+        """False: chunks are decoded."""
+        return False
 
     @property
     def distant(self) -> bool:
@@ -151,10 +155,6 @@ class StoredArray(Whole):
             return whole
         found = in_shard(self, index)
         return None if found is None else Reference(whole.url, whole.offset + found[1], found[2])
-
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
 
     @property
     def stored(self) -> Stored | None:

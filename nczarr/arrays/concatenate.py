@@ -27,7 +27,6 @@ from nczarr.arrays.source import (
     Place,
     Selection,
     Stored,
-    Whole,
     fill_of,
     little_descr,
     numpy_dtype,
@@ -39,15 +38,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined(Whole):
+class Joined(ArraySource):
     """Sources one behind the other along `axis`; `starts` has where each begins, and the length of all."""
 
     sources: tuple[ArraySource, ...]
     axis: int
     starts: tuple[int, ...]
     layout: Layout
-    stored: Stored | None
+    grid: Stored | None
     """How the chunks of all sources are encoded, where they make one grid."""
+
+    @property
+    def stored(self) -> Stored | None:
+        """How chunks are encoded; None where they make no grid."""
+        return self.grid
 
     @property
     def undefined(self) -> bool:
@@ -168,10 +172,6 @@ class Joined(Whole):
             return None
         source, index = self._home(chunk)
         return source.place(index) if source.stored is not None else None
-
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks that an occupied part of a source meets, in C order."""

@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.source import ArraySource, Index, Layout, Manifest, Place, Selection, Stored, Whole
+from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, Place, Selection, Stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raised(Whole):
+class Raised(DerivedSource):
     """The elements of `source` behind one more index. A chunk is one of the source's."""
-
-    source: ArraySource
 
     @property
     def layout(self) -> Layout:
@@ -24,25 +22,6 @@ class Raised(Whole):
         whole = self.source.layout
         shards = None if whole.shards is None else (1, *whole.shards)
         return whole._replace(shape=(1, *whole.shape), chunks=(1, *whole.chunks), shards=shards)
-
-    @property
-    def undefined(self) -> bool:
-        """As the source."""
-        return self.source.undefined
-
-    def cleared(self) -> Raised:
-        """Of the source without its fill."""
-        return Raised(self.source.cleared())
-
-    @property
-    def viewed(self) -> bool:
-        """As the source."""
-        return self.source.viewed
-
-    @property
-    def distant(self) -> bool:
-        """As the source."""
-        return self.source.distant
 
     @property
     def together(self) -> tuple[int, ...] | None:

@@ -8,14 +8,14 @@ how much that is, from sums of counts; `Woven` is the content.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
 from nczarr.arrays.parts import Types, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, numpy_dtype
 from nczarr.ast.types import CompoundType, VlenType
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Woven(Computed):
+class Woven(ArraySource):
     """Content of several sources, which take turns as `bounds` says."""
 
     sources: tuple[ArraySource, ...]
@@ -88,10 +88,6 @@ class Woven(Computed):
     def distant(self) -> bool:
         """Whether a source is."""
         return any(source.distant for source in self.sources)
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: content is what was given."""
-        return every_block(self.layout.shape, chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: what is needed of a source lies in one piece there."""

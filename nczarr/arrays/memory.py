@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import every_block, every_index
-from nczarr.arrays.source import Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.blocks import every_index
+from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ArrayInMemory(Computed):
+class ArrayInMemory(ArraySource):
     """A whole array. `values` has the layout's shape and dtype."""
 
     layout: Layout
@@ -47,13 +47,9 @@ class ArrayInMemory(Computed):
         region: NDArray[Any] = self.values[selection] if selection else self.values
         return region
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid."""
-        return every_block(self.layout.shape, chunks)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs(Computed):
+class Runs(ArraySource):
     """Values given at some places of an array, the rest of which is fill.
 
     Run i covers the linear indices (C order) `starts[i] ...` and holds `values[offsets[i]:offsets[i + 1]]`;

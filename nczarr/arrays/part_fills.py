@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import every_block
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, fill_of, numpy_dtype
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.ast.values import Constant
 
@@ -52,7 +51,7 @@ def patterns(fill: Constant | None, type_name: str, types: Types, path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repeated(Computed):
+class Repeated(ArraySource):
     """An array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
     layout: Layout
@@ -79,11 +78,6 @@ class Repeated(Computed):
             index = index[..., None] * length + np.arange(start, stop, dtype=np.int64)
         taken: NDArray[Any] = values[index % len(self.pattern)]
         return taken
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: the values are no single fill."""
-
-        return every_block(self.layout.shape, chunks)
 
 
 def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:

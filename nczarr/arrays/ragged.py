@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
-from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +193,7 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered(Computed):
+class Gathered(ArraySource):
     """What is left of an array of content: its elements along the first dimension that are kept."""
 
     source: ArraySource
@@ -211,10 +211,6 @@ class Gathered(Computed):
     def distant(self) -> bool:
         """As the source."""
         return self.source.distant
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: content is what was given."""
-        return every_block(self.layout.shape, chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: runs that lie near each other are read in one go."""

@@ -19,6 +19,7 @@ from nczarr.arrays.parts import Types, escape, is_fixed
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import (
     ArraySource,
+    DerivedSource,
     Index,
     Layout,
     Manifest,
@@ -26,7 +27,6 @@ from nczarr.arrays.source import (
     Place,
     Selection,
     Stored,
-    Whole,
     numpy_dtype,
 )
 from nczarr.ast.types import CompoundType, VlenType
@@ -42,10 +42,9 @@ Ranges = tuple[range, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sliced(Whole):
+class Sliced(DerivedSource):
     """A part of `source`: element i along a dimension is its element `ranges[dimension][i]`."""
 
-    source: ArraySource
     ranges: Ranges
 
     @property
@@ -58,25 +57,6 @@ class Sliced(Whole):
         lengths = zip(whole.chunks, self.ranges, strict=True)
         chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
         return Layout(whole.dtype, shape, chunks, (), whole.fill, order=whole.order)
-
-    @property
-    def undefined(self) -> bool:
-        """As the source."""
-        return self.source.undefined
-
-    def cleared(self) -> Sliced:
-        """Of the source without its fill."""
-        return Sliced(self.source.cleared(), self.ranges)
-
-    @property
-    def viewed(self) -> bool:
-        """As the source."""
-        return self.source.viewed
-
-    @property
-    def distant(self) -> bool:
-        """As the source."""
-        return self.source.distant
 
     @property
     def together(self) -> tuple[int, ...] | None:
@@ -149,10 +129,6 @@ class Sliced(Whole):
         """The index of a chunk in the source's grid."""
         lengths = zip(chunk, self.ranges, self.source.layout.chunks, strict=True)
         return tuple(number + indices.start // length for number, indices, length in lengths)
-
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region: a box of the source where that is small, else piece by piece."""

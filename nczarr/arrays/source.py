@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
+from nczarr.arrays.blocks import every_block
 from nczarr.ast.storage import Codec
 
 if TYPE_CHECKING:
@@ -146,12 +147,35 @@ class Place(NamedTuple):
     mask: int = 0
 
 
-class ArraySource(Protocol):
-    """One array, readable in pieces."""
+class ArraySource:
+    """One array, readable in pieces; base of all sources, which are plain descriptions.
 
-    @property
-    def layout(self) -> Layout:
-        """The array as it lies in the source."""
+    A source has a `layout` and a `read`. Everything else has a default, which is right for values in memory or behind a
+    library: every cell is written, nothing is encoded, nothing travels. Encoded chunks are `stored`, `manifest`,
+    `encoded` and `place`; sources far away are `distant`, `together` and `fetched`.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # a property here would be the default of a dataclass's field
+
+        @property
+        def layout(self) -> Layout:
+            """The array as it lies in the source."""
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill.
+
+        Perhaps a view, which is not to be written to, and of either byte order: `little` makes them all alike.
+        """
+        raise NotImplementedError
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a grid of this chunk shape that may hold anything but fill, in C order, each once: every chunk.
+
+        Takes time in proportion to what is stored, never to the declared shape.
+        """
+        return every_block(self.layout.shape, chunks)
 
     @property
     def undefined(self) -> bool:
@@ -159,13 +183,16 @@ class ArraySource(Protocol):
 
         `read` gives the layout's fill there all the same, and writers write that. False: the fill is the defined value.
         """
+        return False
 
     def cleared(self) -> ArraySource:
         """Return the same array with zeros where no chunk is stored in a store, for a variable without fill mode."""
+        return self
 
     @property
     def extent(self) -> tuple[int, ...]:
         """Lengths of the box from the origin that may have been written to. The layout's fill lies beyond it."""
+        return self.layout.shape
 
     @property
     def unstored(self) -> bytes | None:
@@ -174,43 +201,52 @@ class ArraySource(Protocol):
         It is not always the layout's fill: netCDF fills the cells beyond the extent of an HDF5 dataset with a value of
         its own. Such a source counts every cell of the extent as occupied.
         """
+        return self.layout.fill
 
     @property
     def viewed(self) -> bool:
         """Whether reading a region costs no more than the region holds, because nothing is decoded."""
+        return True
 
     @property
     def repeats(self) -> bool:
         """Whether the values are a fill value of several elements over and over."""
+        return False
 
     @property
     def keys(self) -> Listing | None:
         """The keys of the array in its store, one a chunk or shard; None: its values lie in no keys."""
+        return None
 
     @property
     def distant(self) -> bool:
         """Whether every read travels over a network, so that many should be under way at once."""
+        return False
 
     @property
     def together(self) -> tuple[int, ...] | None:
         """Lengths of regions, about, of which `fetched` brings several chunks by one request; None: of none."""
+        return None
+
+    def fetched(self, regions: Sequence[Selection]) -> ArraySource:
+        """The same array with what these regions are made of at hand, brought here by few requests; the array itself
+        where that gains nothing. Holds their encoded bytes in memory. Raises OSError.
+        """
+        return self
 
     @property
     def manifest(self) -> Manifest | None:
-        """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed values)."""
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region, in the dtype of `layout`; what was never written reads as fill.
-
-        Perhaps a view, which is not to be written to, and of either byte order: `little` makes them all alike.
-        """
+        """Where encoded chunks lie as byte ranges; None: nowhere (values of a text, computed ones). Raises OSError."""
+        return None
 
     @property
     def stored(self) -> Stored | None:
         """How the chunks of `encoded` and `place` are encoded; None: there are none, or no chain of ours says how."""
+        return None
 
     def encoded(self, chunk: Index) -> bytes | None:
         """The encoded bytes of a chunk of the source's own grid; None: not stored."""
+        return None
 
     def place(self, chunk: Index) -> Place | None:
         """Where the encoded bytes of a chunk of the source's own grid lie in a file.
@@ -218,128 +254,52 @@ class ArraySource(Protocol):
         None: not stored, not in a file, or in bytes that alone do not say what the array holds there (a chunk that an
         array has grown beyond, say). Raises OSError if the file is out of reach.
         """
+        return None
 
     def found(self, chunk: Index) -> Place | None:
         """As `place`, whatever the bytes of the chunk hold beyond the extent. Raises OSError."""
+        return self.place(chunk)
 
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
         """The same array with its encoded chunks cut otherwise; None where that cannot be: of most arrays, and where
         one of the chunks would not be a range of a file, or not full.
         """
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks of a grid of this chunk shape that may hold anything but fill, in C order, each once.
-
-        Takes time in proportion to what is stored, never to the declared shape.
-        """
-
-    def fetched(self, regions: Sequence[Selection]) -> Self:
-        """The same array with what these regions are made of at hand, brought here by few requests; the array itself
-        where that gains nothing. Holds their encoded bytes in memory. Raises OSError.
-        """
+        return None
 
 
-class _Laid(Protocol):
-    @property
-    def layout(self) -> Layout: ...
-    def place(self, chunk: Index) -> Place | None: ...
+@dataclass(frozen=True, slots=True, eq=False)
+class DerivedSource(ArraySource):
+    """Base of arrays made of one other `source`, cell by cell: what it is not asked otherwise is as of that source."""
 
-
-class Whole:
-    """Base of sources outside of stores whose fill is defined and whose extent is their shape."""
-
-    __slots__ = ()
+    source: ArraySource
 
     @property
     def undefined(self) -> bool:
-        """False."""
-        return False
+        """As the source."""
+        return self.source.undefined
 
     def cleared(self) -> Self:
-        """The array itself."""
-        return self
-
-    @property
-    def extent(self: _Laid) -> tuple[int, ...]:
-        """The shape."""
-        return self.layout.shape
-
-    @property
-    def unstored(self: _Laid) -> bytes | None:
-        """The layout's fill."""
-        return self.layout.fill
+        """Of the source without its fill."""
+        return replace(self, source=self.source.cleared())
 
     @property
     def viewed(self) -> bool:
-        """False: chunks are decoded."""
-        return False
-
-    @property
-    def repeats(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def keys(self) -> Listing | None:
-        """None: there are no keys."""
-        return None
-
-    def found(self: _Laid, chunk: Index) -> Place | None:
-        """Where a chunk lies in a file."""
-        return self.place(chunk)
-
-
-class Near(Whole):
-    """What sources share that are in memory or in files of this machine."""
-
-    __slots__ = ()
+        """As the source."""
+        return self.source.viewed
 
     @property
     def distant(self) -> bool:
-        """False."""
-        return False
+        """As the source."""
+        return self.source.distant
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """None: nothing is brought from anywhere."""
-        return None
+        """As the source's."""
+        return self.source.together
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
-        """The array itself."""
-        return self
-
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
-
-
-class Computed(Near):
-    """What sources share whose values are nowhere as encoded chunks: in memory, made up, or behind a library."""
-
-    __slots__ = ()
-
-    @property
-    def viewed(self) -> bool:
-        """True: there are no chunks to decode."""
-        return True
-
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: nothing is encoded."""
-        return None
-
-    @property
-    def stored(self) -> Stored | None:
-        """None: nothing is encoded."""
-        return None
-
-    def encoded(self, chunk: Index) -> bytes | None:
-        """None: nothing is encoded."""
-        return None
-
-    def place(self, chunk: Index) -> Place | None:
-        """None: nothing is encoded."""
-        return None
+        """The same with what the regions are made of at hand."""
+        return replace(self, source=self.source.fetched(regions))
 
 
 Parts: TypeAlias = dict[str, ArraySource]

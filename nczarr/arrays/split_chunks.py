@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.chunk_references import some
@@ -17,13 +17,13 @@ from nczarr.arrays.source import (
     Affine,
     ArraySource,
     Columns,
+    DerivedSource,
     Index,
     Layout,
     Manifest,
     Place,
     Selection,
     Stored,
-    Whole,
     itemsize,
 )
 
@@ -38,10 +38,9 @@ MOST = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces(Whole):
+class Pieces(DerivedSource):
     """An array whose chunks are `length` long along `axis`: pieces of those of `source`, which have no codecs."""
 
-    source: ArraySource
     axis: int
     length: int
 
@@ -63,34 +62,6 @@ class Pieces(Whole):
     def _size(self) -> int:
         """Bytes of a piece."""
         return math.prod(self._cut(self._whole.chunks)) * itemsize(self._whole.dtype)
-
-    @property
-    def undefined(self) -> bool:
-        """As the source."""
-        return self.source.undefined
-
-    def cleared(self) -> Pieces:
-        """Of the source without its fill."""
-        return replace(self, source=self.source.cleared())
-
-    @property
-    def viewed(self) -> bool:
-        """As the source."""
-        return self.source.viewed
-
-    @property
-    def distant(self) -> bool:
-        """As the source."""
-        return self.source.distant
-
-    @property
-    def together(self) -> tuple[int, ...] | None:
-        """As the source's."""
-        return self.source.together
-
-    def fetched(self, regions: Sequence[Selection]) -> Pieces:
-        """The same with what the regions are made of at hand."""
-        return replace(self, source=self.source.fetched(regions))
 
     @property
     def stored(self) -> Stored:
@@ -154,10 +125,6 @@ class Pieces(Whole):
         length = np.full(len(rows), size, np.int64)
         found = chunk.reshape(-1)[kept][order]
         return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
-
-    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """None: chunks lie as they are."""
-        return None
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The source's values of a region."""

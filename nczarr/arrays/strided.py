@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
-from nczarr.arrays.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
+from nczarr.arrays.source import (
+    Affine,
+    ArraySource,
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Place,
+    Selection,
+    Stored,
+    numpy_dtype,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +131,7 @@ _mapped: deque[ref[FileBytes]] = deque()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AffineArray(Near):
+class AffineArray(ArraySource):
     """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
 
     Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:
@@ -134,11 +145,6 @@ class AffineArray(Near):
     stride: int
     missing: bytes = b""
     sparse: bool = False
-
-    @property
-    def viewed(self) -> bool:
-        """True: regions are views of the file."""
-        return True
 
     @property
     def manifest(self) -> Manifest | None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import cut_along, every_block, lengths_of, region_of
+from nczarr.arrays.blocks import cut_along, lengths_of, region_of
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
 from nczarr.link.tasks import Array
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window(Computed):
+class Window(ArraySource):
     """A region of an array in memory: `values` begin at `origin`."""
 
     layout: Layout
@@ -46,10 +46,6 @@ class Window(Computed):
         return tuple(
             slice(part.start - begin, part.stop - begin) for part, begin in zip(selection, self.origin, strict=True)
         )
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid."""
-        return every_block(self.layout.shape, chunks)
 
 
 def block_shape(

@@ -35,35 +35,29 @@ class Range(NamedTuple):
 
 
 class Store(Protocol):
-    """Bytes by key. Methods raise OSError where the medium fails, UnsafeKeyError for a key that is none."""
+    """Bytes by key. Methods raise OSError where the medium fails, UnsafeKeyError for a key that is none.
 
-    @property
-    def sequential(self) -> bool:
-        """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
+    What a store does not define is that of one which is there already, on this machine: it is read-only, nothing
+    travels, nothing is to be finished.
+    """
 
-    @property
-    def distant(self) -> bool:
-        """Whether every call travels over a network, so that many should be under way at once."""
-
-    @property
-    def listed(self) -> bool:
-        """Whether `children` and `keys` name everything that is there."""
-
-    @property
-    def refers(self) -> bool:
-        """Whether keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
-
-    @property
-    def archive(self) -> bool:
-        """Whether all keys lie in one file."""
+    path: str
+    """The name of the store for people."""
+    sequential: bool = False
+    """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
+    distant: bool = False
+    """Whether every call travels over a network, so that many should be under way at once."""
+    listed: bool = True
+    """Whether `children` and `keys` name everything that is there."""
+    refers: bool = False
+    """Whether keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
+    archive: bool = False
+    """Whether all keys lie in one file."""
 
     @property
     def home(self) -> str:
         """The folder or URL that the store lies in."""
-
-    @property
-    def path(self) -> str:
-        """The name of the store for people."""
+        return os.path.dirname(os.path.abspath(self.path))
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if it is absent."""
@@ -72,131 +66,74 @@ class Store(Protocol):
         """Some bytes of a key, None if it is absent; a negative offset counts from its end. Raises OSError if it ends
         before they do.
         """
+        data = self.get(key)
+        return None if data is None else cut(data, key, offset, length)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with `prefix`, sorted."""
 
     def children(self, prefix: str) -> list[str]:
         """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
+        return next_segments(self.keys(prefix), prefix)
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The bytes of those keys that few requests bring together; others may be left out. Raises OSError."""
+        return {}
 
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces, one behind the other. Ranges of files are moved without being held in memory where the
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """
+        from nczarr.stores import ranges
+
+        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
 
     def survey(self) -> None:
         """All of the store is going to be read: a distant one lists everything first."""
+        return
 
     def expect(self, keys: Iterable[str]) -> None:
         """These documents will be asked for: a distant store fetches many at once."""
+        return
 
     def locate(self, key: str) -> Range | None:
         """Where the bytes of a key lie in a file; None if it is absent, or in none."""
+        return None
 
     def refer(self, key: str) -> Reference | None:
         """Where anyone finds the bytes of a key: in a file, or at a URL; None if it is absent, or nowhere else."""
+        place = self.locate(key)
+        return None if place is None else Reference(*place)
 
     def told(self, key: str) -> int | None:
         """Return the bytes of a key where a listing has told them; None: nobody has, or there is no such key."""
-
-    def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        return None
 
     def is_done(self, key: str) -> bool:
         """Whether a run that this one resumes has put this key of data, whole; then it need not be made again."""
+        return False
 
     def seal(self) -> None:
         """All is written: it may be read at `path`, before it is visible to others."""
+        return
 
     def finish(self) -> None:
         """All is written: make it visible, whole."""
+        return
 
     def suspend(self) -> bool:
         """The run ends before its end. Whether what is done was kept, for another run to go on with; then `abort` does
         nothing.
         """
+        return False
 
     def abort(self) -> None:
         """Nothing will come of it: remove every trace. Does nothing after `finish`."""
-
-
-class Near:
-    """What stores share that are in memory or in files of this machine: nothing travels, nothing was begun before."""
-
-    distant = False
-    listed = True
-    refers = False
-    archive = False
-    path: str
-
-    @property
-    def home(self) -> str:
-        """The folder that the store lies in."""
-        return os.path.dirname(os.path.abspath(self.path))
-
-    def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent."""
-        raise NotImplementedError
-
-    def part(self, key: str, offset: int, length: int) -> bytes | None:
-        """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
-        data = self.get(key)
-        return None if data is None else cut(data, key, offset, length)
-
-    def several(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """None of them: nothing is gained."""
-        return {}
-
-    def locate(self, key: str) -> Range | None:
-        """None: nothing is in a file."""
-        return None
-
-    def refer(self, key: str) -> Reference | None:
-        """The range of a file that the key is, if it is one."""
-        place = self.locate(key)
-        return None if place is None else Reference(*place)
-
-    def told(self, key: str) -> int | None:
-        """None: a look at a file is cheap."""
-        return None
-
-    def survey(self) -> None:
-        """Nothing is gained by looking early."""
-
-    def expect(self, keys: Iterable[str]) -> None:
-        """Nothing is gained by fetching early."""
-
-    def is_done(self, key: str) -> bool:
-        """False: the store is new."""
-        return False
-
-    def suspend(self) -> bool:
-        """False: nothing is kept."""
-        return False
-
-
-class ReadOnly(Near):
-    """What stores share that are there already: nothing can be put into them, and nothing is to be finished."""
-
-    def put(self, key: str, data: bytes) -> None:
-        """Raises OSError: the store is read-only."""
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
-
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Raises OSError: the store is read-only."""
-        self.put(key, b"")
-
-    def seal(self) -> None:
-        """Nothing to seal."""
-
-    def finish(self) -> None:
-        """Nothing to finish."""
-
-    def abort(self) -> None:
-        """Nothing to remove."""
+        return
 
 
 def cut(data: bytes, key: str, offset: int, length: int) -> bytes:

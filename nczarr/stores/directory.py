@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.stores import ranges
-from nczarr.stores.base import JOURNAL, Range, ReadOnly, safe_key
+from nczarr.stores.base import JOURNAL, Range, Store, safe_key
 from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 from nczarr.stores.journal import Journal, parsed
 
@@ -45,12 +45,10 @@ def _whole(file: int) -> bytes | None:
     return data
 
 
-class DirectoryStore(ReadOnly):
+class DirectoryStore(Store):
     """The files of an existing folder by their relative paths. Read-only; symbolic links below it are not followed:
     they may lead out of it, or round in a circle.
     """
-
-    sequential = False
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -122,8 +120,6 @@ class DirectoryTarget(DirectoryStore):
     With a `journal` a later run can go on with it; with `resume` it goes on with one that the same run has begun, if
     there is one. A copy in another process puts keys into the same folder; only the first one finishes it.
     """
-
-    sequential = False
 
     def __init__(
         self, path: str, *, overwrite: bool = False, journal: Journal | None = None, resume: bool = False

@@ -12,12 +12,11 @@ import errno
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from nczarr.stores import ranges
-from nczarr.stores.base import Near, Range, Store, UnsafeKeyError, safe_key
+from nczarr.stores.base import Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import GROWING
 
 KeySet: TypeAlias = set[str]
@@ -188,13 +187,11 @@ def operations(store: Store | KeyValues) -> Operations:
     return Operations(_OurStore(store))
 
 
-class KeyValueStore(Near):
+class KeyValueStore(Store):
     """A store of ours over an object with the draft's operations: it can be read, and written to once.
 
     `path` is its name for people. What was put is deleted again if nothing comes of it.
     """
-
-    sequential = False
 
     def __init__(self, given: KeyValues | Operations, path: str = "<store>") -> None:
         self.operations = given if isinstance(given, Operations) else Operations(given)
@@ -211,10 +208,6 @@ class KeyValueStore(Near):
         self._put.add(key)
         self.operations.set(safe_key(key), data)
 
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to pieces, one behind the other. Raises OSError, UnsafeKeyError."""
-        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
-
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted; none where nothing can be listed."""
         return iter(sorted(self.operations.listpre(prefix)) if self.listed else [])
@@ -225,9 +218,6 @@ class KeyValueStore(Near):
             return []
         keys, below = self.operations.listdir(prefix)
         return sorted({key[len(prefix) :] for key in keys} | {each[len(prefix) : -1] for each in below})
-
-    def seal(self) -> None:
-        """Nothing to seal."""
 
     def finish(self) -> None:
         """All is written."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from nczarr.stores import ranges
-from nczarr.stores.base import Near, Range, next_segments, safe_key
+from nczarr.stores.base import Range, Store, safe_key
 
 
-class MemoryStore(Near):
+class MemoryStore(Store):
     """A dict of keys; `finish` does nothing, `abort` empties it."""
 
-    sequential = False
     path = "<memory>"
 
     def __init__(self, content: Mapping[str, bytes] | None = None) -> None:
@@ -26,24 +24,9 @@ class MemoryStore(Near):
         """Set a key."""
         self.content[safe_key(key)] = data
 
-    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to pieces, one behind the other. Raises OSError."""
-        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
-
-    def locate(self, key: str) -> Range | None:
-        """None: nothing is in a file."""
-        return None
-
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         return iter(sorted(key for key in self.content if key.startswith(prefix)))
-
-    def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`."""
-        return next_segments(self.keys(prefix), prefix)
-
-    def seal(self) -> None:
-        """Nothing to seal."""
 
     def finish(self) -> None:
         """Note that all is written."""

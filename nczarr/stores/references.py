@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, ReadOnly, cut, is_safe
+from nczarr.stores.base import Range, Store, cut, is_safe
 from nczarr.stores.connection import Connection
 from nczarr.stores.ranges import neighbours
 from nczarr.stores.reference import Reference, References
@@ -29,10 +29,9 @@ MOST_FAULTS = 20
 """Targets that are refused in so many words; then it is enough."""
 
 
-class ReferenceStore(ReadOnly):
+class ReferenceStore(Store):
     """The keys of a document. `path`: the name of the document for people."""
 
-    sequential = False
     refers = True
 
     def __init__(self, references: References, policy: Policy, path: str, storage: StorageOptions = NO_OPTIONS) -> None:

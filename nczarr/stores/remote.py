@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import ReadOnly, cut, next_segments, safe_key
+from nczarr.stores.base import Store, cut, next_segments, safe_key
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference
@@ -42,10 +42,9 @@ class Told(NamedTuple):
         return cls(size if isinstance(size, int) else None, md5_of(info))
 
 
-class RemoteStore(ReadOnly):
+class RemoteStore(Store):
     """The objects below a URL by key."""
 
-    sequential = False
     distant = True
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
-from nczarr.stores.base import ROOT_KEYS, Near, Range, ReadOnly, UnsafeKeyError, is_safe, next_segments, safe_key
+from nczarr.stores.base import ROOT_KEYS, Range, Store, UnsafeKeyError, is_safe, safe_key
 from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ UNIX, REGULAR_FILE = 3, 0o100644 << 16
 LOCAL_HEADER, ENCRYPTED = 30, 1
 
 
-class ZipStore(ReadOnly):
+class ZipStore(Store):
     """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
 
     sequential = True
@@ -116,7 +116,7 @@ class ZipStore(ReadOnly):
         return Range(os.path.abspath(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
 
-class ZipTarget(Near):
+class ZipTarget(Store):
     """An archive in the making. Raises FileExistsError if the target is there and may not be overwritten."""
 
     sequential = True
@@ -151,10 +151,6 @@ class ZipTarget(Near):
                 for data in ranges.pieces(piece) if isinstance(piece, Range) else (piece,):
                     out.write(data)
 
-    def locate(self, key: str) -> Range | None:
-        """None: the archive is not finished."""
-        return None
-
     def _entry(self, key: str) -> ZipInfo:
 
         if safe_key(key) in self._archive.NameToInfo:
@@ -164,10 +160,6 @@ class ZipTarget(Near):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         return iter(sorted(key for key in self._archive.NameToInfo if key.startswith(prefix)))
-
-    def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`."""
-        return next_segments(self.keys(prefix), prefix)
 
     def seal(self) -> None:
         """Write the directory of entries. Raises OSError."""

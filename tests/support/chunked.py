@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.blocks import every_block, region_of
-from nczarr.arrays.source import ArraySource, Computed, Index, Selection, Stored
+from nczarr.arrays.source import ArraySource, Index, Selection, Stored
 from nczarr.ast import Codec
 
 
-class Chunked(Computed):
+class Chunked(ArraySource):
     """The values of another source."""
 
     def __init__(self, inner: ArraySource, chunks: tuple[int, ...]) -> None:

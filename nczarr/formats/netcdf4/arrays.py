@@ -10,7 +10,6 @@ import math
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from nczarr.arrays.grid import unreadable
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, is_fixed, parts
-from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls
@@ -222,7 +221,7 @@ class BlockIndex(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StoredPart(Computed):
+class StoredPart(ArraySource):
     """One part of a stored variable as an array source."""
 
     variable: StoredVariable
@@ -237,11 +236,6 @@ class StoredPart(Computed):
 
     def _ragged_length(self) -> int:
         return self.variable.index.starts[self.part.path][-1]
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid."""
-        shape = self.layout.shape
-        return every_block(shape, chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region. Raises OSError if the file is out of reach, CallError if the library refuses."""

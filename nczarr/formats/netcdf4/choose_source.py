@@ -17,7 +17,6 @@ from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed, parts
 from nczarr.arrays.source import (
     ArraySource,
-    Computed,
     Descr,
     Index,
     Layout,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unwritten(Computed):
+class Unwritten(ArraySource):
     """An array of which nothing was ever written: fill everywhere."""
 
     layout: Layout

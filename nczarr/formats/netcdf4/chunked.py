@@ -19,11 +19,11 @@ from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import (
+    ArraySource,
     Columns,
     Index,
     Layout,
     Manifest,
-    Near,
     Place,
     Selection,
     Stored,
@@ -65,8 +65,8 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChunkedArray(Near):
-    """A dataset whose elements lie as `stored` says. `reach`: its extent; beyond it lies the layout's fill.
+class ChunkedArray(ArraySource):
+    """A dataset whose elements lie as `form` says. `reach`: its extent; beyond it lies the layout's fill.
 
     `own`: what cells of the extent hold that were never written; `undefined`: HDF5 leaves them as they are. `steps`:
     how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are stored
@@ -76,7 +76,7 @@ class ChunkedArray(Near):
     layout: Layout
     file: FileBytes
     reach: tuple[int, ...]
-    stored: Stored
+    form: Stored
     steps: tuple[Config, ...] | None
     unfiltered_edges: bool
     library: StoredPart
@@ -88,10 +88,15 @@ class ChunkedArray(Near):
     def __reduce__(self) -> tuple[Any, ...]:
         """The description alone."""
         described = (
-            self.layout, self.file, self.reach, self.stored, self.steps, self.unfiltered_edges, self.library, self.own,
+            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library, self.own,
             self.undefined,
         )  # fmt: skip
         return ChunkedArray, described
+
+    @property
+    def stored(self) -> Stored:
+        """How chunks are encoded, unless a mask says otherwise."""
+        return self.form
 
     @property
     def extent(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import pytest
 
 from nczarr.arrays.crc32c import by_table
 from nczarr.arrays.memory import Runs
-from nczarr.arrays.source import Computed, Index, Layout, Selection
+from nczarr.arrays.source import ArraySource, Index, Layout, Selection
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.fill import fill
@@ -92,7 +92,7 @@ def test_shards_of_sparse_values_in_a_huge_array() -> None:
 
 
 @dataclass(frozen=True)
-class Ramp(Computed):
+class Ramp(ArraySource):
     """An array whose values are made when they are read."""
 
     layout: Layout

@@ -19,7 +19,7 @@ from nczarr.arrays.blocks import every_block, first_of
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Part, Types, descr, parts
-from nczarr.arrays.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, Selection, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
 from nczarr.formats.ncstream.read.merge import joined, numbers, taken
@@ -186,7 +186,7 @@ def _read(call: Any) -> dict[str, NDArray[Any]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells(Computed):
+class Cells(ArraySource):
     """A part with the dimensions of its variable, and perhaps those of fields."""
 
     decoder: Decoder
@@ -242,7 +242,7 @@ class Cells(Computed):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Content(Computed):
+class Content(ArraySource):
     """A part in a ragged dimension, whose length only the messages tell."""
 
     decoder: Decoder
@@ -264,10 +264,6 @@ class Content(Computed):
             whole: NDArray[Any] = decoder.whole[self.part][selection]
             return whole
         return gathered(selection, decoder.ends[self.part], lambda number: decoder.piece(number)[self.part], self.dtype)
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: content is what was given."""
-        return every_block(self.layout.shape, chunks)
 
 
 def gathered(

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.arrays.blocks import every_block
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import parts
-from nczarr.arrays.source import Computed, Descr, Index, Layout, Parts, Selection
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, Selection
 from nczarr.formats.ncstream.read.lazy_local import gathered, in_one_piece, laid
 from nczarr.formats.ncstream.read.remote_request import Region, Variable, each_at_once
 
@@ -140,7 +139,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockCells(Computed):
+class BlockCells(ArraySource):
     """A part with the dimensions of its variable, and perhaps those of a member."""
 
     blocks: Blocks
@@ -176,13 +175,9 @@ class BlockCells(Computed):
             each_at_once(fill, some)
         return out
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: nobody tells what is fill."""
-        return every_block(self.layout.shape, chunks)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockContent(Computed):
+class BlockContent(ArraySource):
     """A part in a ragged dimension, whose length the blocks tell together."""
 
     blocks: Blocks
@@ -204,10 +199,6 @@ class BlockContent(Computed):
         """A region, out of the blocks that hold it. Raises OSError."""
         ends = self.blocks.ends(self.part, selection[0].stop)
         return gathered(selection, ends, lambda number: self.blocks.block(number)[self.part], self.dtype)
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: content is what was given."""
-        return every_block(self.layout.shape, chunks)
 
 
 def sources(variable: Variable, fills: Mapping[str, bytes | None]) -> Parts:

@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import every_block
 from nczarr.arrays.memory import ArrayInMemory, fill_array
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, itemsize, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
@@ -53,7 +52,7 @@ LOOKED_AT = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells(Computed):
+class Cells(ArraySource):
     """A variable of values of fixed size, or of strings: one array."""
 
     variable: Variable
@@ -91,10 +90,6 @@ class Cells(Computed):
     def _piece(self, region: Region) -> NDArray[Any]:
         is_record = self.variable.behind == 0 and not isinstance(self.layout.dtype, str)
         return self.variable.values(region, keep=is_record)[""]  # old servers send all records every time
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: nobody tells what is fill."""
-        return every_block(self.layout.shape, chunks)
 
 
 def divided(region: Region, width: int) -> Iterator[Region]:
