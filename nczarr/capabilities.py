@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -20,6 +21,42 @@ CLASSIC_ATOMIC = frozenset(("byte", "char", "short", "int", "float", "double"))
 CDF5_ATOMIC = ALL_ATOMIC - {"string"}
 USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+
+
+class ChunkKeys(NamedTuple):
+    """How the keys of an array's chunks, or shards, are made of their indices: `0.1`, or `c/0/1`."""
+
+    prefix: str = ""
+    """Prefix of all keys of the array; in `Arrays`, what stands before the path of every array."""
+    separator: str = "."
+    """Separator of the indices."""
+    lead: str = ""
+    """Segment before the indices: `c` in `c/0/1`."""
+
+    def below(self, prefix: str, separator: str | None = None) -> ChunkKeys:
+        """Return the keys of one array, of those of all: at its path, perhaps with a separator of its own."""
+        return ChunkKeys(self.prefix + prefix, separator or self.separator, self.lead)
+
+    def key(self, index: tuple[int, ...]) -> str:
+        """Return the key of a chunk; that of a scalar is the lead, or `0`."""
+        numbers = map(str, index)
+        return self.prefix + (self.separator.join((self.lead, *numbers) if self.lead else numbers) or "0")
+
+    def index_of(self, key: str, counts: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the index of a key that begins with the prefix; None if none of a grid with so many chunks has it."""
+        words = key[len(self.prefix) :].split(self.separator)
+        if self.lead:
+            if words[0] != self.lead:
+                return None
+            words = words[1:]
+        elif not counts:
+            return () if words == ["0"] else None
+        if len(words) != len(counts) or not all(map(_NUMBER.fullmatch, words)):
+            return None
+        index = tuple(map(int, words))
+        return index if all(number < end for number, end in zip(index, counts, strict=True)) else None
+
 
 class Arrays(NamedTuple):
     """How a chunked store holds the arrays that a variable is made of (`arrays/parts.py`)."""
@@ -28,10 +65,8 @@ class Arrays(NamedTuple):
     """HDF5 filter numbers that the store has a name for."""
     fixed_strings: bool = False
     """Short strings are stored as `|Sn` where that holds them exactly, instead of as texts of any length."""
-    separator: str = "."
-    """Separator of the indices in a chunk's key."""
-    lead: str = ""
-    """Prefix of the indices in a chunk's key: `c` in `c/0/1`."""
+    chunk_keys: ChunkKeys = ChunkKeys()
+    """How the keys of chunks are made."""
     fill_needed: bool = False
     """Every array declares a fill value, and readers do not take it for missing data."""
     shards: bool = False
@@ -48,8 +83,6 @@ class Arrays(NamedTuple):
     """The store holds where chunks lie instead of chunks, so that arrays are laid out as their sources are."""
     elements: bool = False
     """Booleans, halves and complex numbers are types."""
-    data: str = ""
-    """The prefix of the keys of chunks, before the path of their array."""
     portable_names: bool = False
     """Segments of keys are names made portable by `arrays/key_segments.py`."""
     orders: bool = False

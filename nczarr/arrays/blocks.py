@@ -49,12 +49,6 @@ def index_of(number: int, counts: tuple[int, ...]) -> Index:
     return tuple(reversed(index))
 
 
-def chunk_key(prefix: str, index: Index, separator: str, lead: str) -> str:
-    """The key of a chunk: `0.1`, or `c/0/1`; that of a scalar is the lead, or `0`."""
-    numbers = map(str, index)
-    return prefix + (separator.join((lead, *numbers) if lead else numbers) or "0")
-
-
 def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
     """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
     return every_index([range(count) for count in grid_of(shape, block)])

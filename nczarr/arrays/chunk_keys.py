@@ -7,40 +7,28 @@ from another process, both have to see the same keys: a folder of the same name 
 from __future__ import annotations
 
 import errno
-import re
 from bisect import bisect_left
 from threading import Lock
 
-from nczarr.arrays.blocks import chunk_key
 from nczarr.arrays.source import Columns, Index
+from nczarr.capabilities import ChunkKeys
 from nczarr.stores.base import Store
-
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class Listing:
     """The keys of one array in one process; it tells the array from all others, too.
 
-    `prefix` is what keys begin with, `separator` and `lead` make the rest (`0.1`, or `c/0/1`); `counts`: how many there
-    may be along each dimension. `expected`: the `digest` of another process, until it was compared.
+    `counts`: how many there may be along each dimension. `expected`: the `digest` of another process, until it was
+    compared.
     """
 
     def __init__(
-        self,
-        store: Store,
-        prefix: str,
-        separator: str,
-        lead: str,
-        counts: tuple[int, ...],
-        expected: str | None = None,
+        self, store: Store, chunk_keys: ChunkKeys, counts: tuple[int, ...], expected: str | None = None
     ) -> None:
         self.lock = Lock()
         """For what is looked up once."""
         self._store = store
-        self.prefix = prefix
-        """Prefix of all keys."""
-        self._separator = separator
-        self._lead = lead
+        self.chunk_keys = chunk_keys
         self._counts = counts
         self._expected = expected
         self._stored: list[Index] | None = None
@@ -50,38 +38,16 @@ class Listing:
         self.length: int | None = None
         """The bytes of every encoded chunk; None where they depend on the values."""
 
-    def key(self, index: Index) -> str:
-        """The key of a chunk or shard."""
-        return chunk_key(self.prefix, index, self._separator, self._lead)
-
     def stored(self) -> list[Index]:
         """The indices of the keys that exist, in C order; looked up once. Raises OSError."""
         if self._stored is None:
-            found = (self._index_of(key) for key in self._store.keys(self.prefix))
-            self._stored = sorted(index for index in found if index is not None and self._is_inside(index))
+            found = (self.chunk_keys.index_of(key, self._counts) for key in self._store.keys(self.chunk_keys.prefix))
+            self._stored = sorted(index for index in found if index is not None)
         return self._stored
 
     def holds(self, key: str) -> bool:
         """Whether a key that begins with the prefix is that of a chunk or shard of the array."""
-        index = self._index_of(key)
-        return index is not None and self._is_inside(index)
-
-    def _is_inside(self, index: Index) -> bool:
-        return all(number < end for number, end in zip(index, self._counts, strict=True))
-
-    def _index_of(self, key: str) -> Index | None:
-        """The index of a chunk's key; None for any other key."""
-        rank = len(self._counts)
-        words = key[len(self.prefix) :].split(self._separator)
-        if self._lead:
-            if words[0] != self._lead:
-                return None
-            words = words[1:]
-        elif rank == 0:
-            return () if words == ["0"] else None
-        if len(words) != rank or not all(_NUMBER.fullmatch(word) for word in words):
-            return None
-        return tuple(map(int, words))
+        return self.chunk_keys.index_of(key, self._counts) is not None
 
     def check_absent(self, index: Index) -> None:
         """Raise OSError if a key that is not there was there when the keys were listed."""
@@ -89,7 +55,9 @@ class Listing:
             return
         place = bisect_left(self._stored, index)
         if place < len(self._stored) and self._stored[place] == index:
-            raise OSError(errno.EIO, "it was listed, and is not there", f"{self._store.path}/{self.key(index)}")
+            raise OSError(
+                errno.EIO, "it was listed, and is not there", f"{self._store.path}/{self.chunk_keys.key(index)}"
+            )
 
     def digest(self) -> str | None:
         """A digest of the indices of all keys; None where they cannot be listed. Raises OSError."""
@@ -109,5 +77,5 @@ class Listing:
         with self.lock:
             if self._expected is not None and self.digest() != self._expected:
                 text = "other keys of it are seen here than where the run began"
-                raise OSError(errno.EIO, text, f"{self._store.path}/{self.prefix}".rstrip("/"))
+                raise OSError(errno.EIO, text, f"{self._store.path}/{self.chunk_keys.prefix}".rstrip("/"))
             self._expected = None

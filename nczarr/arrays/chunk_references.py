@@ -10,6 +10,7 @@ from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
 from nczarr.ast.storage import Codec
+from nczarr.capabilities import ChunkKeys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,34 +23,31 @@ BATCH = 1 << 14
 
 
 class Referred(NamedTuple):
-    """The chunks of one array. `prefix` is what their keys begin with, `counts` how many there may be along each
-    dimension, `separator` and `lead` make the rest of a key (`0.1`, or `c/0/1`; a scalar's is `0`, or the lead).
+    """The chunks of one array. `counts`: how many there may be along each dimension.
 
     `columns.source` counts `columns.sources`, which are URLs or paths; a length of `WHOLE` with offset 0 is a whole
     target. No row has a mask. Rows are in the order of `columns.chunk`, each once.
     """
 
-    prefix: str
+    chunk_keys: ChunkKeys
     counts: tuple[int, ...]
     columns: Columns
-    separator: str = "."
-    lead: str = ""
 
     def keys(self) -> Iterator[str]:
         """The key of each row."""
         import numpy as np
 
-        chunk = self.columns.chunk
+        chunk, (prefix, separator, lead) = self.columns.chunk, self.chunk_keys
         if not self.counts:
-            yield from (f"{self.prefix}{self.lead or '0'}" for _ in range(len(chunk)))
+            yield from (self.chunk_keys.key(()) for _ in range(len(chunk)))
             return
-        head = f"{self.prefix}{self.lead}{self.separator}" if self.lead else self.prefix
+        head = f"{prefix}{lead}{separator}" if lead else prefix
         for start in range(0, len(chunk), BATCH):
             axes = [axis.tolist() for axis in np.unravel_index(chunk[start : start + BATCH], self.counts)]
             if len(axes) == 1:
                 yield from (f"{head}{number}" for number in axes[0])
             else:
-                yield from (head + self.separator.join(map(str, index)) for index in zip(*axes, strict=True))
+                yield from (head + separator.join(map(str, index)) for index in zip(*axes, strict=True))
 
 
 def columns_of(manifest: Manifest) -> Columns:

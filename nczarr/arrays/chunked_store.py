@@ -32,6 +32,7 @@ from nczarr.arrays.source import (
     Stored,
     itemsize,
 )
+from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
 from nczarr.stores.ranges import neighbours
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredArray(ArraySource):
-    """One array of a store. `prefix` is what its keys begin with; `nil` says which strings are NIL.
+    """One array of a store; `nil` says which strings are NIL.
 
     `undefined`: the documents of the store do not say what stands where no chunk is.
     """
 
     layout: Layout
     store: Store
-    prefix: str
+    chunk_keys: ChunkKeys
     encoding: Encoding
     nil: tuple[tuple[int, int], ...] = ()
     undefined: bool = False
@@ -64,7 +65,7 @@ class StoredArray(ArraySource):
 
         Raises OSError.
         """
-        described = self.layout, self.store, self.prefix, self.encoding, self.nil, self.undefined
+        described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined
         return _elsewhere, (described, self.keys.digest())
 
     def cleared(self) -> Self:
@@ -189,7 +190,7 @@ class StoredArray(ArraySource):
 
     def key(self, index: Index) -> str:
         """The key of a chunk or shard."""
-        return self.keys.key(index)
+        return self.chunk_keys.key(index)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
@@ -287,7 +288,7 @@ class StoredArray(ArraySource):
         unit = self.layout.shards or self.layout.chunks
         counts = grid_of(self.layout.shape, unit)
         encoding = self.encoding
-        made = Listing(self.store, self.prefix, encoding.separator, encoding.lead, counts, expected)
+        made = Listing(self.store, self.chunk_keys, counts, expected)
         made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
         return made
 

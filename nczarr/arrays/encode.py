@@ -12,14 +12,12 @@ class Encoding(NamedTuple):
 
     `dtype`: the element as it is stored, byte order included; `"|O"` for texts behind their lengths. `steps`: numcodecs
     configurations in the order of encoding. `permutation`: axes of the array in the order in which they are stored,
-    None: as they are. `separator` and `lead`: as in keys. `index_steps`, `index_first`: of shards, where there are any.
+    None: as they are. `index_steps`, `index_first`: of shards, where there are any.
     """
 
     dtype: Descr
     steps: tuple[dict[str, Any], ...] = ()
     permutation: tuple[int, ...] | None = None
-    separator: str = "."
-    lead: str = ""
     index_steps: tuple[dict[str, Any], ...] = ()
     index_first: bool = False
 

@@ -15,7 +15,7 @@ across rows, missing where they hold nothing but fill, or texts, which lie behin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.blocks import every_block, grid_of, region_of
@@ -36,17 +36,14 @@ KEY = FOLDER + "schema.json"
 MOST_CHUNKS = 1 << 14
 """Chunks that one document names, at most."""
 
-KeyOf = Callable[[str, Index], str]
-"""The key of a chunk, from the path of its part within the variable and its place in the grid."""
 
-
-def entries(plan: StorePlan, path: str, home: str, key: KeyOf) -> Iterator[tuple[str, bytes]]:
+def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
     """The document of a variable that lies in parts, behind the blobs that only it has; nothing if no document can say
-    where all values are. `home`: what the keys of the variable's data begin with.
+    where all values are.
     """
-    checked = plan.checked
+    checked, home = plan.checked, plan.chunk_keys(path).prefix
     shape = checked.shapes[path]
-    chunks = _Chunks(plan, path, key)
+    chunks = _Chunks(plan, path)
     try:
         made = Schema(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
     except UnsayableError:
@@ -62,11 +59,12 @@ def entries(plan: StorePlan, path: str, home: str, key: KeyOf) -> Iterator[tuple
 class _Chunks:
     """The arrays of a variable, as blobs that are their chunks."""
 
-    def __init__(self, plan: StorePlan, path: str, key: KeyOf) -> None:
+    def __init__(self, plan: StorePlan, path: str) -> None:
+        self._planned = planned
+        self._path = path
         self._targets = plan.targets[path]
         self._types = plan.checked.types
         self._sources = plan.parts.get(path, {})
-        self._key = key
         self._chunks = 0
         self._room = plan.options.memory // 4 if plan.options.tables else 0
         self.blobs: list[Blob] = []
@@ -119,7 +117,7 @@ class _Chunks:
     def _buffer(
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
     ) -> Expression:
-        raw = expressions.read(self._key(path, index), absolute=True)
+        raw = expressions.read(self._planned.chunk_keys(self._path, path).key(index), absolute=True)
         return expressions.buffer(
             expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
         )

@@ -13,10 +13,11 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import chunk_key, every_block, region_of
+from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.counts import Route
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, Index, Selection, itemsize
+from nczarr.capabilities import ChunkKeys
 from nczarr.link.route import route
 from nczarr.plan.plans import StorePlan, Target
 
@@ -25,25 +26,22 @@ TEXT = 64
 
 
 class Array(NamedTuple):
-    """One part on its way: `prefix` is what its chunk keys begin with; no source means nothing but fill.
+    """One part on its way; no source means nothing but fill.
 
-    `only`: the keys to be made, if not all. `path` and `part` name it for people. `separator` and `lead` make the keys:
-    `0.1`, or `c/0/1`.
+    `only`: the keys to be made, if not all. `path` and `part` name it for people.
     """
 
     path: str
     part: str
-    prefix: str
+    chunk_keys: ChunkKeys
     target: Target
     source: ArraySource | None
     route: Route
-    separator: str = "."
-    lead: str = ""
     only: tuple[Index, ...] | None = None
 
     def key(self, index: Index) -> str:
-        """The key of a chunk or shard; a scalar's is the lead, or `0`."""
-        return chunk_key(self.prefix, index, self.separator, self.lead)
+        """The key of a chunk or shard."""
+        return self.chunk_keys.key(index)
 
     @property
     def unit(self) -> tuple[int, ...]:
@@ -107,7 +105,6 @@ def arrays(plan: StorePlan) -> Iterator[Array]:
     """Every part that has chunks to be made, in the order of the plan."""
     capabilities = plan.form.capabilities
     assert capabilities.arrays is not None
-    separator, lead = capabilities.arrays.separator, capabilities.arrays.lead
     for path, targets in plan.targets.items():
         sources = plan.parts.get(path, {})
         for part, target in targets.items():
@@ -115,5 +112,4 @@ def arrays(plan: StorePlan) -> Iterator[Array]:
             way = route(source, target, by_reference=capabilities.arrays.by_reference)
             if way == "nothing":
                 continue
-            prefix = capabilities.arrays.data + plan.prefix(path, part)
-            yield Array(path, part, prefix, target, source, way, target.separator or separator, lead)
+            yield Array(path, part, plan.chunk_keys(path, part), target, source, way)

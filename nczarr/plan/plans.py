@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.arrays.source import Layout, Parts
 from nczarr.ast import Kind, Storage
-from nczarr.capabilities import Format
+from nczarr.capabilities import ChunkKeys, Format
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.source import NOWHERE, Span
@@ -82,6 +82,12 @@ class StorePlan(NamedTuple):
             return known
         segments = (*names.split(path), part) if part else names.split(path)
         return "/".join((*segments, "")) if segments else ""
+
+    def chunk_keys(self, path: str, part: str = "") -> ChunkKeys:
+        """The keys of the chunks of a variable's part; of a variable that is a group, the prefix of all its data."""
+        arrays, target = self.form.capabilities.arrays, self.targets[path].get(part)
+        assert arrays is not None
+        return arrays.chunk_keys.below(self.prefix(path, part), None if target is None else target.separator)
 
 
 class FilePlan(NamedTuple):

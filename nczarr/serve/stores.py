@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.source import Index
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.chunk_pieces import Piece
@@ -28,7 +29,6 @@ VERSIONS = having("served")
 TIMES = 3
 """How often the bytes of a chunk are in memory while it is made."""
 
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _DOCUMENT = re.compile(r"(?:^|/)(?:\.z(?:array|group|attrs|metadata)|zarr\.json)$")
 
 
@@ -46,28 +46,11 @@ class View(NamedTuple):
             end = key.rfind("/", 0, end)
             array = self.arrays.get(key[: end + 1])
             if array is not None:
-                index = _index(array, key[end + 1 :])
+                index = array.chunk_keys.index_of(key, grid_of(array.target.layout.shape, array.unit))
                 if index is not None:
                     return array, index
             if end < 0:
                 return None
-
-
-def _index(array: Array, words: str) -> Index | None:
-    """The chunk that the rest of a key names, if there is one such within the array."""
-    lengths = array.target.layout.shape
-    parts = words.split(array.separator) if array.separator else [words]
-    if array.lead:
-        if parts[0] != array.lead:
-            return None
-        parts = parts[1:]
-    elif not lengths:
-        return () if parts == ["0"] else None
-    if len(parts) != len(lengths) or not all(_NUMBER.fullmatch(each) for each in parts):
-        return None
-    index = tuple(map(int, parts))
-    inside = all(number * unit < length for number, unit, length in zip(index, array.unit, lengths, strict=True))
-    return index if inside else None
 
 
 def view(opened: Opened, version: str, limits: Limits) -> View:
@@ -92,7 +75,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> View:
     planned = pipeline.plan_store(opened.checked, form, report, options)
     if planned is None:
         raise CompileError(report.sorted())
-    found = {array.prefix: array for array in arrays(planned)}
+    found = {array.chunk_keys.prefix: array for array in arrays(planned)}
     documents = dict(emit(planned, report))
     if report.errors:
         raise CompileError(report.sorted())

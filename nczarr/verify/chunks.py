@@ -47,7 +47,7 @@ class Array(NamedTuple):
     def key(self, index: Index) -> str | None:
         """The key of a chunk; None where chunks are no keys."""
         keys = self.source.keys
-        return None if keys is None or self.source.layout.shards else keys.key(index)
+        return None if keys is None or self.source.layout.shards else keys.chunk_keys.key(index)
 
 
 class Fault(NamedTuple):
@@ -128,7 +128,7 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
     for source in found:
         if source.keys is not None:
             known += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
-            owners[source.keys.prefix] = source.keys
+            owners[source.keys.chunk_keys.prefix] = source.keys
     if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
     for key, entry in references.entries():

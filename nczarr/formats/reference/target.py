@@ -70,7 +70,9 @@ class Held(MemoryStore):
             urls = tuple(self._url(source) for source in columns.sources)
         except UnnamedTargetError as error:
             helps = ("`--base URL` says where targets lie",)
-            fault = Diagnostic("unnamed-target", Severity.ERROR, f"`{referred.prefix}`: {error}", helps=helps)
+            fault = Diagnostic(
+                "unnamed-target", Severity.ERROR, f"`{referred.chunk_keys.prefix}`: {error}", helps=helps
+            )
             raise CompileError([fault]) from None
         most = MANY if (columns.length != WHOLE).all() else NOTED
         if len(urls) <= max(most, len(columns.chunk) // 4):
@@ -180,11 +182,11 @@ def _text(data: bytes) -> str:
 
 def _lines(array: Referred) -> Iterator[bytes]:
     """The entries of an array, an entry a line, in blocks."""
-    head = _json(array.prefix)[1:-1]
+    quoted = array.chunk_keys._replace(prefix=_json(array.chunk_keys.prefix)[1:-1])
     urls = [_json(url) for url in array.columns.sources]
     for start in range(0, len(array.columns.chunk), BATCH):
         columns = some(array.columns, slice(start, start + BATCH))
-        keys = array._replace(prefix=head, columns=columns).keys()
+        keys = array._replace(chunk_keys=quoted, columns=columns).keys()
         yield ",\n".join(_entries(keys, urls, columns)).encode()
 
 

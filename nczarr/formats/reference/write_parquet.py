@@ -105,7 +105,7 @@ def _arrays(
         if not _suits(each, grids, report):
             continue
         _check_ranges(each, report)
-        found[each.prefix] = found[each.prefix]._replace(referred=each)
+        found[each.chunk_keys.prefix] = found[each.chunk_keys.prefix]._replace(referred=each)
     for key, data in inline.items():
         folder = key[: key.rfind("/") + 1]
         number = grids[folder].number(key[len(folder) :]) if folder in grids else None
@@ -120,15 +120,15 @@ def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
     """Whether the keys of an array are those of the layout."""
     first = next(each.keys(), None)
     if first is None:
-        return each.prefix in grids
-    if each.lead or (each.separator != "." and len(each.counts) > 1):
+        return each.chunk_keys.prefix in grids
+    if each.chunk_keys.lead or (each.chunk_keys.separator != "." and len(each.counts) > 1):
         _refuse(report, first, "only keys like `0.1` can be held")
-    elif each.prefix not in grids:
-        _refuse(report, first, f"there is no `{each.prefix}{ARRAY}`")
-    elif not each.prefix:
+    elif each.chunk_keys.prefix not in grids:
+        _refuse(report, first, f"there is no `{each.chunk_keys.prefix}{ARRAY}`")
+    elif not each.chunk_keys.prefix:
         _refuse(report, first, "an array in the root cannot have chunks")
-    elif (grids[each.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
-        _refuse(report, first, f"its place is none of `{each.prefix}{ARRAY}`")
+    elif (grids[each.chunk_keys.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
+        _refuse(report, first, f"its place is none of `{each.chunk_keys.prefix}{ARRAY}`")
     else:
         return True
     return False
@@ -140,7 +140,7 @@ def _check_ranges(each: Referred, report: Report) -> None:
     columns = each.columns
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():
-        key = each.prefix + _grid(each).name(int(columns.chunk[row]))
+        key = each.chunk_keys.prefix + _grid(each).name(int(columns.chunk[row]))
         more = f", and so are {len(empty) - 1} others" if len(empty) > 1 else ""
         _refuse(report, key, f"a range of no bytes at 0 means the whole target{more}")
 

@@ -15,6 +15,7 @@ from nczarr.arrays.parts import NUMPY
 from nczarr.arrays.source import Descr, Layout, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
+from nczarr.capabilities import ChunkKeys
 from nczarr.json.documents import Documents, Json
 
 Endian = Literal["little", "big"] | None
@@ -58,8 +59,7 @@ def _plain_type(dtype: str) -> str | None:
 class Described(NamedTuple):
     """One array, of its documents alone.
 
-    `key`: its document; `prefix`: the node; `keys`: what keys of its chunks begin with, where that is not the prefix.
-    `dtype`: as stored. `fill`: one element in the bytes of the
+    `key`: its document; `prefix`: the node. `dtype`: as stored. `fill`: one element in the bytes of the
     dtype, for texts the text; None where the document has none. `codecs`: the neutral chain, None if a step has no
     number. `axes`: simple names of its dimensions, None where there are none;
     None among them: one without a name.
@@ -75,7 +75,7 @@ class Described(NamedTuple):
     shards: tuple[int, ...] | None
     attributes: Json
     axes: tuple[str | None, ...] | None
-    keys: str | None = None
+    chunk_keys: ChunkKeys
 
     @property
     def plain_type(self) -> str | None:
@@ -118,9 +118,8 @@ class Described(NamedTuple):
         order = self.encoding.permutation
         reverse = order is not None and order == tuple(reversed(range(len(shape))))
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
-        prefix = self.prefix if self.keys is None else self.keys
         undefined = self.fill is None and own is None and isinstance(dtype, str) and dtype[1] in "iufbc"
-        return StoredArray(layout, documents.store, prefix, self.encoding, nil, undefined)
+        return StoredArray(layout, documents.store, self.chunk_keys, self.encoding, nil, undefined)
 
 
 def _is_nan(fill: bytes, dtype: Descr) -> bool:

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from nczarr import names
-from nczarr.arrays.blocks import chunk_key
-from nczarr.arrays.source import Index
 from nczarr.ast import Group, Variable
 from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
@@ -74,21 +72,8 @@ class Walk(NamedTuple):
         yield from self._parts(path, targets)
         from nczarr.awkward import sidecar  # few datasets have lists
 
-        yield from sidecar.entries(self.plan, path, self._data(path), lambda part, index: self._key(path, part, index))
+        yield from sidecar.entries(self.plan, path)
         yield from self.version.group(prefix, attributes)
-
-    def _data(self, path: str, part: str = "") -> str:
-        """What the keys of a variable's data begin with."""
-        arrays = self.plan.form.capabilities.arrays
-        assert arrays is not None
-        return arrays.data + self.plan.prefix(path, part)
-
-    def _key(self, path: str, part: str, index: Index) -> str:
-        """The key of a chunk."""
-        arrays = self.plan.form.capabilities.arrays
-        assert arrays is not None
-        separator = self.plan.targets[path][part].separator or arrays.separator
-        return chunk_key(self._data(path, part), index, separator, arrays.lead)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""

@@ -5,14 +5,14 @@ It is not the final Zarr v3 (`zarr3`): documents lie below `meta/`, chunks below
 
 from __future__ import annotations
 
-from nczarr.capabilities import Arrays, Capabilities, Format
+from nczarr.capabilities import Arrays, Capabilities, ChunkKeys, Format
 
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
     fill_needed=True,
     nested_records=True,
     elements=True,
-    data="data/",
+    chunk_keys=ChunkKeys("data/"),
     portable_names=True,
     orders=True,
     separators=True,

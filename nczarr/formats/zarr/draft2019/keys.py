@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from nczarr.arrays.key_segments import problem
+from nczarr.capabilities import ChunkKeys
 
 Kind = Literal["array", "group"]
 
@@ -46,14 +47,9 @@ def chunk_prefix(path: str) -> str:
     return DATA if path == "/" else f"data{path}/"
 
 
-def chunk_id(index: tuple[int, ...], separator: str = ".") -> str:
-    """The identifier of a chunk within its grid; that of an array without dimensions is `0`."""
-    return separator.join(map(str, index)) or "0"
-
-
 def data_key(path: str, *index: int, separator: str = ".") -> str:
     """`data_key` of the draft."""
-    return chunk_prefix(path) + chunk_id(index, separator)
+    return ChunkKeys(chunk_prefix(path), separator).key(index)
 
 
 def children_prefix(path: str) -> str:

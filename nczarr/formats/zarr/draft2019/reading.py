@@ -13,6 +13,7 @@ from nczarr.arrays.key_segments import suits
 from nczarr.arrays.source import Descr
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, plain
+from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Foreign
 from nczarr.formats.zarr.core.array_metadata import Described, chain
 from nczarr.formats.zarr.core.attributes import untyped
@@ -155,18 +156,13 @@ class Version2019:
             prefix,
             shape,
             chunks,
-            Encoding(
-                dtype,
-                steps,
-                tuple(reversed(range(len(shape)))) if backwards else None,
-                grid.get("separator", "."),
-            ),
+            Encoding(dtype, steps, tuple(reversed(range(len(shape)))) if backwards else None),
             self._fill(prefix, dtype, used, document["fill_value"]),
             chain([dict(step) for step in steps]),
             None,
             document["attributes"],
             None,
-            keys.chunk_prefix(path),
+            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),
         )
 
     def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:

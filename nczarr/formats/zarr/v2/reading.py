@@ -12,6 +12,7 @@ from nczarr.arrays.encode import Encoding
 from nczarr.arrays.source import Descr
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
+from nczarr.capabilities import ChunkKeys
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID, shown
 from nczarr.formats.zarr.v2 import dtypes
@@ -101,7 +102,8 @@ class Version2:
                 self._described[id(document)] = found
         attributes = self.attributes(prefix)
         axes = _axes(attributes.get("_ARRAY_DIMENSIONS"))
-        return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes)
+        chunk_keys = found.chunk_keys.below(prefix)
+        return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
 
     def _array(self, document: Json, key: str) -> Described | None:
         """What the document says by itself."""
@@ -133,12 +135,13 @@ class Version2:
             "",
             shape,
             chunks,
-            Encoding(dtype, tuple(configs), permutation, separator),
+            Encoding(dtype, tuple(configs), permutation),
             self._fill(dtype, document.get("fill_value"), key),
             chain(configs),
             None,
             {},
             None,
+            ChunkKeys(separator=separator),
         )
 
     def _bad(self, message: str, key: str, *steps: str) -> None:

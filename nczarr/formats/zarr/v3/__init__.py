@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import PURE_ZARR, Arrays, Format
+from nczarr.capabilities import PURE_ZARR, Arrays, ChunkKeys, Format
 
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
-    separator="/",
-    lead="c",
+    chunk_keys=ChunkKeys(separator="/", lead="c"),
     fill_needed=True,
     shards=True,
     documents=frozenset({"zarr.json"}),

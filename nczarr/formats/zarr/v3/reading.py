@@ -13,6 +13,7 @@ from nczarr.arrays.encode import Encoding
 from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
+from nczarr.capabilities import ChunkKeys
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
 from nczarr.formats.zarr.nczarr import pull_request_3068
@@ -146,13 +147,11 @@ class Version3:
         if shape is None or not sensible(shape):
             raise _RefusedError("the shape is no list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
-        separator, lead = _keys(document.get("chunk_key_encoding"))
+        chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         found = _chain(document.get("codecs"), chunks)
         dtype, written = self._dtype(document.get("data_type"), found)
         shards = chunks if found.inner is not None else None
-        encoding = Encoding(
-            dtype, found.steps, found.permutation, separator, lead, found.index_steps, found.index_first
-        )
+        encoding = Encoding(dtype, found.steps, found.permutation, found.index_steps, found.index_first)
         return Described(
             prefix + DOCUMENT,
             prefix,
@@ -164,6 +163,7 @@ class Version3:
             shards,
             self.attributes(prefix),
             _axes(document.get("dimension_names")),
+            chunk_keys,
         )
 
     def _dtype(self, written: Any, found: _Chain) -> tuple[Descr, Descr]:
@@ -239,15 +239,15 @@ def _grid(written: Any, rank: int) -> tuple[int, ...]:
     return chunks
 
 
-def _keys(written: Any) -> tuple[str, str]:
-    """Separator and lead of chunk keys."""
+def _keys(written: Any) -> ChunkKeys:
+    """How the keys of chunks are made."""
     name, configuration = _named(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
         raise _RefusedError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
     separator = configuration.get("separator", "/" if name == "default" else ".")
     if separator not in ("/", "."):
         raise _RefusedError("the separator is neither `/` nor `.`", "chunk_key_encoding")
-    return separator, "c" if name == "default" else ""
+    return ChunkKeys(separator=separator, lead="c" if name == "default" else "")
 
 
 def _chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> _Chain:
