@@ -26,7 +26,7 @@ ROWS: dict[str, str] = {
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",
-    "nczarr3": "nczarr.formats.zarr.nczarr3:FORMAT",
+    "nczarr3": "nczarr.formats.zarr.nczarr:FORMAT3",
     "zarr3-2019": "nczarr.formats.zarr.draft2019:FORMAT",
     "awkward0": "nczarr.formats.awkward0:FORMAT",
     "ncstream": "nczarr.formats.ncstream:FORMAT",

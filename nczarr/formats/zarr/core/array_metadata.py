@@ -9,13 +9,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import from_configs
-from nczarr.arrays.elements import element_of, model_bytes, modelled
+from nczarr.arrays.elements import element_of, model_bytes
 from nczarr.arrays.encode import Encoding
-from nczarr.arrays.parts import NUMPY
 from nczarr.arrays.source import Descr, Layout, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.capabilities import ChunkKeys
+from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.json.documents import Documents, Json
 
 Endian = Literal["little", "big"] | None
@@ -39,20 +39,6 @@ def made_storage(
     """A storage; arrays of one store share few. Raises ValidationError."""
     return Storage(
         layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize, element=element
-    )
-
-
-@functools.lru_cache(maxsize=256)
-def _plain_type(dtype: str) -> str | None:
-    known = modelled(dtype)
-    if dtype[1] in "Vb" or not isinstance(known, str):
-        return None
-    dtype = known
-    if dtype[1] in "SO":
-        return "char" if dtype[1:] == "S1" else "string"
-    little = dtype.replace(">", "<")
-    return next(
-        name for name, known in NUMPY.items() if known == little or (known[0] == "|" and known[1:] == little[1:])
     )
 
 
@@ -80,8 +66,7 @@ class Described(NamedTuple):
     @property
     def plain_type(self) -> str | None:
         """The atomic type that the dtype says: char for one byte of text; None for raw bytes and records."""
-        dtype = self.encoding.dtype
-        return _plain_type(dtype) if isinstance(dtype, str) else None
+        return plain_type(self.encoding.dtype)
 
     @property
     def storage(self) -> Storage:

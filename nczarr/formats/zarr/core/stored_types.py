@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Container
 
@@ -15,6 +16,17 @@ from nczarr.check.checked import Namesake
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.check.type_sizes import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.names import name_problem
+
+
+@functools.lru_cache(maxsize=256)
+def plain_type(stored: Descr) -> str | None:
+    """The atomic type that a dtype says: char for one byte of text; None for raw bytes and records."""
+    known = modelled(stored)
+    if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(known, str):
+        return None
+    if known[1] in "SO":
+        return "char" if known[1:] == "S1" else "string"
+    return next(name for name, numpy in NUMPY.items() if numpy[1:] == known[1:])
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
@@ -69,7 +81,7 @@ class Inventor:
         if element is not None and element != "float16":
             return self._element(element)
         if isinstance(stored, str):
-            return self._opaque(int(stored[2:])) if stored[1] == "V" else _atomic(stored)
+            return self._opaque(int(stored[2:])) if stored[1] == "V" else plain_type(stored) or ""
         fields, own = [], self._free(f"{name}_t")
         items = [("field", field) for field, _, _ in stored]
         shown = apart(items)
@@ -105,10 +117,3 @@ class Inventor:
         while name in self._taken or name in self.made:
             name += "_"
         return name
-
-
-def _atomic(stored: str) -> str:
-    if stored[1] == "S":
-        return "char"
-    known = modelled(stored)
-    return next(name for name, numpy in NUMPY.items() if numpy[1:] == known[1:])

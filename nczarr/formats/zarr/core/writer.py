@@ -1,89 +1,132 @@
-"""The documents of a hierarchy in the order in which they are written, whatever the version of Zarr.
+"""The documents of a hierarchy in the order in which they are written: one base class for all versions of Zarr.
 
-A dialect says what the attributes hold, a version lays down the documents; this module walks the tree. Order: children
-before parents, the root last, so that a store whose writing was cut short has no root.
+`Writer` walks the tree, children before parents, the root last, so that a store whose writing was cut short has no
+root. A version lays down the documents of groups and arrays. A format says what the attributes hold: by default plain
+JSON, and what that cannot hold was reported as a loss by the plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from nczarr import names
-from nczarr.ast import Group, Variable
+from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.plain import HIDDEN, Plain, plain
 from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
+from nczarr.plan.storage_roundtrip import own_type, plain_fill
 
 Entry = tuple[str, bytes]
 """A key and its document."""
 
 Json = dict[str, Any]
 
-
-class Dialect(Protocol):
-    """What one format writes among the attributes."""
-
-    def group_attributes(self, path: str, group: Group) -> Json:
-        """The attributes of a group."""
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """The attributes of a variable, be it an array or a group of parts."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
 
 
-class Emitter(Protocol):
-    """How one version of Zarr lays down groups and arrays, each at a prefix."""
+def encode(document: Any) -> bytes:
+    """A JSON document in bytes: one line, raw UTF-8. A byte of a name that was no UTF-8 in its source comes out as it
+    was.
+    """
+    return _ENCODER.encode(document).encode("utf-8", "surrogateescape")
 
+
+def members(documents: Iterable[Entry]) -> bytes:
+    """Documents as the members of a JSON object: their bytes go in as they are."""
+    return b", ".join(encode(key) + b": " + document for key, document in documents)
+
+
+class Writer:
+    """One emission. Subclasses define `group` and `array`, and what they write otherwise."""
+
+    def __init__(self, plan: StorePlan) -> None:
+        self.plan = plan
+
+    def entries(self) -> Iterator[Entry]:
+        """Every key of metadata with its document; consolidated metadata too if the run asks for them."""
+        documents = self._group("/", self.plan.checked.dataset)
+        return self.consolidated(documents) if self.plan.options.consolidated else documents
+
+    # ---- how a version lays down documents ---------------------------------------------------------------------------
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
         """The documents of a group."""
+        raise NotImplementedError
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """The documents of a variable that is one array."""
+        raise NotImplementedError
 
     def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
         """The documents of an array that is a part of a variable."""
+        return self.array(prefix, target, axes, {})
 
+    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+        """The documents, and all of them in one place; a version that has no such place gives them as they are."""
+        return documents
 
-class Walk(NamedTuple):
-    """One emission."""
+    # ---- what a format writes among the attributes -------------------------------------------------------------------
+    def group_attributes(self, path: str, group: Group) -> Json:
+        """The attributes of a group."""
+        return self._plain(group.attributes, "")
 
-    plan: StorePlan
-    dialect: Dialect
-    version: Emitter
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        """The attributes of a variable, be it an array or a group of parts."""
+        types = self.plan.checked.types
+        shown = self._plain(
+            (plain_fill(each, variable.type, types) for each in variable.attributes), own_type(variable.type, types)
+        )
+        return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
 
-    def entries(self) -> Iterator[Entry]:
-        """Every document of the hierarchy."""
-        return self._group("/", self.plan.checked.dataset)
+    def axes_attributes(self, path: str) -> Json:
+        """The attributes that name the dimensions of an array, where a version has them among the attributes."""
+        return {}
 
+    def fill_form(self, constant: Constant) -> Plain:
+        """A variable's `_FillValue` among its attributes."""
+        return plain(constant)
+
+    def _plain(self, attributes: Iterable[Attribute], owner: str) -> Json:
+        shown = {}
+        for attribute in attributes:
+            own_fill = attribute.name == "_FillValue" and attribute.value.type == owner
+            value = (self.fill_form if own_fill else plain)(attribute.value).value
+            if value is not None and attribute.name not in HIDDEN:
+                shown[attribute.name] = value
+        return shown
+
+    # ---- the walk ----------------------------------------------------------------------------------------------------
     def _group(self, path: str, group: Group) -> Iterator[Entry]:
         for child in group.groups:
             yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
             yield from self._variable(names.join(path, variable.name), variable)
-        yield from self.version.group(self.plan.prefix(path), self.dialect.group_attributes(path, group))
+        yield from self.group(self.plan.prefix(path), self.group_attributes(path, group))
 
     def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
         prefix = self.plan.prefix(path)
-        attributes = self.dialect.variable_attributes(path, variable)
+        attributes = self.variable_attributes(path, variable)
         targets = self.plan.targets[path]
         whole = targets.get("")
         if whole is not None:
-            yield from self.version.array(prefix, whole, self.plan.axes[path], attributes)
+            yield from self.array(prefix, whole, self.plan.axes[path], attributes)
             return
         yield from self._parts(path, targets)
         from nczarr.awkward import sidecar  # few datasets have lists
 
         yield from sidecar.entries(self.plan, path)
-        yield from self.version.group(prefix, attributes)
+        yield from self.group(prefix, attributes)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
         """The arrays of a variable that is a group, and the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():
             axes = part_axes(self.plan.axes[path], part, target.layout.shape, targets)
-            yield from self.version.part(self.plan.prefix(path, part), target, axes)
+            yield from self.part(self.plan.prefix(path, part), target, axes)
             above = part.rpartition("/")[0]
             while above:
                 inner.setdefault(above)
                 above = above.rpartition("/")[0]
         for name in sorted(inner, key=lambda name: (-name.count("/"), name)):
-            yield from self.version.group(self.plan.prefix(path, name), {})
+            yield from self.group(self.plan.prefix(path, name), {})

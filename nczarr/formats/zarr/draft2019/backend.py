@@ -8,107 +8,42 @@ a source had and nobody here knows follow behind it. `zarr-v3-2019-draft` ยง1, ย
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from nczarr import names
-from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import Layout, itemsize
+from nczarr.arrays.source import itemsize
 from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.writer import Entry, Walk
+from nczarr.formats.zarr.core.stored_types import plain_type
+from nczarr.formats.zarr.core.writer import Entry, Json, Writer
 from nczarr.formats.zarr.draft2019 import codecs, dtypes, keys, protocol_extension, wire
 from nczarr.formats.zarr.draft2019.bare import as_it_was, is_bare
 from nczarr.formats.zarr.extension import documents
-from nczarr.formats.zarr.nczarr.extension_diff import array_extension, parts_extension
 from nczarr.plan.plans import StorePlan, Target
-
-Json = dict[str, Any]
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Walk(plan, _Dialect(plan), _Layout()).entries()
+    return Draft2019Writer(plan).entries()
 
 
-class _Dialect:
-    """What stands in documents beside what the layout of an array says: `attributes`, `extensions`, and of an enum its
-    `data_type`.
+class Draft2019Writer(Writer):
+    """Documents of the draft. What a format has among the attributes elsewhere are here the members of documents beside
+    the layout of an array: `attributes`, `extensions`, and of an enum its `data_type`.
     """
 
     def __init__(self, plan: StorePlan) -> None:
-        self.plan = plan
+        super().__init__(plan)
         self.known = documents.PlainNames()
         self.bare = is_bare(plan)
 
-    def _segment(self, path: str) -> str:
-        return self.plan.prefix(path)[:-1].rpartition("/")[2]
-
-    def _members(self, path: str, attributes: Json, own: Json | None) -> Json:
-        foreign = self.plan.checked.foreign.get(path, Foreign())
-        return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
-
-    def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
-        """Attributes in plain JSON, and what that does not say. Those of a hierarchy that was read are as they were."""
-        shown, hidden = documents.attributes(given, hidden=frozenset())
-        foreign = self.plan.checked.foreign.get(path, Foreign())
-        for each in given:
-            if each.name in shown and as_it_was(each, foreign):
-                shown[each.name] = foreign.attributes[each.name]
-                hidden["types"].pop(each.name, None)
-                hidden.get("nczarr", {}).pop(each.name, None)
-        return shown, hidden
-
-    def group_attributes(self, path: str, group: Group) -> Json:
-        shown, hidden = self._attributes(path, group.attributes)
-        if self.bare:
-            return self._members(path, shown, None)
-        children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
-        inside = [names.join(path, name) for name in children]
-        hidden_group = documents.group(group, lambda name: self.plan.axes[names.join(path, name)], [], [])
-        root = isinstance(group, Dataset)
-        superblock = documents.superblock(group, "") if isinstance(group, Dataset) else None
-        own = protocol_extension.of_group(
-            "" if root else group.name, hidden_group, map(self._segment, inside), hidden, superblock
-        )
-        return self._members(path, shown, own)
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        shown, hidden = self._attributes(path, variable.attributes)
-        whole = self.plan.targets[path].get("")
-        if self.bare:
-            return self._members(path, shown, None)
-        if whole is None:
-            said = documents.group_of_parts(parts_extension(self.plan, path, variable, self.known))
-            above = len(self.plan.prefix(path))
-            inside = [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
-            return self._members(path, shown, protocol_extension.of_group(variable.name, said, inside, hidden, None))
-        extension = array_extension(self.plan, path, variable, self.known, _said_type(whole.layout))
-        array = documents.array(path, variable, self.plan.axes[path], self.known, extension)
-        members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
-        declared = self.plan.checked.types.get(variable.type)
-        if isinstance(declared, EnumType) and whole.layout.dtype != "|b1":
-            members["data_type"] = dtypes.enum_type(whole.layout.dtype, variable.type)
-        return members
-
-
-def _said_type(layout: Layout) -> str:
-    """The atomic type that the data type says to a reader who finds nothing else."""
-    if not isinstance(layout.dtype, str):
-        return ""
-    little = layout.dtype.replace(">", "<")
-    return "float" if little == "<f2" else next((name for name, known in NUMPY.items() if known == little), "")
-
-
-class _Layout:
-    """How the draft lays down groups and arrays."""
-
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        key = keys.group_key("/" + prefix[:-1])
+        """The document of a group."""
         given = attributes or {"attributes": {}, "extensions": []}
-        yield key, wire.encode(wire.group_document(given["attributes"], given["extensions"]))
+        yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**given))
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+        """The document of an array."""
         layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
         separated = {} if target.separator is None else {"separator": target.separator}
@@ -129,5 +64,48 @@ class _Layout:
             document["extensions"] = protocol_extension.with_fill(given["extensions"], layout.fill or b"")
         yield keys.array_key("/" + prefix[:-1]), wire.encode(document)
 
-    def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
-        yield from self.array(prefix, target, axes, {})
+    def _members(self, path: str, attributes: Json, own: Json | None) -> Json:
+        foreign = self.plan.checked.foreign.get(path, Foreign())
+        return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
+
+    def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
+        """Attributes in plain JSON, and what that does not say. Those of a hierarchy that was read are as they were."""
+        shown, hidden = documents.attributes(given, hidden=frozenset())
+        foreign = self.plan.checked.foreign.get(path, Foreign())
+        for each in given:
+            if each.name in shown and as_it_was(each, foreign):
+                shown[each.name] = foreign.attributes[each.name]
+                hidden["types"].pop(each.name, None)
+                hidden.get("nczarr", {}).pop(each.name, None)
+        return shown, hidden
+
+    def group_attributes(self, path: str, group: Group) -> Json:
+        """The members of the document of a group."""
+        shown, hidden = self._attributes(path, group.attributes)
+        if self.bare:
+            return self._members(path, shown, None)
+        children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
+        axes, root = self.plan.axes, isinstance(group, Dataset)
+        said = documents.group(group, lambda name: axes[names.join(path, name)], [], [])
+        superblock = documents.superblock(group, {}) if isinstance(group, Dataset) else None
+        segments = [self.plan.prefix(names.join(path, each))[:-1].rpartition("/")[2] for each in children]
+        own = protocol_extension.of_group("" if root else group.name, said, segments, hidden, superblock)
+        return self._members(path, shown, own)
+
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        """The members of the document of a variable."""
+        shown, hidden = self._attributes(path, variable.attributes)
+        whole = self.plan.targets[path].get("")
+        if self.bare:
+            return self._members(path, shown, None)
+        if whole is None:
+            said = documents.group_of_parts(self.plan, path, variable, self.known)
+            above = len(self.plan.prefix(path))
+            inside = [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
+            return self._members(path, shown, protocol_extension.of_group(variable.name, said, inside, hidden, None))
+        array = documents.array(self.plan, path, variable, self.known, plain_type(whole.layout.dtype) or "")
+        members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
+        declared = self.plan.checked.types.get(variable.type)
+        if isinstance(declared, EnumType) and whole.layout.dtype != "|b1":
+            members["data_type"] = dtypes.enum_type(whole.layout.dtype, variable.type)
+        return members

@@ -17,8 +17,7 @@ from nczarr.formats.zarr.core.attributes import untyped
 from nczarr.formats.zarr.core.read_zarr import fill_of
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.draft2019.dtypes import has_odd_bits
-from nczarr.formats.zarr.extension.documents import MODEL, PlainNames
-from nczarr.formats.zarr.nczarr.extension_diff import array_extension
+from nczarr.formats.zarr.extension.documents import MODEL, PlainNames, array_extension
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import own_type
 

@@ -1,4 +1,4 @@
-"""The four hidden attributes as JSON, from plain arguments: netCDF-C's own members (nczarr-storage §4, §5, §9) with the
+"""The four hidden attributes as JSON, from a plan: netCDF-C's own members (nczarr-storage §4, §5, §9) with the
 extension inside. One maker for every format that has them; each format says what its plain keys show.
 """
 
@@ -11,6 +11,8 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
 from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Runs, Superblock
+from nczarr.plan.plans import StorePlan
+from nczarr.plan.storage_roundtrip import metadata_storage
 
 MODEL = "2.0.0"
 """The version of the data model that goes without saying."""
@@ -31,10 +33,10 @@ class PlainNames(dict[str, str]):
         return tuple(self[ref] if isinstance(ref, str) else ref for ref in variable.dimensions)
 
 
-def superblock(dataset: Dataset, version: str, **members: Any) -> Json:
-    """`_nczarr_superblock`, of the root alone."""
+def superblock(dataset: Dataset, members: Mapping[str, Any]) -> Json:
+    """`_nczarr_superblock`, of the root alone; `members` are netCDF-C's."""
     model = None if dataset.version == MODEL else dataset.version
-    return {"version": version, **members, "nczarr": Superblock(dataset.kind, dataset.name, model).to_json()}
+    return {**members, "nczarr": Superblock(dataset.kind, dataset.name, model).to_json()}
 
 
 def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
@@ -62,31 +64,49 @@ def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list
     return {**lists, "nczarr": extension} if extension else lists
 
 
-def group_of_parts(extension: ArrayExtension) -> Json:
-    """`_nczarr_group` of a group that is a variable."""
-    said = GroupExtension(variable=extension).to_json()
-    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": said}
+def group_of_parts(plan: StorePlan, path: str, variable: Variable, known: PlainNames) -> Json:
+    """`_nczarr_group` of a group that is a variable: the extension has all there is to say."""
+    nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
+    extension = _extension(plan.storage[path], Storage(), variable.type, known.references(variable), nil)
+    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": GroupExtension(variable=extension).to_json()}
 
 
-def array(path: str, variable: Variable, axes: tuple[str, ...], known: PlainNames, extension: ArrayExtension) -> Json:
-    """`_nczarr_array`. An anonymous dimension has its name in `axes`, and lives in the variable's own group."""
+def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str) -> Json:
+    """`_nczarr_array`. An anonymous dimension has its name in the axes, and lives in the variable's own group."""
     home = names.split(path)[:-1]
     references = [
         known[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
-        for ref, name in zip(variable.dimensions, axes, strict=True)
+        for ref, name in zip(variable.dimensions, plan.axes[path], strict=True)
     ]
     document: Json = {"dimension_references": references}
     if not references:
         document["scalar"] = 1
     document["storage"] = "chunked"
-    said = extension.to_json()
+    said = array_extension(plan, path, variable, known, said_type).to_json()
     return {**document, "nczarr": said} if said else document
 
 
-def unsaid(
+def array_extension(
+    plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str
+) -> ArrayExtension:
+    """The extension of a variable that is one array: what its plain documents leave unsaid.
+
+    `said_type`: what its dtype says to a reader who finds nothing else.
+    """
+    target = plan.targets[path][""]
+    anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
+    return _extension(
+        plan.storage[path],
+        metadata_storage(target.layout),
+        variable.type if variable.type != said_type else None,
+        known.references(variable) if anonymous else None,
+        {"": target.nil},
+    )
+
+
+def _extension(
     storage: Storage,
     said: Storage,
-    *,
     type_name: str | None,
     dimensions: tuple[str | int, ...] | None,
     nil: Mapping[str, Runs],

@@ -1,9 +1,12 @@
-"""NCZarr as the netCDF library 4.9.3 and later reads it, with an extension for all that it cannot hold."""
+"""NCZarr as the netCDF library 4.9.3 and later reads it, with an extension for all that it cannot hold; and the same on
+Zarr v3, which no release of the netCDF library reads yet (nczarr-storage §14), but every reader of Zarr v3 does.
+"""
 
 from __future__ import annotations
 
 from nczarr.capabilities import Arrays, Capabilities, Format
 from nczarr.formats.zarr.v2 import CODECS
+from nczarr.formats.zarr.v3 import ARRAYS
 
 FORMAT = Format(
     name="nczarr",
@@ -14,5 +17,17 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
+    second_reader="zarr",
+)
+
+FORMAT3 = Format(
+    name="nczarr3",
+    title="Zarr version 3 with netCDF-C's attributes and our extension",
+    suffixes=(),
+    spec=FORMAT.spec,
+    capabilities=Capabilities(arrays=ARRAYS),
+    holds="nczarr.formats.zarr.nczarr.frontend:holds3",
+    read="nczarr.formats.zarr.nczarr.frontend:read3",
+    emit="nczarr.formats.zarr.nczarr.backend:emit3",
     second_reader="zarr",
 )

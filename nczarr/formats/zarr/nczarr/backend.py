@@ -1,75 +1,120 @@
-"""`nczarr`: metadata of an NCZarr store, from a plan: what netCDF-C 4.9.3 and later reads, plus the extension.
+"""`nczarr` and `nczarr3`: metadata of NCZarr stores, from a plan: what netCDF-C hides among the attributes, and our
+extension within.
 
-Contract: nczarr-storage §17 (what everybody reads) and §18 (where the extension is safe). An array or group that the
-netCDF library would stumble over is left out of the lists of its group: stored, but hidden from the library.
+Contract: nczarr-storage §5, §9, §17 (what everybody reads) and §18 (where the extension is safe).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Dataset, Group, Variable
+from nczarr.arrays.elements import element_of
+from nczarr.arrays.source import Descr, Layout
+from nczarr.ast import Attribute, Dataset, Group, Variable
+from nczarr.ast.plain import Plain, plain
 from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.stored_types import plain_type
+from nczarr.formats.zarr.core.writer import Entry, Json, Writer
 from nczarr.formats.zarr.extension import documents
-from nczarr.formats.zarr.nczarr.dtypes import known_to_netcdf, said_type
-from nczarr.formats.zarr.nczarr.extension_diff import array_extension, parts_extension
-from nczarr.formats.zarr.v2.tree import Entry, Tree
+from nczarr.formats.zarr.v2.backend import Zarr2Writer
+from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
 
-SUPERBLOCK_VERSION = "2.0.0"
 SCALAR_AXES = ("_scalar_",)
 """The library's own name for the one dimension that it gives a scalar."""
-
-Json = dict[str, Any]
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(plan, _NCZarr(plan)).entries()
+    return NCZarrWriter(plan).entries()
 
 
-class _NCZarr:
-    """The dialect of netCDF-C. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
+def emit3(plan: StorePlan, report: Report) -> Iterator[Entry]:
+    """The same on Zarr v3."""
+    return NCZarr3Writer(plan).entries()
 
-    `known` and `order` remember dimension names without escapes, and the place of each group in the library's walk.
-    """
 
-    scalar_shape: tuple[int, ...] = (1,)
+class HiddenAttributes(Writer):
+    """What both have among the attributes; `known` remembers dimension names without escapes."""
+
+    superblock: Mapping[str, Any]
+    """Members of the superblock."""
 
     def __init__(self, plan: StorePlan) -> None:
-        self.plan = plan
+        super().__init__(plan)
         self.known = documents.PlainNames()
-        self.order: dict[str, int] = {}
+
+    def lists(self, path: str, member: Variable | Group) -> bool:
+        """Whether a member of a group stands in its lists. What does not is stored, but hidden from the library."""
+        return isinstance(member, Group) or "" in self.plan.targets[path]
+
+    def said_type(self, dtype: Descr) -> str:
+        """The atomic type that the dtype says to a reader who finds nothing else."""
+        return "" if element_of(dtype) is not None else plain_type(dtype) or ""
+
+    def attribute_form(self, attribute: Attribute) -> Plain:
+        """An attribute in plain JSON."""
+        return plain(attribute.value)
 
     def group_attributes(self, path: str, group: Group) -> Json:
+        """The attributes, `_nczarr_group`, of the root `_nczarr_superblock`, and `_nczarr_attr`."""
         shown, hidden = documents.attributes(group.attributes)
-        arrays = [
-            variable.name for variable in group.variables if self._listed(names.join(path, variable.name), variable)
-        ]
-        children = [child.name for child in group.groups if names.problem(child.name) is None]
-        shown["_nczarr_group"] = documents.group(
-            group, lambda name: self.plan.axes[names.join(path, name)], arrays, children
+        arrays, children = (
+            [each.name for each in members if self.lists(names.join(path, each.name), each)]
+            for members in (group.variables, group.groups)
         )
+        axes = self.plan.axes
+        shown["_nczarr_group"] = documents.group(group, lambda name: axes[names.join(path, name)], arrays, children)
         if isinstance(group, Dataset):
-            shown["_nczarr_superblock"] = documents.superblock(group, SUPERBLOCK_VERSION)
+            shown["_nczarr_superblock"] = documents.superblock(group, self.superblock)
         shown["_nczarr_attr"] = hidden
         return shown
 
-    def _listed(self, path: str, variable: Variable) -> bool:
-        """Whether the netCDF library may see a variable without losing the dataset.
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        """The attributes, `_nczarr_array` or `_nczarr_group`, and `_nczarr_attr`."""
+        shown, hidden = documents.attributes(variable.attributes, self.attribute_form)
+        whole = self.plan.targets[path].get("")
+        if whole is not None:
+            shown |= self.axes_attributes(path)
+            said = self.said_type(whole.layout.dtype)
+            shown["_nczarr_array"] = documents.array(self.plan, path, variable, self.known, said)
+        else:
+            shown["_nczarr_group"] = documents.group_of_parts(self.plan, path, variable, self.known)
+        shown["_nczarr_attr"] = hidden
+        return shown
+
+
+class NCZarrWriter(HiddenAttributes, Zarr2Writer):
+    """NCZarr as netCDF-C 4.9.3 and later reads it. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
+
+    `order`: the place of each group in the library's walk.
+    """
+
+    scalar_shape = (1,)
+    superblock = MappingProxyType({"version": "2.0.0"})
+
+    def __init__(self, plan: StorePlan) -> None:
+        super().__init__(plan)
+        self.order: dict[str, int] = {}
+
+    def lists(self, path: str, member: Variable | Group) -> bool:
+        """Whether the netCDF library may see a member without losing the dataset.
 
         Not what is a group of parts or of a type that it does not know, and not what uses a dimension
         that the library meets later than the variable, on which it crashes: it walks the groups in the order of
         their lists, parents first (nczarr-storage §5; tried on 4.10.1 with cousins too).
         """
+        if names.problem(member.name) is not None or isinstance(member, Group):
+            return names.problem(member.name) is None
         whole = self.plan.targets[path].get("")
-        if whole is None or not known_to_netcdf(whole.layout) or names.problem(variable.name) is not None:
+        if whole is None or not _is_known(whole.layout):
             return False
         met = self._met(path)
-        return all(self._met(ref) <= met for ref in variable.dimensions if isinstance(ref, str))
+        return all(self._met(ref) <= met for ref in member.dimensions if isinstance(ref, str))
 
     def _met(self, fqn: str) -> int:
         """When the library meets the group that something is in; no name in a store has a slash."""
@@ -78,16 +123,36 @@ class _NCZarr:
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
         return self.order[fqn.rpartition("/")[0]]
 
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        shown, hidden = documents.attributes(variable.attributes)
+    def said_type(self, dtype: Descr) -> str:
+        """The atomic type that the dtype says; one byte of text is a string there."""
+        return "string" if dtype == "|S1" else super().said_type(dtype)
+
+    def axes_attributes(self, path: str) -> Json:
+        """The names of the dimensions for xarray; of a scalar the library wants to see that it is one."""
         axes = self.plan.axes[path]
-        if "" in self.plan.targets[path]:
-            if self.plan.options.xarray or not axes:  # of a scalar the library wants to see that it is one
-                shown["_ARRAY_DIMENSIONS"] = axes or SCALAR_AXES
-            said = said_type(self.plan.targets[path][""].layout)
-            extension = array_extension(self.plan, path, variable, self.known, said)
-            shown["_nczarr_array"] = documents.array(path, variable, axes, self.known, extension)
-        else:
-            shown["_nczarr_group"] = documents.group_of_parts(parts_extension(self.plan, path, variable, self.known))
-        shown["_nczarr_attr"] = hidden
-        return shown
+        return {"_ARRAY_DIMENSIONS": axes or SCALAR_AXES} if self.plan.options.xarray or not axes else {}
+
+
+def _is_known(layout: Layout) -> bool:
+    """Whether the library can read an array (nczarr-storage §4): numbers, and texts of fixed length whose fill value it
+    understands.
+    """
+    if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":
+        return False
+    if layout.dtype[1] == "S" and layout.dtype[0] == "|":
+        return layout.fill is None or not layout.fill.strip(b"\0")
+    return True
+
+
+class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
+    """NCZarr on Zarr v3, with the attributes inside the `attributes` of each node.
+
+    They differ in what the plain documents say already: a char has a type of its own, a scalar has shape `[]`, every
+    array has a fill value, and all arrays are listed. `_FillValue` stands in xarray's code, with its own type beside.
+    """
+
+    superblock = MappingProxyType({"version": "3.0.0", "format": 3})
+
+    def attribute_form(self, attribute: Attribute) -> Plain:
+        """An attribute in plain JSON."""
+        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)

@@ -1,4 +1,7 @@
-"""`nczarr`: a store with netCDF-C's metadata, of any of its four generations, → `Unchecked`; our extension is used."""
+"""`nczarr`: a store with netCDF-C's metadata, of any of its four generations, → `Unchecked`; our extension is used.
+
+`nczarr3`: the same on Zarr v3.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.reading import Version2
+from nczarr.formats.zarr.v3.reading import Version3
 from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store
@@ -23,3 +27,13 @@ def holds(store: Store) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
     return read_nczarr.read(Version2(Documents(store, report, options), netcdf=True))
+
+
+def holds3(store: Store) -> bool:
+    """Whether the attributes of the root's `zarr.json` have a superblock."""
+    return Version3(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
+
+
+def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
+    """The dataset of a store on Zarr v3. Reports what cannot be read; raises OSError."""
+    return read_nczarr.read(Version3(Documents(store, report, options)))

@@ -1,53 +1,98 @@
-"""`zarr2`: metadata of a pure Zarr v2 store, from a plan.
+"""`zarr2`: metadata of a Zarr v2 store, from a plan: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
 
-Attributes are plain JSON; what that cannot hold was reported as a loss by the plan. `_FillValue` is the array's fill
-value, and stands among the attributes as well, unless it is NaN or infinite, which plain JSON cannot say.
+Source: the Zarr v2 specification; order of members as the netCDF library writes it (nczarr-storage §3). In a pure store
+`_FillValue` is the array's fill value, and stands among the attributes as well, unless it is NaN or infinite, which
+plain JSON cannot say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from nczarr.ast import Attribute, Group, Variable
-from nczarr.ast.plain import HIDDEN, is_finite, plain
+from nczarr.arrays.codecs import to_configs
+from nczarr.arrays.source import itemsize
+from nczarr.ast import Constant
+from nczarr.ast.plain import Plain, is_finite, plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.v2.tree import Entry, Tree
-from nczarr.plan.plans import StorePlan
-from nczarr.plan.storage_roundtrip import own_type, plain_fill
+from nczarr.formats.zarr.core.writer import Entry, Json, Writer, encode, members
+from nczarr.formats.zarr.v2 import dtypes
+from nczarr.plan.plans import StorePlan, Target
+
+GROUP = b'{"zarr_format": 2}'
+"""The whole of `.zgroup`."""
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(plan, _Pure(plan)).entries()
+    return Zarr2Writer(plan).entries()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pure:
-    """The dialect without extension. A scalar has shape `[]`."""
+class Zarr2Writer(Writer):
+    """Documents of Zarr v2, with the names of dimensions as xarray reads them."""
 
-    plan: StorePlan
     scalar_shape: tuple[int, ...] = ()
+    """The shape that is written for a scalar that is a variable."""
 
-    def group_attributes(self, path: str, group: Group) -> dict[str, Any]:
-        return _attributes(group.attributes, "")
+    def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
+        """`.zattrs` and `.zgroup`."""
+        yield f"{prefix}.zattrs", encode(attributes)
+        yield f"{prefix}.zgroup", GROUP
 
-    def variable_attributes(self, path: str, variable: Variable) -> dict[str, Any]:
-        types = self.plan.checked.types
-        plainly = (plain_fill(each, variable.type, types) for each in variable.attributes)
-        shown = _attributes(plainly, own_type(variable.type, types))
-        if "" in self.plan.targets[path]:
-            shown["_ARRAY_DIMENSIONS"] = self.plan.axes[path]
-        return shown
+    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+        """`.zarray` and `.zattrs`; the axes are among the attributes."""
+        yield f"{prefix}.zarray", array_document(target, self.scalar_shape)
+        yield f"{prefix}.zattrs", encode(attributes)
+
+    def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
+        """`.zarray` and `.zattrs`."""
+        yield f"{prefix}.zarray", array_document(target)
+        yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
+
+    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+        """The documents, and `.zmetadata` of all of them before the root's."""
+        kept: list[Entry] = []
+        for key, document in documents:
+            if key == ".zattrs":  # the root is next and last: all others are known
+                every = members(sorted([*kept, (".zattrs", document), (".zgroup", GROUP)]))
+                yield ".zmetadata", b'{"metadata": {' + every + b'}, "zarr_consolidated_format": 1}'
+            kept.append((key, document))
+            yield key, document
+
+    def axes_attributes(self, path: str) -> Json:
+        """The names of the dimensions."""
+        return {"_ARRAY_DIMENSIONS": self.plan.axes[path]}
+
+    def fill_form(self, constant: Constant) -> Plain:
+        """A number that plain JSON has."""
+        return plain(constant) if is_finite(constant) else Plain(None, False)
 
 
-def _attributes(attributes: Iterable[Attribute], owner: str) -> dict[str, Any]:
-    shown = {}
-    for attribute in attributes:
-        value = plain(attribute.value).value
-        own_fill = attribute.name == "_FillValue" and attribute.value.type == owner
-        if value is None or attribute.name in HIDDEN or (own_fill and not is_finite(attribute.value)):
-            continue
-        shown[attribute.name] = value
-    return shown
+def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
+    """`.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
+
+    ::
+
+        {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
+         "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
+
+    The last codec is the compressor, all before are filters; `filters` is null where there is none: the netCDF library
+    crashes on an empty list. Texts that are not all UTF-8 go through `vlen-bytes`, which encodes as `vlen-utf8` does
+    and lets zarr-python read the bytes.
+    """
+    layout = target.layout
+    configs = to_configs(layout.codecs, itemsize(layout.dtype))
+    compressor = configs.pop() if configs else None
+    if layout.dtype == "|O":
+        configs.insert(0, {"id": "vlen-utf8" if target.utf8 else "vlen-bytes"})
+    return encode(
+        {
+            "zarr_format": 2,
+            "shape": layout.shape or scalar_shape,
+            "dtype": dtypes.dtype(layout.dtype),
+            "chunks": layout.chunks or scalar_shape,
+            "fill_value": dtypes.fill_value(layout.dtype, layout.fill),
+            "order": "C",
+            "compressor": compressor,
+            "filters": configs or None,
+        }
+    )

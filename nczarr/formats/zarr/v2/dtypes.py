@@ -14,7 +14,7 @@ import struct
 from typing import Any
 
 from nczarr.arrays.elements import halves
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.formats.zarr.core.fill_values import encoded_bytes, number, shown, type_name
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
@@ -33,13 +33,6 @@ _CODES = {
     "f8": "d",
     "b1": "?",
 }
-
-
-def itemsize(descr: Descr) -> int:
-    """Bytes of one element; 0 for texts of any length."""
-    if isinstance(descr, str):
-        return 0 if descr == "|O" else int(descr[2:])
-    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
 
 
 def dtype(descr: Descr) -> str | list[list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nczarr.arrays.codecs import POINTER
 from nczarr.arrays.encode import Encoding
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
 from nczarr.capabilities import ChunkKeys
@@ -227,7 +227,7 @@ def _sized(config: Json, dtype: Descr) -> Json:
     """A shuffle without an element size, as netCDF-C writes it, with the one that netCDF-C takes."""
     if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
         return config
-    return {**config, "elementsize": POINTER if dtype[:2] == "|S" else dtypes.itemsize(dtype)}
+    return {**config, "elementsize": POINTER if dtype[:2] == "|S" else itemsize(dtype)}
 
 
 def _is_base64(text: bytes, size: int) -> bool:

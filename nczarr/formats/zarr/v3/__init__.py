@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from nczarr.capabilities import PURE_ZARR, Arrays, ChunkKeys, Format
 
+DOCUMENT = "zarr.json"
+"""The last segment of every key of metadata."""
+
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
     chunk_keys=ChunkKeys(separator="/", lead="c"),
     fill_needed=True,
     shards=True,
-    documents=frozenset({"zarr.json"}),
+    documents=frozenset({DOCUMENT}),
     reserved="__",
     nested_records=True,
     elements=True,

@@ -1,47 +1,73 @@
-"""`zarr3`: metadata of a pure Zarr v3 store, from a plan.
+"""`zarr3`: metadata of a Zarr v3 store, from a plan: one `zarr.json` a group or array.
 
-Attributes are plain JSON; what that cannot hold was reported as a loss by the plan. A variable's `_FillValue` is the
-array's fill value, and stands among the attributes as well where xarray takes it there.
+Source: the Zarr v3 core specification; consolidated metadata as zarr-python writes them. In a pure store a variable's
+`_FillValue` is the array's fill value, and stands among the attributes as well where xarray takes it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
-from nczarr.arrays.parts import Types
-from nczarr.ast import Attribute, Group, Variable
-from nczarr.ast.plain import HIDDEN, plain
+from nczarr.ast import Constant
+from nczarr.ast.plain import Plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.v3.dtypes import fill_attribute
-from nczarr.formats.zarr.v3.tree import Entry, Tree
-from nczarr.plan.plans import StorePlan
-from nczarr.plan.storage_roundtrip import own_type, plain_fill
+from nczarr.formats.zarr.core.writer import Entry, Json, Writer, encode, members
+from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes
+from nczarr.plan.plans import StorePlan, Target
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Every key of metadata with its document, children first, the root last."""
-    return Tree(plan, _Pure(plan.checked.types)).entries()
+    return Zarr3Writer(plan).entries()
 
 
-class _Pure(NamedTuple):
-    """The dialect without extension."""
+class Zarr3Writer(Writer):
+    """Documents of Zarr v3."""
 
-    types: Types
+    def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
+        """`zarr.json` of a group."""
+        yield prefix + DOCUMENT, encode({"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
-    def group_attributes(self, path: str, group: Group) -> dict[str, Any]:
-        return _attributes(group.attributes, "")
+    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+        """`zarr.json` of an array.
 
-    def variable_attributes(self, path: str, variable: Variable) -> dict[str, Any]:
-        shown = (plain_fill(each, variable.type, self.types) for each in variable.attributes)
-        return _attributes(shown, own_type(variable.type, self.types))
+        ::
 
+            {"zarr_format": 3, "node_type": "array", "shape": [4, 3], "data_type": "float32",
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 3]}},
+             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "fill_value": "NaN",
+             "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+             "attributes": {"units": "K"}, "dimension_names": ["y", "x"]}
 
-def _attributes(attributes: Iterable[Attribute], owner: str) -> dict[str, Any]:
-    shown = {}
-    for attribute in attributes:
-        own_fill = attribute.name == "_FillValue" and attribute.value.type == owner
-        value = (fill_attribute if own_fill else plain)(attribute.value).value
-        if value is not None and attribute.name not in HIDDEN:
-            shown[attribute.name] = value
-    return shown
+        `chunk_shape` is that of a key: of a shard, where there are any. `storage_transformers`, of which there are none
+        yet, are left out. Texts that are not all UTF-8 have type `bytes`.
+        """
+        layout, utf8 = target.layout, target.utf8
+        inner = None if layout.shards is None else layout.chunks
+        document = {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": layout.shape,
+            "data_type": dtypes.data_type(layout.dtype, utf8=utf8),
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": layout.shards or layout.chunks}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8),
+            "codecs": codecs.chain(layout.dtype, layout.codecs, inner, utf8=utf8),
+            "attributes": attributes,
+            "dimension_names": axes,
+        }
+        yield prefix + DOCUMENT, encode(document)
+
+    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+        """The documents, all others by their paths within the root's."""
+        kept: list[Entry] = []
+        for key, document in documents:
+            if key == DOCUMENT:
+                head = b', "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {'
+                document = document.removesuffix(b"}") + head + members(sorted(kept)) + b"}}}"
+            kept.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
+            yield key, document
+
+    def fill_form(self, constant: Constant) -> Plain:
+        """A value in xarray's code."""
+        return dtypes.fill_attribute(constant)

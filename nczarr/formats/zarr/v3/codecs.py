@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.arrays.codecs import Config, from_configs, to_configs
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
-from nczarr.formats.zarr.v3.dtypes import itemsize
 
 Json = dict[str, Any]
 

@@ -22,7 +22,7 @@ import struct
 from typing import Any
 
 from nczarr.arrays.elements import halves
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
 from nczarr.ast.values import json_number
@@ -38,13 +38,6 @@ _CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8"
           "f2": "e", "b1": "?"}  # fmt: skip
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def itemsize(descr: Descr) -> int:
-    """Bytes of one element; 0 for texts of any length."""
-    if isinstance(descr, str):
-        return 0 if descr == "|O" else int(descr[2:])
-    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:

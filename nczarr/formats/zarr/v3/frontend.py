@@ -5,8 +5,8 @@ from __future__ import annotations
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
+from nczarr.formats.zarr.v3 import DOCUMENT
 from nczarr.formats.zarr.v3.reading import Version3
-from nczarr.formats.zarr.v3.tree import DOCUMENT
 from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store

@@ -17,9 +17,8 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
 from nczarr.formats.zarr.nczarr import pull_request_3068
-from nczarr.formats.zarr.v3 import dtypes
+from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.codecs import config_of
-from nczarr.formats.zarr.v3.tree import DOCUMENT
 from nczarr.json.documents import Documents, Json, pointer
 
 _MEMBERS = frozenset(
