@@ -60,7 +60,7 @@ class _Chunks:
     """The arrays of a variable, as blobs that are their chunks."""
 
     def __init__(self, plan: StorePlan, path: str) -> None:
-        self._planned = planned
+        self._plan = planned
         self._path = path
         self._targets = plan.targets[path]
         self._types = plan.checked.types

@@ -1,11 +1,11 @@
-"""What the documents of a hierarchy say, in words of no version: the frame between the versions and the readers."""
+"""What the documents of an array say, in words of no version."""
 
 from __future__ import annotations
 
 import functools
 import math
 import struct
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import from_configs
@@ -123,55 +123,6 @@ def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
         return None
     nan = type_name in ("float", "double") and math.isnan(own[0].as_numbers()[0])
     return own[0].data if type_name == "char" or nan else None
-
-
-class Version(Protocol):
-    """How one version of Zarr lays down its documents. What is wrong with them is reported once."""
-
-    @property
-    def documents(self) -> Documents:
-        """The documents of the store."""
-
-    axes_member: str
-    """The member that names the dimensions of an array; empty: there is none."""
-    texts_are_strings: bool
-    """Whether a text of one byte is a string where nothing says that it is a char."""
-    portable_names: bool
-    """Whether segments of keys are names as `arrays/key_segments.py` makes them portable."""
-    named_by_file: bool
-    """Whether a dataset that does not say its name has that of its file."""
-    fill_stands_for_attribute: bool
-    """Whether a fill value that plain JSON attributes cannot hold stands for a `_FillValue`."""
-
-    names: tuple[str, ...]
-    """Names of the documents that an array or group may have."""
-
-    def name(self, prefix: str) -> str:
-        """The name of an array or group, which perhaps is not the segment of its keys."""
-
-    def is_array(self, prefix: str) -> bool:
-        """Whether an array stands there, readable or not."""
-
-    def is_group(self, prefix: str) -> bool:
-        """Whether a group stands there, readable or not."""
-
-    def key(self, prefix: str) -> str:
-        """The key of the document that holds the attributes, for diagnostics."""
-
-    def attributes(self, prefix: str) -> Json:
-        """The attributes of an array or group; empty if there are none."""
-
-    def array(self, prefix: str) -> Described | None:
-        """The array there; None (reported) if it is none that can be read."""
-
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """The `superblock`, `group`, `array` or `attr` that the netCDF library hides there, and its key."""
-
-    def own_fill(self, type_name: str, value: Any) -> Any:
-        """The constant of a `_FillValue` among the attributes that has a code of its own; None if it has none."""
-
-    def shown_fill(self, constant: Any) -> Any:
-        """What stands among the attributes for a `_FillValue`."""
 
 
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:

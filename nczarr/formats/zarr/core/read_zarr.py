@@ -20,8 +20,9 @@ from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.zarr.core.array_metadata import Described, Version, own_fill
+from nczarr.formats.zarr.core.array_metadata import Described, own_fill
 from nczarr.formats.zarr.core.attributes import Attributes, numbers
+from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.json.documents import pointer
 from nczarr.names import name_problem, stem
@@ -30,34 +31,34 @@ from nczarr.plan.storage_roundtrip import normalized
 T = TypeVar("T")
 
 
-def read(version: Version) -> Unchecked:
+def read(reader: Reader) -> Unchecked:
     """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
     with building():
-        return _read(version)
+        return _read(reader)
 
 
-def _read(version: Version) -> Unchecked:
-    reader = _Reader(version)
-    name = stem(version.documents.store.path)
-    if version.is_array(""):
-        described = version.array("")
+def _read(reader: Reader) -> Unchecked:
+    hierarchy = _Hierarchy(reader)
+    name = stem(reader.documents.store.path)
+    if reader.is_array(""):
+        described = reader.array("")
         arrays = {} if described is None else {names.normal(name) or "data": described}
-        root = reader.group("", "/", name or "root", {}, arrays, [])
+        root = hierarchy.group("", "/", name or "root", {}, arrays, [])
     else:
-        root = reader.walk("", "/", name or "root", 0)
+        root = hierarchy.walk("", "/", name or "root", 0)
     members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
-    own = name if version.named_by_file else ""
+    own = name if reader.named_by_file else ""
     return Unchecked(
-        Dataset(name=own, **members), forward=True, parts=reader.parts, namesakes=reader.documents.namesakes
+        Dataset(name=own, **members), forward=True, parts=hierarchy.parts, namesakes=hierarchy.documents.namesakes
     )
 
 
-class _Reader:
+class _Hierarchy:
     """One run; `parts` are the arrays of the variables so far."""
 
-    def __init__(self, version: Version) -> None:
-        self.version = version
-        self.documents = version.documents
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.documents = reader.documents
         self.parts: dict[str, Parts] = {}
         self.attributes = Attributes(self.documents, {})
 
@@ -67,13 +68,13 @@ class _Reader:
         groups: list[tuple[str, str]] = []
         found: list[tuple[str, str, str]] = []
         below = self.documents.children(prefix)
-        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.reader.names)
         for written in below:
             inside = f"{prefix}{written}/"
-            is_array = self.version.is_array(inside)
-            if not is_array and not self.version.is_group(inside):
+            is_array = self.reader.is_array(inside)
+            if not is_array and not self.reader.is_group(inside):
                 continue
-            spelled, key = self.version.name(inside), self.version.key(inside)
+            spelled, key = self.reader.name(inside), self.reader.key(inside)
             if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
             if not is_array and depth >= MAX_DEPTH:
@@ -82,24 +83,24 @@ class _Reader:
             else:
                 found.append(("variable" if is_array else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in found]
-        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in found], path)
         for each, (kind, _, inside) in zip(shown, found, strict=True):
             if kind == "group":
                 groups.append((each, inside))
                 continue
-            both_kinds(self.version, inside)
-            described = self.version.array(inside)
+            both_kinds(self.reader, inside)
+            described = self.reader.array(inside)
             if described is not None:
                 arrays[each] = described
         children = [self.walk(inside, names.join(path, child), child, depth + 1) for child, inside in groups]
-        return self.group(prefix, path, name, self.version.attributes(prefix), arrays, children)
+        return self.group(prefix, path, name, self.reader.attributes(prefix), arrays, children)
 
     def group(
         self, prefix: str, path: str, name: str, attributes: dict[str, object], arrays: dict[str, Described],
         children: list[Group],
     ) -> Group:  # fmt: skip
         """A group of the arrays that were described."""
-        key = self.version.key(prefix)
+        key = self.reader.key(prefix)
         taken = {child.name for child in children}
         called = self._axes(arrays, path)
         lengths = self._lengths(arrays, taken, called)
@@ -169,13 +170,13 @@ class _Reader:
                 self.documents.lost("unreadable-array", str(fault), described.key)
                 return None
             types = {names.join(path, each): made for each, made in inventor.made.items()}
-        key = self.version.key(described.prefix)
+        key = self.reader.key(described.prefix)
         attributes = self.attributes.read(described.attributes, key)
         variable = Variable(
             name=name,
             type=type_name,
             dimensions=self._references(path, described, lengths, called),
-            attributes=with_fill(attributes, type_name, types, described, self.version),
+            attributes=with_fill(attributes, type_name, types, described, self.reader),
             storage=normalized(described.storage, described.shape, type_name),
             span=self.documents.span(described.key),
         )
@@ -188,9 +189,9 @@ class _Reader:
         self, path: str, described: Described, lengths: dict[str, int], called: dict[str, str]
     ) -> tuple[str | int, ...]:
         shape, axes = described.shape, described.axes
-        key = self.version.key(described.prefix)
+        key = self.reader.key(described.prefix)
         if axes is None or len(axes) != len(shape):
-            if shape and self.version.axes_member:
+            if shape and self.reader.axes_member:
                 text = (
                     "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
                 )
@@ -204,19 +205,19 @@ class _Reader:
                 continue
             found.append(length)
             what = "a dimension has no name" if name is None else f"`{name}` is no dimension of length {length} here"
-            self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.version.axes_member))
+            self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.reader.axes_member))
         return tuple(found)
 
 
-def both_kinds(version: Version, prefix: str) -> None:
+def both_kinds(reader: Reader, prefix: str) -> None:
     """Report an array that is a group as well: what is below it is not read."""
-    if version.is_group(prefix):
+    if reader.is_group(prefix):
         text = f"`/{prefix[:-1]}` is an array and a group: what is below it is left out"
-        version.documents.lost("ambiguous-node", text, version.key(prefix))
+        reader.documents.lost("ambiguous-node", text, reader.key(prefix))
 
 
 def with_fill(
-    attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, version: Version
+    attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, reader: Reader
 ) -> tuple[Attribute, ...]:
     """The attributes of a variable with a `_FillValue` of its own type: as it stands, or the array's fill value.
 
@@ -224,16 +225,16 @@ def with_fill(
     """
     place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
     if place is None:
-        found = _restored(type_name, types, described) if version.fill_stands_for_attribute else None
-        span = version.documents.span(described.key)
+        found = _restored(type_name, types, described) if reader.fill_stands_for_attribute else None
+        span = reader.documents.span(described.key)
         return (Attribute(name="_FillValue", value=found, span=span), *attributes) if found is not None else attributes
     own = attributes[place]
     value = described.attributes.get("_FillValue")
     fitting = own.value if own.value.type == type_name and own.value.count == 1 else None
-    fitting = fitting or version.own_fill(type_name, value) or fill_of(type_name, value)
+    fitting = fitting or reader.own_fill(type_name, value) or fill_of(type_name, value)
     if fitting is None:
         text = f"`_FillValue` is no value of type {type_name}, and left out"
-        version.documents.warn("stale-extension", text, version.key(described.prefix), pointer("_FillValue"))
+        reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :]
     return (*attributes[:place], own.model_copy(update={"value": fitting}), *attributes[place + 1 :])
 

@@ -1,16 +1,42 @@
-"""`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with our extension in the root or without."""
+"""`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with our extension in the root or without.
+
+Documents of the draft as all readers want them have one extension object for four hidden attributes. Source:
+zarr-v3-2019-draft §1 to §6.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+from nczarr import names
+from nczarr.arrays.encode import Encoding
+from nczarr.arrays.key_segments import suits
+from nczarr.arrays.source import Descr
+from nczarr.ast.plain import plain
+from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.draft2019 import keys
-from nczarr.formats.zarr.draft2019.nodes import NodeDocuments
-from nczarr.formats.zarr.draft2019.reading import Version2019
+from nczarr.formats.zarr.core.array_metadata import Described, chain
+from nczarr.formats.zarr.core.attributes import untyped
+from nczarr.formats.zarr.core.reader import Reader
+from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
+from nczarr.formats.zarr.draft2019 import protocol_extension as extension
+from nczarr.formats.zarr.draft2019.codecs import configs
+from nczarr.formats.zarr.draft2019.nodes import NodeDocuments, path_of
+from nczarr.formats.zarr.draft2019.protocol_extension import Found
 from nczarr.formats.zarr.nczarr import read_nczarr
+from nczarr.json.documents import Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
+
+
+def _is_shown(shown: Any, value: Any) -> bool:
+    """Whether the JSON of an attribute of the tree is the same as the one that it was read from."""
+    if isinstance(shown, list) and isinstance(value, list):
+        return len(shown) == len(value) and all(map(_is_shown, shown, value))
+    alike = isinstance(value, float) if isinstance(shown, float) else type(shown) is type(value)
+    return alike and isinstance(value, str | int | float) and bool(shown == value)
 
 
 def holds(store: Store) -> bool:
@@ -22,7 +48,7 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
-    version = Version2019(NodeDocuments(store, report, options))
+    version = Draft2019Reader(NodeDocuments(store, report, options))
     unchecked = read_nczarr.read(version) if version.is_extended() else read_zarr.read(version)
     if version.documents.refused:
         return None
@@ -31,3 +57,147 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
         if foreign != Foreign():
             unchecked.foreign[fqn] = foreign
     return unchecked
+
+
+class Draft2019Reader(Reader):
+    """Documents of the draft."""
+
+    portable_names = True
+    named_by_file = False
+    fill_stands_for_attribute = False
+    names = ("",)
+    documents: NodeDocuments
+
+    def __init__(self, documents: NodeDocuments) -> None:
+        super().__init__(documents)
+        self._called: dict[str, dict[str, str]] = {}
+
+    def is_array(self, prefix: str) -> bool:
+        """Whether an array stands there, readable or not."""
+        return self.documents.kind(path_of(prefix)) == "array"
+
+    def is_group(self, prefix: str) -> bool:
+        """Whether a group stands there, if only because something is below it."""
+        return self.documents.kind(path_of(prefix)) == "group"
+
+    def key(self, prefix: str) -> str:
+        """The document of the node."""
+        return self.documents.key(path_of(prefix))
+
+    def _document(self, prefix: str) -> Json:
+        return self.documents.valid(path_of(prefix)) or {}
+
+    def attributes(self, prefix: str) -> Json:
+        """The member `attributes`."""
+        found: Json = self._document(prefix).get("attributes", {})
+        return found
+
+    def extension(self, prefix: str) -> Found | None:
+        """The object of our extension; None if the node has none."""
+        return extension.found(self._document(prefix).get("extensions"))
+
+    def is_extended(self) -> bool:
+        """Whether the root, or any other node, has an object of our extension."""
+        if self.extension("") is not None:
+            return True
+        self.documents.expect((path[1:] + "/" for path in self.documents.nodes.documents if path != "/"), self.names)
+        return any(self.extension(path[1:] + "/") is not None for path in self.fqns() if path != "/")
+
+    def foreign(self, prefix: str) -> Foreign:
+        """The extensions that are not ours, in order, and the attributes that plain JSON of the tree does not show."""
+        document = self._document(prefix)
+        others = tuple(each for each in document.get("extensions", []) if each.get("extension") != extension.URI)
+        attributes = {
+            name: value
+            for name, value in document.get("attributes", {}).items()
+            if not _is_shown(plain(untyped(value)).value, value)
+        }
+        grid = document.get("chunk_grid", {})
+        return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
+
+    def name(self, prefix: str) -> str:
+        """The true name, where the extension has one that fits the key; a sibling's it must not be."""
+        path = path_of(prefix)
+        parent = keys.parent_of(path)
+        if parent not in self._called:
+            self._called[parent] = self._names(parent)
+        own = keys.name_of(path)
+        return self._called[parent].get(own, own)
+
+    def _names(self, parent: str) -> dict[str, str]:
+        """The names of a group's children by their names in keys."""
+        found: dict[str, str] = {}
+        below = self.documents.children_of(parent)
+        taken = set(below)
+        for segment in below:
+            path = keys.join(parent, segment)
+            known = self.extension(path[1:] + "/")
+            if known is None or "name" not in known.document or known.name == segment:
+                continue
+            name = known.name or ""
+            if not suits(segment, name):
+                text = f"the name `{name}` does not fit the key; the node is called `{segment}`"
+            elif name in taken:
+                text = f"the name `{name}` is that of another node; this one is called `{segment}`"
+            else:
+                found[segment] = name
+                taken.add(name)
+                continue
+            self.documents.warn("stale-extension", text, self.documents.key(path))
+        return found
+
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """What the netCDF library hides elsewhere, of the one object of our extension."""
+        known = self.extension(prefix)
+        path, key = path_of(prefix), self.key(prefix)
+        if what == "group":
+            arrays, groups = self.documents.below(path, "array"), self.documents.below(path, "group")
+            empty = {"dimensions": {}, "arrays": arrays, "groups": groups}
+            return (empty if known is None else known.hidden(what, arrays, groups)), key
+        return (None if known is None else known.hidden(what, [], [])), key
+
+    def described(self, prefix: str) -> Described | None:
+        """What the document says; None (reported) if it is no array that can be read."""
+        path = path_of(prefix)
+        document = self.documents.valid(path)
+        if document is None:
+            return None
+        used = wire.used_type(document["data_type"])
+        dtype, shape = dtypes.descr(used), tuple(document["shape"])
+        grid = document["chunk_grid"]
+        chunks = tuple(grid["chunk_shape"])
+        backwards = document["chunk_memory_layout"] == "F"
+        steps = configs(document["chunk_codecs"])
+        return Described(
+            self.documents.key(path),
+            prefix,
+            shape,
+            chunks,
+            Encoding(dtype, steps, tuple(reversed(range(len(shape)))) if backwards else None),
+            self._fill(prefix, dtype, used, document["fill_value"]),
+            chain([dict(step) for step in steps]),
+            None,
+            document["attributes"],
+            None,
+            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),
+        )
+
+    def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:
+        """The fill value, with the bits that the extension knows of it if it is still the same."""
+        fill, known = dtypes.fill_bytes(used, written), self.extension(prefix)
+        bits = None if known is None else known.fill
+        if fill is None or bits is None or len(bits) != len(fill):
+            return fill
+        return bits if dtypes.fill_value(dtype, bits) == dtypes.fill_value(dtype, fill) else fill
+
+    def fqns(self) -> dict[str, str]:
+        """The FQNs of all nodes that have names, by their paths."""
+        found: dict[str, str] = {"/": "/"}
+        waiting = ["/"]
+        while waiting:
+            path = waiting.pop()
+            for segment in self.documents.children_of(path):
+                inside = keys.join(path, segment)
+                found[inside] = names.join(found[path], names.normal(self.name(inside[1:] + "/")))
+                waiting.append(inside)
+        return found

@@ -9,8 +9,8 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
-from nczarr.formats.zarr.v2.reading import Version2
-from nczarr.formats.zarr.v3.reading import Version3
+from nczarr.formats.zarr.v2.frontend import Zarr2Reader
+from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store
@@ -20,20 +20,19 @@ def holds(store: Store) -> bool:
     """Whether a store is of Zarr v2 and has a superblock, in whatever place its generation puts it."""
     if not zarr2.holds(store):
         return False
-    version = Version2(Documents(store, Report(), Options()))
-    return version.hidden("", "superblock")[0] is not None
+    return Zarr2Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
-    return read_nczarr.read(Version2(Documents(store, report, options), netcdf=True))
+    return read_nczarr.read(Zarr2Reader(Documents(store, report, options), netcdf=True))
 
 
 def holds3(store: Store) -> bool:
     """Whether the attributes of the root's `zarr.json` have a superblock."""
-    return Version3(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
+    return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store on Zarr v3. Reports what cannot be read; raises OSError."""
-    return read_nczarr.read(Version3(Documents(store, report, options)))
+    return read_nczarr.read(Zarr3Reader(Documents(store, report, options)))

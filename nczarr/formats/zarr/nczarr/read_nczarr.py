@@ -19,9 +19,10 @@ from nczarr.ast import Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
-from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Version
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH
 from nczarr.formats.zarr.core.attributes import Attributes
 from nczarr.formats.zarr.core.read_zarr import both_kinds
+from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock
 from nczarr.formats.zarr.extension.types import type_from_json
@@ -46,42 +47,42 @@ class _Node(NamedTuple):
     children: tuple[_Node, ...]
 
 
-def read(version: Version) -> Unchecked:
+def read(reader: Reader) -> Unchecked:
     """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
     with building():
-        return _read(version)
+        return _read(reader)
 
 
-def _read(version: Version) -> Unchecked:
-    reader = _Reader(version)
-    superblock, key = version.hidden("", "superblock")
-    said = reader.superblock(superblock or {}, key)
-    node = reader.node("", "/", said.name or "root", 0)
-    frame = Frame({}, {}, {}, reader.respelled)
-    reader.collect(node, frame)
+def _read(reader: Reader) -> Unchecked:
+    hierarchy = _Hierarchy(reader)
+    superblock, key = reader.hidden("", "superblock")
+    said = hierarchy.superblock(superblock or {}, key)
+    node = hierarchy.node("", "/", said.name or "root", 0)
+    frame = Frame({}, {}, {}, hierarchy.respelled)
+    hierarchy.collect(node, frame)
     whole = sound_types(frame.types)
     large = oversized(whole)
     whole = sound_types({path: each for path, each in whole.items() if path not in large})
     for path in frame.types.keys() - whole.keys():
-        version.documents.warn(
+        reader.documents.warn(
             "stale-extension", f"type `{path}` is too large, or rests on others that there are not", key
         )
     frame = frame._replace(types=whole)
-    variables = Variables(version, frame)
-    root = reader.group(node, variables)
+    variables = Variables(reader, frame)
+    root = hierarchy.group(node, variables)
     members = {
         each: getattr(root, each) for each in ("types", "dimensions", "variables", "attributes", "groups", "span")
     }
     dataset = Dataset(name=said.name, kind=said.kind, version=said.model or "2.0.0", **members)
-    return Unchecked(dataset, forward=True, parts=variables.parts, namesakes=version.documents.namesakes)
+    return Unchecked(dataset, forward=True, parts=variables.parts, namesakes=reader.documents.namesakes)
 
 
-class _Reader:
+class _Hierarchy:
     """One run."""
 
-    def __init__(self, version: Version) -> None:
-        self.version = version
-        self.documents = version.documents
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.documents = reader.documents
         self.respelled: dict[str, str] = {}
 
     def superblock(self, document: Json, key: str) -> Superblock:
@@ -110,7 +111,7 @@ class _Reader:
     # ---- groups ----------------------------------------------------------------------------------------------------
     def node(self, prefix: str, path: str, name: str, depth: int) -> _Node:
         """The group at a prefix with those below it."""
-        document, key = self.version.hidden(prefix, "group")
+        document, key = self.reader.hidden(prefix, "group")
         document = document or {}
         extension = document.get("nczarr", {})
         if not isinstance(extension, dict):
@@ -155,7 +156,7 @@ class _Reader:
         added = extension.get("members")
         order = listed
         below = [*listed, *(each for each in added if isinstance(each, str))] if isinstance(added, list) else listed
-        self.documents.expect((f"{prefix}{each}/" for each in below), self.version.names)
+        self.documents.expect((f"{prefix}{each}/" for each in below), self.reader.names)
         if isinstance(added, list) and all(isinstance(each, str) for each in added):
             known = set(listed)
             gone = [each for each in added if each not in known and not self._stands(prefix, each)]
@@ -176,30 +177,30 @@ class _Reader:
                 self.documents.lost("bad-metadata", f"{written!r} is no name of an array or group", key)
                 continue
             inside = f"{prefix}{written}/"
-            spelled = self.version.name(inside)
+            spelled = self.reader.name(inside)
             if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
-            is_array = self.version.is_array(inside)
-            if not is_array and written not in groups and not self.version.is_group(inside):
+            is_array = self.reader.is_array(inside)
+            if not is_array and written not in groups and not self.reader.is_group(inside):
                 text = f"array `{written}` is listed, and not there"
                 self.documents.lost("bad-metadata", text, key)
                 continue
             if is_array:
-                both_kinds(self.version, inside)
+                both_kinds(self.reader, inside)
             found.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in found]
-        shown = self.documents.apart(items, [self.version.key(inside) for _, _, inside in found], path)
+        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in found], path)
         members = [(kind, name, inside) for name, (kind, _, inside) in zip(shown, found, strict=True)]
         variables = [(name, inside) for kind, name, inside in members if kind == "variable"]
         return variables, [(name, inside) for kind, name, inside in members if kind == "group"]
 
     def _stands(self, prefix: str, name: str) -> bool:
         inside = f"{prefix}{name}/"
-        return _is_segment(name) and (self.version.is_array(inside) or self.version.is_group(inside))
+        return _is_segment(name) and (self.reader.is_array(inside) or self.reader.is_group(inside))
 
     def _is_variable(self, prefix: str) -> bool:
         """Whether a group is a variable that is stored in parts."""
-        document, _ = self.version.hidden(prefix, "group")
+        document, _ = self.reader.hidden(prefix, "group")
         extension = (document or {}).get("nczarr")
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
 
@@ -283,15 +284,15 @@ class _Reader:
             if variable is not None:
                 made.append(variable)
         self.documents.namesakes += inventor.namesakes
-        key = self.version.key(node.prefix)
-        hidden, _ = self.version.hidden(node.prefix, "attr")
+        key = self.reader.key(node.prefix)
+        hidden, _ = self.reader.hidden(node.prefix, "attr")
         kept = tuple(each for each in node.types if names.join(node.path, each.name) in frame.types)
         return Group(
             name=node.name,
             types=(*kept, *inventor.made.values()),
             dimensions=tuple(variables.sized(node.path, each) for each in node.dimensions),
             variables=tuple(made),
-            attributes=Attributes(self.documents, frame.types).read(self.version.attributes(node.prefix), key, hidden),
+            attributes=Attributes(self.documents, frame.types).read(self.reader.attributes(node.prefix), key, hidden),
             groups=tuple(self.group(child, variables) for child in node.children),
             span=self.documents.span(key),
         )

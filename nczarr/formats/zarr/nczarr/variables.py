@@ -22,13 +22,13 @@ from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.formats.zarr.core.array_metadata import (
     LARGEST_LENGTH,
     Described,
-    Version,
     lengths,
     made_storage,
     own_fill,
 )
 from nczarr.formats.zarr.core.attributes import Attributes
 from nczarr.formats.zarr.core.read_zarr import with_fill
+from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
 from nczarr.json.documents import Json, pointer
@@ -51,9 +51,9 @@ class Frame(NamedTuple):
 class Variables:
     """Reads variables; `parts` are their arrays so far, `longest` the lengths of unlimited dimensions in shapes."""
 
-    def __init__(self, version: Version, frame: Frame) -> None:
-        self.version = version
-        self.documents = version.documents
+    def __init__(self, reader: Reader, frame: Frame) -> None:
+        self.reader = reader
+        self.documents = reader.documents
         self.frame = frame
         self.parts: dict[str, Parts] = {}
 
@@ -63,8 +63,8 @@ class Variables:
 
     def read(self, path: str, name: str, prefix: str, inventor: Inventor) -> Variable | None:
         """The variable at a prefix; None (reported) if it cannot be read."""
-        if self.version.is_array(prefix):
-            described = self.version.array(prefix)
+        if self.reader.is_array(prefix):
+            described = self.reader.array(prefix)
             return None if described is None else self._array(path, name, described, inventor)
         return self._parts(path, name, prefix)
 
@@ -73,7 +73,7 @@ class Variables:
 
     # ---- one array -------------------------------------------------------------------------------------------------
     def _array(self, path: str, name: str, described: Described, inventor: Inventor) -> Variable | None:
-        hidden, key = self.version.hidden(described.prefix, "array")
+        hidden, key = self.reader.hidden(described.prefix, "array")
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
         plain = self._plain_references(hidden, described, key)
         if plain == () and described.shape in ((), (1,)):
@@ -91,7 +91,7 @@ class Variables:
             name=name,
             type=type_name,
             dimensions=references,
-            attributes=with_fill(attributes, type_name, types, described, self.version)
+            attributes=with_fill(attributes, type_name, types, described, self.reader)
             if any(each.name == "_FillValue" for each in attributes)
             else attributes,
             storage=self._storage(extension, described.storage, references, type_name, key),
@@ -110,7 +110,7 @@ class Variables:
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
             return ()
         if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-            if described.shape and self.version.axes_member:
+            if described.shape and self.reader.axes_member:
                 self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
             return None
         return tuple(self._reference(each) for each in given)
@@ -127,7 +127,7 @@ class Variables:
         if described.plain_type is not None:
             return (
                 "string"
-                if described.encoding.dtype == "|S1" and self.version.texts_are_strings
+                if described.encoding.dtype == "|S1" and self.reader.texts_are_strings
                 else described.plain_type
             )
         try:
@@ -194,7 +194,7 @@ class Variables:
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
     def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
-        hidden, key = self.version.hidden(prefix, "group")
+        hidden, key = self.reader.hidden(prefix, "group")
         extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
         type_name = extension.type or ""
         types = self.frame.types
@@ -207,10 +207,10 @@ class Variables:
         shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
         found: dict[str, ArraySource] = {}
         wanted = list(parts(type_name, shape, types))
-        places = paths(each.path for each in wanted) if self.version.portable_names else {}
+        places = paths(each.path for each in wanted) if self.reader.portable_names else {}
         for part in wanted:
             inside = f"{prefix}{places.get(part.path, part.path)}/"
-            described = self.version.array(inside) if self.version.is_array(inside) else None
+            described = self.reader.array(inside) if self.reader.is_array(inside) else None
             wrong = None
             if described is None:
                 wrong = "is not there"
@@ -231,20 +231,20 @@ class Variables:
             name=name,
             type=type_name,
             dimensions=references,
-            attributes=self._attributes(self.version.attributes(prefix), prefix, type_name),
+            attributes=self._attributes(self.reader.attributes(prefix), prefix, type_name),
             storage=self._storage(extension, Storage(), references, type_name, key),
             span=self.documents.span(key),
         )
 
     # ---- what the extension says -----------------------------------------------------------------------------------
     def _attributes(self, given: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
-        hidden, _ = self.version.hidden(prefix, "attr")
+        hidden, _ = self.reader.hidden(prefix, "attr")
         return Attributes(self.documents, self.frame.types).read(
             given,
-            self.version.key(prefix),
+            self.reader.key(prefix),
             hidden,
-            lambda value: self.version.own_fill(type_name, value),
-            self.version.shown_fill,
+            lambda value: self.reader.own_fill(type_name, value),
+            self.reader.shown_fill,
         )
 
     def _extension(self, given: Any, key: str) -> ArrayExtension:

@@ -1,14 +1,37 @@
-"""`zarr2`: any pure Zarr v2 store → `Unchecked`, consolidated or not."""
+"""`zarr2`: any pure Zarr v2 store → `Unchecked`, consolidated or not.
+
+Documents of Zarr v2 as all readers want them are those of netCDF-C's four generations, too (nczarr-storage §2).
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
+from typing import Any
+
+from nczarr.arrays.codecs import POINTER
+from nczarr.arrays.encode import Encoding
+from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast.plain import encoded
+from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.v2.reading import Version2
-from nczarr.json.documents import Documents
+from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
+from nczarr.formats.zarr.core.fill_values import shown
+from nczarr.formats.zarr.core.reader import Reader, RefusedError, axes_of
+from nczarr.formats.zarr.v2 import dtypes
+from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
+
+_KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
+_TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
+_OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
+            "attr": (".nczattr", ".nczattrs")}  # fmt: skip
+"""The objects of the first generation."""
+
 
 ROOTS = (".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr")
 """Documents of which the root of a store of this version has one."""
@@ -26,4 +49,180 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
-    return read_zarr.read(Version2(Documents(store, report, options)))
+    return read_zarr.read(Zarr2Reader(Documents(store, report, options)))
+
+
+class Zarr2Reader(Reader):
+    """Documents of Zarr v2. `netcdf`: fill values of texts are the texts, and `<U1` is a char of one byte."""
+
+    texts_are_strings = True
+    axes_member = "_ARRAY_DIMENSIONS"
+    names = (".zarray", ".zattrs", ".zgroup")
+
+    def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
+        super().__init__(documents)
+        self._netcdf = netcdf
+        self._described: dict[int, Described] = {}
+        """What a document says, by its identity: equal ones are mostly the same object, and `documents` keeps them."""
+        if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
+            consolidated = documents.get(".zmetadata") or {}
+            members = consolidated.get("metadata")
+            documents.extra = members if isinstance(members, dict) else {}
+
+    def is_array(self, prefix: str) -> bool:
+        """Whether there is a `.zarray`."""
+        return self.documents.has(prefix + ".zarray")
+
+    def is_group(self, prefix: str) -> bool:
+        """Whether there is a `.zgroup`."""
+        return self.documents.has(prefix + ".zgroup")
+
+    def key(self, prefix: str) -> str:
+        """`.zattrs`."""
+        return prefix + ".zattrs"
+
+    def array_key(self, prefix: str) -> str:
+        """`.zarray`."""
+        return prefix + ".zarray"
+
+    def attributes(self, prefix: str) -> Json:
+        """The object `.zattrs`."""
+        return self.documents.get(prefix + ".zattrs") or {}
+
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """From the attributes, from `.zgroup` or `.zarray`, or an object of its own, in that order."""
+        spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
+        holders = [".zattrs", ".zarray" if what == "array" else ".zgroup"]
+        for holder in holders:
+            document = self.documents.get(prefix + holder) or {}
+            for name in spoken:
+                if isinstance(document.get(name), dict):
+                    return document[name], prefix + holder
+        for name in _OBJECTS[what]:
+            if self.documents.has(prefix + name):
+                return self.documents.get(prefix + name), prefix + name
+        return None, prefix + ".zattrs"
+
+    def described(self, prefix: str) -> Described | None:
+        """What `.zarray` says. Raises RefusedError."""
+        key = prefix + ".zarray"
+        document = self.documents.get(key)
+        if document is None:
+            return None
+        found, before = self._described.get(id(document)), self.documents.said
+        if found is None:
+            found = self._array(document, key)
+            if self.documents.said == before:  # else the next one has the same to say
+                self._described[id(document)] = found
+        attributes = self.attributes(prefix)
+        axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
+        chunk_keys = found.chunk_keys.below(prefix)
+        return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
+
+    def _array(self, document: Json, key: str) -> Described:
+        """What the document says by itself."""
+        if document.get("zarr_format", 2) != 2:
+            raise RefusedError("the document is not of Zarr format 2", "zarr_format")
+        shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
+        if shape is None or not sensible(shape):
+            raise RefusedError("the shape is no list of lengths", "shape")
+        if chunks is None or len(chunks) != len(shape):
+            raise RefusedError("the chunks are no list of lengths, one a dimension", "chunks")
+        configs = _configs(document)
+        try:
+            dtype = self._known(dtypes.descr(document.get("dtype")), configs)
+        except (ValueError, TypeError) as fault:
+            raise RefusedError(f"no type of the model lies as {fault}", "dtype", "unreadable-array") from None
+        configs = [_sized(each, dtype) for each in configs if each.get("id") not in _TEXTS]
+        order = document.get("order", "C")
+        if order not in ("C", "F"):
+            raise RefusedError("the order is neither C nor F", "order")
+        separator = "/" if document.get("dimension_separator") == "/" else "."
+        permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
+        return Described(
+            key,
+            "",
+            shape,
+            chunks,
+            Encoding(dtype, tuple(configs), permutation),
+            self.fill(key, lambda: self._element(dtype, document.get("fill_value"))),
+            chain(configs),
+            None,
+            {},
+            None,
+            ChunkKeys(separator=separator),
+        )
+
+    def _known(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:
+        """The dtype in the form of `Descr`. Raises ValueError, whose text is the dtype."""
+        if not isinstance(written, str):
+            if not written or len({name for name, _, _ in written}) < len(written):
+                raise ValueError(f"a record of {len(written)} fields")
+            return tuple(self._field(name, inner, shape) for name, inner, shape in written)
+        match = _KNOWN.fullmatch(written)
+        if match is None:
+            raise ValueError(f"dtype `{written}`")
+        order, number, letter, length, texts, wide = match.groups()
+        if number:
+            return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
+        if letter:
+            return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
+        if wide and self._netcdf and not field:
+            return ">S1"
+        if texts and not field and sum(each["id"] in _TEXTS for each in configs) == 1:
+            return "|O"
+        raise ValueError(f"dtype `{written}`")
+
+    def _field(self, name: Any, inner: Descr, shape: Any) -> tuple[str, Descr, tuple[int, ...]]:
+        if not isinstance(name, str) or not name or lengths(list(shape), least=1) is None:
+            raise ValueError("a record with a field that has no name or shape")
+        return name, self._known(inner, [], field=True), tuple(shape)
+
+    def _element(self, dtype: Descr, written: Any) -> bytes | None:
+        """One element in the bytes of the dtype; None for null. Raises one of `FAULTS` for an invalid `fill_value`."""
+        if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
+            written = written[0]
+        if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
+            return None
+        if isinstance(dtype, str) and dtype[1] == "S":
+            return self._chars(int(dtype[2:]), written)
+        if dtype == "|O" and isinstance(written, str):
+            return encoded(written)
+        return dtypes.fill_bytes(dtype, written)
+
+    def _chars(self, size: int, written: Any) -> bytes:
+        """The fill value of texts of fixed length: base64, or the text itself as the netCDF library writes it."""
+        number = type(written) is int and self._netcdf
+        if not isinstance(written, str) and not number:
+            raise ValueError(f"{shown(written)} is not a text")
+        text = encoded(str(written))
+        coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)
+        plainly = base64.b64decode(text, validate=True) if coded else text
+        if len(plainly) > size:
+            raise ValueError(f"{shown(written)} has {len(plainly)} bytes where the type has {size}")
+        return plainly.ljust(size, b"\0")
+
+
+def _configs(document: Json) -> list[Json]:
+    """Filters and compressor in the order of encoding. Raises RefusedError."""
+    filters, compressor = document.get("filters") or [], document.get("compressor")
+    steps = [*filters, *([compressor] if compressor is not None else [])] if isinstance(filters, list) else [None]
+    found = [each for each in steps if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    if len(found) < len(steps):
+        raise RefusedError("a filter or compressor is no configuration with an `id`", "filters")
+    return found
+
+
+def _sized(config: Json, dtype: Descr) -> Json:
+    """A shuffle without an element size, as netCDF-C writes it, with the one that netCDF-C takes."""
+    if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
+        return config
+    return {**config, "elementsize": POINTER if dtype[:2] == "|S" else itemsize(dtype)}
+
+
+def _is_base64(text: bytes, size: int) -> bool:
+    """Whether a fill value of texts is written in base64: no other program writes one that is whole."""
+    try:
+        return 0 < len(base64.b64decode(text, validate=True)) <= size
+    except binascii.Error:
+        return False

@@ -1,24 +1,289 @@
-"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not."""
+"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and its documents as all readers want them.
+
+Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs. Shards may
+have any inner chain; an index is plain numbers, perhaps with a checksum.
+"""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from nczarr.arrays.elements import swapped
+from nczarr.arrays.encode import Encoding
+from nczarr.arrays.source import Descr
+from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.plain import Plain
+from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.v3 import DOCUMENT
-from nczarr.formats.zarr.v3.reading import Version3
-from nczarr.json.documents import Documents
+from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
+from nczarr.formats.zarr.core.fill_values import FAULTS
+from nczarr.formats.zarr.core.reader import Reader, RefusedError, axes_of
+from nczarr.formats.zarr.nczarr import pull_request_3068
+from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
+from nczarr.formats.zarr.v3.codecs import config_of
+from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
+
+_MEMBERS = frozenset(
+    {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
+     "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}
+)  # fmt: skip
 
 
 def holds(store: Store) -> bool:
     """Whether the root has a `zarr.json`. A superblock in it makes the store one of `nczarr3`."""
     if store.get(DOCUMENT) is None:
         return False
-    return Version3(Documents(store, Report(), Options())).hidden("", "superblock")[0] is None
+    return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
-    return read_zarr.read(Version3(Documents(store, report, options)))
+    return read_zarr.read(Zarr3Reader(Documents(store, report, options)))
+
+
+class _Chain(NamedTuple):
+    """The codecs of an array: what `Encoding` has, the inner chunks of shards, the byte order."""
+
+    steps: tuple[Json, ...]
+    big: bool
+    texts: str = ""
+    permutation: tuple[int, ...] | None = None
+    inner: tuple[int, ...] | None = None
+    index_steps: tuple[Json, ...] = ()
+    index_first: bool = False
+
+
+class Zarr3Reader(Reader):
+    """Documents of Zarr v3."""
+
+    axes_member = "dimension_names"
+    names = (DOCUMENT,)
+
+    def __init__(self, documents: Documents) -> None:
+        super().__init__(documents)
+        self._announced: set[str] = set()
+        """Prefixes of the nodes whose draft members were reported."""
+        held = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
+        members = held.get("metadata") if isinstance(held, dict) else None
+        if isinstance(members, dict):
+            documents.extra = {f"{path}/{DOCUMENT}": each for path, each in members.items() if path}
+
+    def _node(self, prefix: str) -> Json:
+        return self.documents.get(prefix + DOCUMENT) or {}
+
+    def is_array(self, prefix: str) -> bool:
+        """Whether the document is that of an array."""
+        return self._node(prefix).get("node_type") == "array"
+
+    def is_group(self, prefix: str) -> bool:
+        """Whether the document is that of a group."""
+        return self._node(prefix).get("node_type") == "group"
+
+    def key(self, prefix: str) -> str:
+        """`zarr.json`."""
+        return prefix + DOCUMENT
+
+    def attributes(self, prefix: str) -> Json:
+        """The member `attributes`, without the types of netCDF-C's draft, which are reported."""
+        document = self._node(prefix)
+        found = document.get("attributes")
+        attributes = found if isinstance(found, dict) else {}
+        if prefix not in self._announced:
+            self._announced.add(prefix)
+            for told in (
+                pull_request_3068.members(document),
+                pull_request_3068.attribute_types(attributes),
+                pull_request_3068.array_type(attributes, document.get("data_type")),
+            ):
+                for message, where in told:
+                    self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
+        if pull_request_3068.is_attribute_types(attributes.get(pull_request_3068.ATTRIBUTE_TYPES)):
+            return {name: value for name, value in attributes.items() if name != pull_request_3068.ATTRIBUTE_TYPES}
+        return attributes
+
+    def own_fill(self, type_name: str, value: Any) -> Constant | None:
+        """A `_FillValue` in xarray's code."""
+        if type_name not in ATOMIC:
+            return None
+        try:
+            return dtypes.fill_of_attribute(type_name, value)
+        except FAULTS:
+            return None
+
+    def shown_fill(self, constant: Constant) -> Plain:
+        """A `_FillValue` in xarray's code."""
+        return dtypes.fill_attribute(constant)
+
+    def described(self, prefix: str) -> Described:
+        """What `zarr.json` says. Raises RefusedError."""
+        document = self._node(prefix)
+        if document.get("zarr_format") != 3:
+            raise RefusedError("the document is not of Zarr format 3", "zarr_format")
+        for name in document.keys() - _MEMBERS:
+            value = document[name]
+            if not (isinstance(value, dict) and value.get("must_understand") is False):
+                raise RefusedError(
+                    f"the document has a member `{name}` that must be understood", name, "unreadable-array"
+                )
+        if document.get("storage_transformers"):
+            raise RefusedError("storage transformers are not known", "storage_transformers", "unreadable-array")
+        shape = lengths(document.get("shape"))
+        if shape is None or not sensible(shape):
+            raise RefusedError("the shape is no list of lengths", "shape")
+        chunks = _grid(document.get("chunk_grid"), len(shape))
+        chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
+        found = _chain(document.get("codecs"), chunks)
+        dtype, written = self._dtype(document.get("data_type"), found)
+        shards = chunks if found.inner is not None else None
+        encoding = Encoding(dtype, found.steps, found.permutation, found.index_steps, found.index_first)
+        return Described(
+            prefix + DOCUMENT,
+            prefix,
+            shape,
+            found.inner or chunks,
+            encoding,
+            self._fill(written, dtype, document, found, prefix + DOCUMENT),
+            chain([*found.steps]),
+            shards,
+            self.attributes(prefix),
+            axes_of(document.get("dimension_names")),
+            chunk_keys,
+        )
+
+    def _dtype(self, written: Any, found: _Chain) -> tuple[Descr, Descr]:
+        """The stored dtype, and the same little-endian."""
+        try:
+            little = dtypes.descr(written)
+            _check(little)
+        except FAULTS as fault:
+            raise RefusedError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
+        if (little == "|O") is not bool(found.texts):
+            raise RefusedError("the codecs do not suit the data type", "codecs")
+        return (_swapped(little) if found.big else little), little
+
+    def _fill(self, little: Descr, dtype: Descr, document: Json, found: _Chain, key: str) -> bytes | None:
+        """Return one element in the bytes of the dtype; None (reported) if `fill_value` is invalid or missing."""
+        if "fill_value" not in document:
+            self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
+            return None
+        made = self.fill(
+            key, lambda: dtypes.fill_bytes(little, document["fill_value"], utf8=found.texts != "vlen-bytes")
+        )
+        if dtype == little or made is None:
+            return made
+        if isinstance(dtype, str):
+            return swapped(made, dtype)
+        from nczarr.arrays.source import numpy_dtype
+
+        return _cast(made, numpy_dtype(little), numpy_dtype(dtype))
+
+
+def _cast(data: bytes, given: Any, wanted: Any) -> bytes:
+    import numpy as np
+
+    made: bytes = np.frombuffer(data, given).astype(wanted).tobytes()
+    return made
+
+
+def _check(descr: Descr) -> None:
+    """Raises ValueError for elements of no bytes or of too many."""
+    if not isinstance(descr, str):
+        for _, field, _ in descr:
+            _check(field)
+    elif descr != "|O" and not 0 < int(descr[2:]) < 2**30:
+        raise ValueError(f"elements of {descr[2:]} bytes")
+
+
+def _swapped(descr: Descr) -> Descr:
+    if isinstance(descr, str):
+        return descr.replace("<", ">")
+    return tuple((name, _swapped(field), shape) for name, field, shape in descr)
+
+
+def _named(written: Any, member: str) -> tuple[str, Json]:
+    """Name and configuration of an extension point; a bare text is a name."""
+    if isinstance(written, str):
+        return written, {}
+    if isinstance(written, dict) and isinstance(written.get("name"), str):
+        configuration = written.get("configuration", {})
+        if isinstance(configuration, dict):
+            return written["name"], configuration
+    raise RefusedError(f"`{member}` has no name and configuration", member)
+
+
+def _grid(written: Any, rank: int) -> tuple[int, ...]:
+    name, configuration = _named(written, "chunk_grid")
+    chunks = lengths(configuration.get("chunk_shape"), least=1)
+    if name != "regular":
+        raise RefusedError(f"chunk grid `{name}` is not known", "chunk_grid", "unreadable-array")
+    if chunks is None or len(chunks) != rank:
+        raise RefusedError("the chunks are no list of lengths, one a dimension", "chunk_grid")
+    return chunks
+
+
+def _keys(written: Any) -> ChunkKeys:
+    """How the keys of chunks are made."""
+    name, configuration = _named(written, "chunk_key_encoding")
+    if name not in ("default", "v2"):
+        raise RefusedError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
+    separator = configuration.get("separator", "/" if name == "default" else ".")
+    if separator not in ("/", "."):
+        raise RefusedError("the separator is neither `/` nor `.`", "chunk_key_encoding")
+    return ChunkKeys(separator=separator, lead="c" if name == "default" else "")
+
+
+def _chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> _Chain:
+    """The codecs, by the one that makes bytes of elements. `inner`: those of a shard."""
+    if not isinstance(written, list) or not written:
+        raise RefusedError("the codecs are no list", "codecs")
+    steps = [_named(each, "codecs") for each in written]
+    before: list[Json] = []
+    permutation: tuple[int, ...] | None = None
+    for number, (name, configuration) in enumerate(steps):
+        match name:
+            case "transpose" if permutation is None:
+                permutation = _permutation(configuration.get("order"), len(chunks))
+            case "bytes" | "vlen-utf8" | "vlen-bytes":
+                after = [_step(each, own) for each, own in steps[number + 1 :]]
+                big = configuration.get("endian") == "big"
+                return _Chain((*before, *after), big, name if name != "bytes" else "", permutation)
+            case "sharding_indexed" if not inner and not before and permutation is None and len(steps) == 1:
+                return _sharded(configuration, chunks)
+            case _ if name.startswith("numcodecs."):
+                before.append(_step(name, configuration))
+            case _:
+                break
+    raise RefusedError("a chain of codecs like this is not known", "codecs", "unreadable-array")
+
+
+def _step(name: str, configuration: Json) -> Json:
+    return config_of({"name": name, "configuration": configuration})
+
+
+def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
+    if order == "C":
+        return None
+    found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
+    if found is None or sorted(found) != list(range(rank)):
+        raise RefusedError("the order of `transpose` is none", "codecs")
+    return found if rank > 1 else None
+
+
+def _sharded(configuration: Json, shard: tuple[int, ...]) -> _Chain:
+    chunks = lengths(configuration.get("chunk_shape"), least=1)
+    if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
+        raise RefusedError("the chunks of a shard do not make it up", "codecs")
+    location = configuration.get("index_location", "end")
+    index = configuration.get("index_codecs")
+    steps = [_named(each, "codecs") for each in index] if isinstance(index, list) else []
+    if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
+        raise RefusedError("the index of the shards is not one that is known", "codecs", "unreadable-array")
+    found = _chain(configuration.get("codecs"), chunks, inner=True)
+    endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
+    return found._replace(
+        inner=chunks, index_steps=(endian, *({"id": "crc32c"} for _ in steps[1:])), index_first=location == "start"
+    )
