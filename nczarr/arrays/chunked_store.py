@@ -34,8 +34,8 @@ from nczarr.arrays.source import (
 )
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, Store
-from nczarr.stores.ranges import neighbours
+from nczarr.stores.base import Store
+from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference import Reference
 
 if TYPE_CHECKING:

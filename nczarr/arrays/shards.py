@@ -12,7 +12,7 @@ from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import kept
 from nczarr.arrays.source import Index
 from nczarr.stores import ranges
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     import numpy as np

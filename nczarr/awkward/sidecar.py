@@ -60,7 +60,7 @@ class _Chunks:
     """The arrays of a variable, as blobs that are their chunks."""
 
     def __init__(self, plan: StorePlan, path: str) -> None:
-        self._plan = planned
+        self._plan = plan
         self._path = path
         self._targets = plan.targets[path]
         self._types = plan.checked.types
@@ -117,7 +117,7 @@ class _Chunks:
     def _buffer(
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
     ) -> Expression:
-        raw = expressions.read(self._planned.chunk_keys(self._path, path).key(index), absolute=True)
+        raw = expressions.read(self._plan.chunk_keys(self._path, path).key(index), absolute=True)
         return expressions.buffer(
             expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
         )

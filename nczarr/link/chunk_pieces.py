@@ -18,7 +18,7 @@ from nczarr.arrays.crc32c import crc32c
 from nczarr.arrays.source import ArraySource, Index
 from nczarr.link.encode import chunk_bytes
 from nczarr.link.tasks import Array
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 Piece: TypeAlias = bytes | Range
 

@@ -11,7 +11,8 @@ from nczarr.arrays.source import Index
 from nczarr.link.chunk_pieces import Made, Piece, chunks_of_shard, made, shard
 from nczarr.link.schedule import cut, fetched_at_once
 from nczarr.link.tasks import Array
-from nczarr.stores.base import Range, Store
+from nczarr.stores.base import Store
+from nczarr.stores.ranges import Range
 
 
 def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:

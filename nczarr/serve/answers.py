@@ -14,7 +14,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from nczarr.serve.spool import Spool
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
 """Bytes; pieces, some of them ranges of files; a temporary file; or a stream of pieces whose number nobody knows."""

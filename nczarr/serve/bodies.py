@@ -12,7 +12,7 @@ from nczarr.serve.answers import Answer, Body
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 READY = 1 << 20
 """Bytes of a file that one thread reads in one go; then they are handed out piece by piece."""

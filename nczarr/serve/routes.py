@@ -27,7 +27,7 @@ from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
 from nczarr.serve.spool import Disk
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 
 class Later(NamedTuple):

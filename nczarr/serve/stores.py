@@ -21,7 +21,7 @@ from nczarr.plan.plans import Loss
 from nczarr.registry import having
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 VERSIONS = having("served")
 """Names of the formats, which are the first segments of URLs."""

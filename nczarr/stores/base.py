@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from nczarr.stores.ranges import Range, read
 from nczarr.stores.reference import Reference
 
 JOURNAL = ".nczarr-journal"
@@ -24,14 +25,6 @@ ROOT_KEYS = (
 
 HELD = 64 << 20
 """Bytes of a key's pieces that a store may hold in memory."""
-
-
-class Range(NamedTuple):
-    """Some bytes of a file."""
-
-    path: str
-    offset: int
-    length: int
 
 
 class Store(Protocol):
@@ -88,9 +81,7 @@ class Store(Protocol):
         """Set a key to pieces, one behind the other. Ranges of files are moved without being held in memory where the
         store can. Raises what `put` does, and OSError if a file ends before its range does.
         """
-        from nczarr.stores import ranges
-
-        self.put(key, b"".join(ranges.read(piece) if isinstance(piece, Range) else piece for piece in pieces))
+        self.put(key, b"".join(read(piece) if isinstance(piece, Range) else piece for piece in pieces))
 
     def survey(self) -> None:
         """All of the store is going to be read: a distant one lists everything first."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from nczarr.stores.base import Range, Store, safe_key
+from nczarr.stores.base import Store, safe_key
+from nczarr.stores.ranges import Range
 
 
 class MemoryStore(Store):

@@ -11,9 +11,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from threading import Lock, local
-from typing import TypeVar
-
-from nczarr.stores.base import Range
+from typing import NamedTuple, TypeVar
 
 OPEN_FILES = 32
 """Files that stay open."""
@@ -37,6 +35,15 @@ T = TypeVar("T")
 
 _own = local()
 """What each thread has of its own."""
+
+
+class Range(NamedTuple):
+    """Some bytes of a file."""
+
+    path: str
+    offset: int
+    length: int
+
 
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
 """What `copy_file_range` says where it does not work between two files."""

@@ -19,9 +19,10 @@ from threading import Lock
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
-from nczarr.stores.base import HELD, JOURNAL, Range, safe_key
+from nczarr.stores.base import HELD, JOURNAL, safe_key
 from nczarr.stores.journal import Journal, parsed
 from nczarr.stores.memory import is_metadata
+from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
 from nczarr.stores.spool import send
 

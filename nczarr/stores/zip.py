@@ -17,8 +17,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nczarr.stores import ranges
-from nczarr.stores.base import ROOT_KEYS, Range, Store, UnsafeKeyError, is_safe, safe_key
+from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
 from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
+from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo

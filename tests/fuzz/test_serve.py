@@ -96,7 +96,7 @@ def test_any_request(seed: int) -> None:
 
 def test_parts_of_bodies(tmp_path: Path) -> None:
     """Any range of pieces, some of them in files, is that range of their bytes."""
-    from nczarr.stores.base import Range
+    from nczarr.stores.ranges import Range
 
     chosen, path = random.Random(7), tmp_path / "f"
     path.write_bytes(bytes(range(256)) * 4)

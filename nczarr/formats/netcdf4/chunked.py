@@ -38,7 +38,7 @@ from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.stores import ranges
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

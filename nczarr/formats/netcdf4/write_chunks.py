@@ -37,7 +37,7 @@ from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.plan.memory_limit import check_chunk
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,9 @@ from nczarr.pipeline import read, select
 from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores import ranges
-from nczarr.stores.base import Range, cut
+from nczarr.stores.base import cut
 from nczarr.stores.memory import MemoryStore, is_metadata
+from nczarr.stores.ranges import Range
 from tests.support.making import checked
 
 ZLIB = Codec(id=1, parameters=(5,))

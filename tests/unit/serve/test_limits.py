@@ -21,7 +21,7 @@ from nczarr.serve.bodies import Held
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk
 from nczarr.serve.workers import BusyError, Workers
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nczarr.stores import ranges
-from nczarr.stores.base import Range
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MeasuringStore, MemoryStore
+from nczarr.stores.ranges import Range
 from nczarr.stores.zip import ZipStore, ZipTarget
 
 DATA = bytes(range(256)) * 40

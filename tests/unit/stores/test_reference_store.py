@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import lookup
 from nczarr.options import Following
 from nczarr.source import Source
-from nczarr.stores.base import Range
+from nczarr.stores.ranges import Range
 from nczarr.stores.reference import Reference
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.references import ReferenceStore

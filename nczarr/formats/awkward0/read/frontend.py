@@ -40,7 +40,8 @@ from nczarr.json.documents import Documents
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
-from nczarr.stores.base import Range, Store, UnsafeKeyError
+from nczarr.stores.base import Store, UnsafeKeyError
+from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
