@@ -6,10 +6,13 @@ what stands between `<!-- NAME -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,6 +22,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import types_page  # noqa: E402
 
+import nczarr  # noqa: E402
 from nczarr import peers, registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
@@ -59,12 +63,28 @@ def faults() -> str:
     return "".join(lines)
 
 
+def options() -> str:
+    """The options of `nczarr.convert`, with what the source says of each."""
+    source = ast.parse((ROOT / "nczarr" / "api" / "options.py").read_text(encoding="utf-8"))
+    shown = inspect.signature(nczarr.convert).parameters
+    lines = ["| option | default | meaning |", "|---|---|---|"]
+    for group in (node for node in source.body if isinstance(node, ast.ClassDef)):
+        for field, text in pairwise(group.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                name = field.target.id
+                default, meaning = shown[name].default, ast.literal_eval(ast.unparse(text)).replace("|", "\\|")
+                value = "–" if isinstance(default, tuple) and default else f"`{default!r}`"
+                lines.append(f"| `{name}` | {value} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
     yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     yield ROOT / "docs" / "types.md", types_page.page()
     yield inserted("docs/peers.md", "peers", faults())
+    yield inserted("docs/convert.md", "options", options())
     yield inserted("README.md", "formats", table())
     yield inserted("docs/FORMATS.md", "formats", table())
     yield inserted("docs/ncgen-differences.md", "differences", differences())
