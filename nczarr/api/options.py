@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from nczarr import names
-from nczarr.kinds import KIND_SPELLINGS
+from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.options import Following, Options, Writing
 from nczarr.secrets import StorageOptions
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, EnumType, Group
+from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.source import Span
 
 _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])?")

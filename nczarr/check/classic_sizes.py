@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Kind
+from nczarr.ast.kinds import KIND_NAMES
 from nczarr.check.anonymous_dimensions import name_dimensions
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import CLASSIC_KINDS, ClassicLayout, lay_out
 from nczarr.diagnostics.report import Report
-from nczarr.kinds import KIND_NAMES
 from nczarr.source import Span
 
 _LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}

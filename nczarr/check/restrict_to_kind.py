@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Kind
+from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.capabilities import NETCDF_KINDS
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.kinds import LONGEST
-from nczarr.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 

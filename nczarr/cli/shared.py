@@ -101,7 +101,7 @@ def storage_of(arguments: argparse.Namespace) -> StorageOptions:
 
 def kind(text: str) -> Kind:
     """A kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
-    from nczarr.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
+    from nczarr.ast.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
 
     found = KIND_SPELLINGS.get(text)
     if found is None:

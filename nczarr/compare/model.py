@@ -10,10 +10,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
+from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.storage import Storage
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, shown_constant
-from nczarr.kinds import KIND_NAMES
 
 _STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")
 

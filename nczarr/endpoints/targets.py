@@ -48,8 +48,8 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
         return referring(form, options.writing, report), options
     if not form.kinds:
         return form, options
+    from nczarr.ast.kinds import KIND_NAMES
     from nczarr.check.kinds import choose
-    from nczarr.kinds import KIND_NAMES
 
     stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
     kind = choose(checked, form.kinds, options.kind, stored=stored)

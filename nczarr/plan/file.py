@@ -6,6 +6,7 @@ import math
 
 from nczarr.arrays.c_structs import stored_size, struct
 from nczarr.ast import Storage
+from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import NETCDF_KINDS, Format
 from nczarr.check.anonymous_dimensions import name_dimensions
@@ -14,7 +15,6 @@ from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import check_target
 from nczarr.check.restrict_to_kind import reduced
 from nczarr.diagnostics.report import Report
-from nczarr.kinds import KIND_NAMES
 from nczarr.options import Options
 from nczarr.plan.hdf5_limits import check_limits
 from nczarr.plan.hdf5_losses import hdf5_losses

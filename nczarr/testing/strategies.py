@@ -38,8 +38,8 @@ from nczarr.ast import (
     VlenType,
     walk,
 )
+from nczarr.ast.kinds import RESERVED_ATTRIBUTES
 from nczarr.ast.types import Atomic
-from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.testing.arrays import parts_of
 
 INTEGERS = tuple(name for name, atomic in ATOMIC.items() if atomic.is_integer)

@@ -12,8 +12,8 @@ from nczarr.api.builder.position import caller
 from nczarr.api.builder.scope import Scope, groups, survey
 from nczarr.api.builder.values import constant, infer
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
-from nczarr.kinds import KIND_SPELLINGS
 from nczarr.source import Span
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.kinds import RESERVED_ATTRIBUTES
 from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
@@ -50,7 +51,6 @@ from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import Seen, look, strange, unseen
 from nczarr.formats.netcdf4.survey import Refusal, Survey
 from nczarr.formats.netcdf4.type_agreement import agrees
-from nczarr.kinds import RESERVED_ATTRIBUTES
 from nczarr.options import Options
 from nczarr.source import Source
 

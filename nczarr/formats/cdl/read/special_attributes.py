@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 
 from nczarr import names
 from nczarr.ast import Codec, Kind, Quantize, Storage
+from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.scope import VariableDraft
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.kinds import KIND_SPELLINGS
 from nczarr.source import Source, Span
 
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
