@@ -15,11 +15,11 @@ from typing import Any
 from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.source import Columns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.formats.reference.target_urls import Naming, UnnamedTargetError, noted
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
+from nczarr.stores.target_urls import Naming, UnnamedTargetError, noted
 
 PARQUET = (".parq", ".parquet")
 """How the names of folders of Parquet references end."""

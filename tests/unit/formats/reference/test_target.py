@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.formats.reference.target_urls import Naming
 from nczarr.refs import Writing
+from nczarr.stores.target_urls import Naming
 from tests.conftest import Ran
 
 Command = Callable[..., Ran]
