@@ -15,6 +15,8 @@ from urllib.parse import unquote
 
 from nczarr.options import Following
 from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores.base import Store
 from nczarr.stores.url import is_remote
 
 PROTOCOLS = frozenset(
@@ -99,6 +101,21 @@ class Policy(NamedTuple):
             raise ForbiddenTargetError(f"`{shown(url)}` is a chain of protocols; {helps}")
         elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
             raise ForbiddenTargetError(f"`{shown(url)}` is behind the protocol `{protocol}`; {helps}")
+
+
+def home_of(source: Source | Store) -> str:
+    """Return the folder or URL in which a document lies: for a document from a pipe, the current folder."""
+    if not isinstance(source, Source):
+        return source.home
+    if source.path is None:
+        return os.getcwd()
+    from nczarr.stores.spool import origin
+
+    fetched = origin(source.path)
+    if fetched is None:
+        return os.path.dirname(os.path.abspath(source.path))
+    url = fetched[0].partition("?")[0] if fetched[0].lower().startswith(("http://", "https://")) else fetched[0]
+    return url.rpartition("/")[0]
 
 
 def _place(url: str) -> Followed:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from nczarr.diagnostics.report import Report
 from nczarr.formats.reference import lookup, parquet
 from nczarr.formats.reference.limits import DEFAULT
@@ -11,7 +9,7 @@ from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.reference import References
-from nczarr.stores.reference_policy import Policy
+from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.references import ReferenceStore
 
 
@@ -30,22 +28,7 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
         found, name = parquet.opened(source, report, limits), source.path
     if found is None:
         return None
-    store = ReferenceStore(found, Policy(_home(source), options.following), name, options.storage.of("source"))
+    store = ReferenceStore(found, Policy(home_of(source), options.following), name, options.storage.of("source"))
     before = report.errors
     store.check(report)
     return store if report.errors == before else None
-
-
-def _home(source: Source | Store) -> str:
-    """The folder or URL in which a document lies; what comes through a pipe is as if it lay where we are."""
-    if not isinstance(source, Source):
-        return source.home
-    if source.path is None:
-        return os.getcwd()
-    from nczarr.stores.spool import origin
-
-    fetched = origin(source.path)
-    if fetched is None:
-        return os.path.dirname(os.path.abspath(source.path))
-    url = fetched[0].partition("?")[0] if fetched[0].lower().startswith(("http://", "https://")) else fetched[0]
-    return url.rpartition("/")[0]
