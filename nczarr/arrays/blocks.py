@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nczarr.arrays.source import Index, Selection
+
+LARGE = 32 << 20
+"""Bytes of data in one piece above which they are cut into chunks."""
+
+MOST = 16 << 20
+"""Bytes of a chunk that is cut."""
+
+LEAST = 1 << 20
+"""Bytes below which nothing is cut."""
 
 POOLED = 1 << 12
 """Indices that may be held at once for going through a grid."""
@@ -109,3 +119,21 @@ def first_of(region: Selection, shape: tuple[int, ...]) -> int:
     for part, extent in zip(region, shape, strict=True):
         first = first * extent + int(part.start)
     return first
+
+
+def even_chunks(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ...]]:
+    """Yield chunk lengths for data in one piece, the best first: every chunk is full, and one range of the data.
+
+    All of it up to `LARGE` bytes; else as many rows as make up a good size and divide the length, one row if it has
+    such a size itself, or the same of the rows of a row.
+    """
+    if math.prod(shape) * itemsize <= LARGE:
+        yield shape
+    for axis, length in enumerate(shape):
+        row = math.prod(shape[axis + 1 :]) * itemsize
+        divisors = (each for each in range(min(length, MOST // row), 0, -1) if not length % each)
+        rows = next(divisors, 0)
+        if rows and rows * row >= LEAST:
+            yield (*(1 for _ in range(axis)), rows, *shape[axis + 1 :])
+        if row <= MOST:
+            return

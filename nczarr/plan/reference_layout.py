@@ -7,10 +7,9 @@ the values itself.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from nczarr.arrays.blocks import even_chunks
 from nczarr.arrays.chunk_references import usual_codecs
 from nczarr.arrays.codecs import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
 from nczarr.arrays.route import plain
@@ -19,15 +18,6 @@ from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
-
-LARGE = 32 << 20
-"""Bytes of data in one piece above which they are cut into chunks."""
-
-MOST = 16 << 20
-"""Bytes of a chunk that is cut."""
-
-LEAST = 1 << 20
-"""Bytes below which nothing is cut."""
 
 
 class AsStored(NamedTuple):
@@ -103,24 +93,8 @@ def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> 
     shape = source.layout.shape
     if 0 in shape:
         return source
-    for lengths in _candidates(shape, itemsize):
+    for lengths in even_chunks(shape, itemsize):
         found = source.recut(lengths)
         if found is not None:
             return found
     return source
-
-
-def _candidates(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ...]]:
-    """Chunk lengths for data in one piece: all of it if that is no more than `LARGE`; else as many rows as make up a
-    good size and go up in the length, one row if it has such a size itself, or the same of the rows of a row.
-    """
-    if math.prod(shape) * itemsize <= LARGE:
-        yield shape
-    for axis, length in enumerate(shape):
-        row = math.prod(shape[axis + 1 :]) * itemsize
-        divisors = (each for each in range(min(length, MOST // row), 0, -1) if not length % each)
-        rows = next(divisors, 0)
-        if rows and rows * row >= LEAST:
-            yield (*(1 for _ in range(axis)), rows, *shape[axis + 1 :])
-        if row <= MOST:
-            return
