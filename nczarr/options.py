@@ -123,6 +123,8 @@ class Options(NamedTuple):
     """Options of the libraries that reach remote places."""
     source: str | None = None
     """Path or URL of the source, by which `resume` knows it again; None where it has none."""
+    target: str | None = None
+    """Path or URL of the target, by which a document names its neighbours; None where it goes to no place."""
     part: str = ""
     """The part of the source that is converted, as a text that is equal for equal parts."""
     nodes: tuple[str, ...] = ()

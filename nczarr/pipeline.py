@@ -169,7 +169,7 @@ def _ready(checked: Checked, path: str, form: Format, report: Report, options: O
     if place is None:
         return None
     path, storage = trimmed(place.path), options.storage.at("target", place.server)
-    options = options._replace(storage=storage, xarray="noxarray" not in place.modes)
+    options = options._replace(target=path, storage=storage, xarray="noxarray" not in place.modes)
     if options.dask is not None:
         from nczarr.link.cluster_limits import is_divisible
 
