@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -55,6 +55,8 @@ class StoredArray(ArraySource):
     encoding: Encoding
     nil: tuple[tuple[int, int], ...] = ()
     undefined: bool = False
+    masks: Mapping[Index, int] = field(default_factory=dict)
+    """Chunks that lack steps of the chain. Bit i: step i was left out, as in HDF5."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: its keys."""
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
@@ -65,7 +67,7 @@ class StoredArray(ArraySource):
 
         Raises OSError.
         """
-        described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined
+        described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined, self.masks
         return _elsewhere, (described, self.keys.digest())
 
     def cleared(self) -> Self:
@@ -126,7 +128,7 @@ class StoredArray(ArraySource):
 
         layout, sources = self.layout, dict[str, int]()
         counts = grid_of(layout.shape, layout.chunks)
-        rows: list[tuple[int, int, int, int]] = []
+        rows: list[tuple[int, int, int, int, int]] = []
         wanted = self.keys.length
         for index in self._chunks_stored():
             found = self._reference(index)
@@ -136,11 +138,11 @@ class StoredArray(ArraySource):
                     told = self.store.told(self.key(index))
                     length = WHOLE if told in (None, wanted) else told
                 source = sources.setdefault(found.url, len(sources))
-                rows.append((number_of(index, counts), source, found.offset, length))
+                rows.append((number_of(index, counts), source, found.offset, length, self.masks.get(index, 0)))
         if not rows:
             return None
         table = np.array(rows, np.int64).T.copy()
-        return Columns(tuple(sources), table[0], table[1], table[2], table[3], np.zeros(len(rows), np.int32))
+        return Columns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
 
     def _chunks_stored(self) -> Iterator[Index]:
         """Chunks in keys that there are, in C order."""
@@ -181,7 +183,7 @@ class StoredArray(ArraySource):
         if self.layout.shards is None:
             self.keys.check_seen()
             whole = self.store.locate(self.key(chunk))
-            return None if whole is None else Place(*whole)
+            return None if whole is None else Place(*whole, self.masks.get(chunk, 0))
         found = in_shard(self, chunk)
         if found is None:
             return None
@@ -219,8 +221,11 @@ class StoredArray(ArraySource):
         out[nil & (out == b"")] = None
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The encoded bytes of a chunk of the source's own grid; None: not stored. Raises OSError, CompileError."""
-        data = self._raw(chunk)
+        """The encoded bytes of a chunk of the source's own grid; None: not stored, or without a step of the chain.
+
+        Raises OSError, CompileError.
+        """
+        data = None if chunk in self.masks else self._raw(chunk)
         if data is not None and self._plain_texts:
             self._check_texts(chunk, data)
         return data
@@ -248,6 +253,11 @@ class StoredArray(ArraySource):
             self._fits(chunk, len(data))
         return data
 
+    def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
+        """Return the steps that a chunk went through."""
+        mask = self.masks.get(chunk, 0)
+        return tuple(step for number, step in enumerate(self.encoding.steps) if not mask >> number & 1)
+
     @property
     def _plain_texts(self) -> bool:
         """Whether chunks are texts that no step packs, so that their lengths show without decoding."""
@@ -257,6 +267,8 @@ class StoredArray(ArraySource):
         """Raise CompileError if the shape of a chunk does not allow an encoded chunk of this length."""
         encoding, chunks = self.encoding, self.layout.chunks
         wanted = self.keys.length
+        if chunk in self.masks:
+            wanted = encoded_length(encoding.dtype, chunks, self._steps(chunk))
         if wanted is None and not length:  # no codec makes nothing of something
             wanted = decoded_length(encoding.dtype, chunks)
         if wanted is not None and length != wanted:
@@ -302,7 +314,7 @@ class StoredArray(ArraySource):
             return None
         encoding = self.encoding
         try:
-            values = chunk_of(data, encoding.dtype, encoding.steps, self.layout, encoding.permutation)
+            values = chunk_of(data, encoding.dtype, self._steps(index), self.layout, encoding.permutation)
         except DECODING_ERRORS as error:
             self._unreadable(index, str(error) or type(error).__name__)
         kept.put_chunk(self.keys, index, values)
