@@ -30,6 +30,7 @@ ROWS: dict[str, str] = {
     "zarr3-2019": "nczarr.formats.zarr.draft2019:FORMAT",
     "awkward0": "nczarr.formats.awkward0:FORMAT",
     "ncstream": "nczarr.formats.ncstream:FORMAT",
+    "dmrpp": "nczarr.formats.dmrpp:FORMAT",
 }
 """Our own formats by name, in the order of documentation and of detection."""
 

@@ -50,6 +50,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
     "nczarr3.txt": blocks("nczarr3"),
     "zarr3-2019.txt": blocks("zarr3-2019"),
     "nczarr.txt": blocks("nczarr"),
+    "dmrpp": blocks("dmrpp"),
     "ncml": lambda checked: ncml.text(checked, None).encode("utf-8"),
 }
 

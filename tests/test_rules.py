@@ -385,6 +385,7 @@ def test_dataclasses_pickle_by_reduce() -> None:
 
 FORMAT_NAMES = {
     "cdl", "notation", "netcdf3", "netcdf4", "zarr2", "zarr3", "nczarr3", "zarr3-2019", "awkward0", "ncstream",
+    "dmrpp",
 }  # fmt: skip
 """Names of formats that mean nothing else."""
 

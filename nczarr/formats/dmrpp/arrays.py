@@ -1,0 +1,331 @@
+"""Values of a variable as array sources: byte ranges of targets, or values in the document."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple, cast
+
+from nczarr import names
+from nczarr.arrays.blocks import even_chunks, grid_of, index_of
+from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
+from nczarr.arrays.encode import Encoding
+from nczarr.arrays.memory import fill_source
+from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, itemsize
+from nczarr.ast import ATOMIC, Codec, Storage
+from nczarr.capabilities import ChunkKeys
+from nczarr.formats.dmrpp import inline_values
+from nczarr.formats.dmrpp.chunk_grid import chunk_lengths, in_order, numbers_of, targets_of
+from nczarr.formats.dmrpp.fill_values import padded_fill, record_fill
+from nczarr.formats.dmrpp.raw_elements import Pad, RawElements
+from nczarr.formats.dmrpp.references import DocumentReferences, Inline, Ranges
+from nczarr.formats.dmrpp.types import FaultError, layout_of, stored_descr, whole
+from nczarr.formats.dmrpp.wire import FILTERS, fill_number
+from nczarr.formats.dmrpp.xml_reader import Element
+from nczarr.stores.base import Store, is_safe
+
+PADS = ("null_term", "null_pad", "space_pad")
+
+HEAP_REFERENCE = 16
+"""Bytes of a text of any length where it stands in an HDF5 dataset: they lead to a heap and are no text."""
+
+LONGEST_ELEMENT = 1 << 31
+
+_KNOWN = {
+    *("compressionType", "deflateLevel", "deflate_level", "fillValue", "byteOrder", "structOffset", "DIO"),
+    "nczarr:fill",
+}
+"""Attributes of `dmrpp:chunks`."""
+
+_VALUES = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa", "dmrpp:specialstructuredata")
+"""Elements that hold values."""
+
+_ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringArray"}
+
+
+class Described(NamedTuple):
+    """What a document says of a variable. `declared`: its `_FillValue`, in bytes."""
+
+    element: Element
+    path: str
+    type: str
+    shape: tuple[int, ...]
+    types: Types
+    declared: bytes | None
+
+
+class Found(NamedTuple):
+    """The arrays of a variable, how it lies in the file, and whether chunks are missing whose value is not known."""
+
+    parts: Parts
+    storage: Storage
+    unknown_fill: bool = False
+
+
+class ArrayReader:
+    """Makes arrays of variables. `url`: the target of chunks that name none, None: the one that the reader was given.
+
+    `old`: the document has no version.
+    """
+
+    def __init__(self, store: Store, references: DocumentReferences, url: str | None, *, old: bool) -> None:
+        self._store, self._references, self._url, self._old = store, references, url, old
+
+    def read(self, it: Described) -> Found:
+        """Return the arrays of a variable. Raises FaultError."""
+        element = it.element
+        for child in element.children:
+            if child.tag.startswith("dmrpp:") and child.tag not in _ELEMENTS:
+                raise FaultError(f"`{child.tag}` is not known")
+        values = [child for child in element.children if child.tag in _VALUES]
+        chunks = element.all("dmrpp:chunks")
+        alone = element.all("dmrpp:chunk")  # old documents name data in one piece without `chunks`
+        if len(values) > 1 or len(chunks) + len(alone) > 1:
+            raise FaultError("it has values, or chunks, in several places")
+        block = chunks[0] if chunks else Element("dmrpp:chunks", {}, element.offset)
+        for child in alone:
+            block.chunks.add(child.attributes)
+        unknown = block.attributes.keys() - _KNOWN
+        if unknown:
+            raise FaultError(f"`dmrpp:chunks` has the attribute `{min(unknown)}`, which is not known")
+        for child in block.children:
+            if child.tag != "dmrpp:chunkDimensionSizes":
+                raise FaultError(f"`{child.tag}` is not known")
+        if block.chunks.fault is not None:
+            raise FaultError(block.chunks.fault)
+        if block.attributes.get("byteOrder", "LE") not in ("LE", "BE"):
+            raise FaultError(f"`{block.attributes['byteOrder'][:40]}` is no byte order")
+        if values:
+            if len(block.chunks):
+                raise FaultError("it has values in the document, and chunks as well")
+            return Found(*self._values(it, values[0], block))
+        if not chunks and not alone:
+            raise FaultError("the document does not say where its values lie")
+        return self._chunked(it, block)
+
+    def _values(self, it: Described, values: Element, block: Element) -> tuple[Parts, Storage]:
+        """Return the arrays of values that stand in the document."""
+        compact = values.tag == "dmrpp:compact"
+        if values.tag == "dmrpp:vlsa":
+            if it.type != "string":
+                raise FaultError("it has a list of texts, and is none")
+            return inline_values.texts_of(values, it.shape), Storage()
+        if values.tag == "dmrpp:specialstructuredata":
+            return inline_values.records_of(values.text, it.type, it.types, it.shape), Storage()
+        data = inline_values.unbase64(values.text, values.tag.partition(":")[2])
+        storage = Storage(layout="compact") if compact else Storage()
+        if it.type == "string":
+            if not compact:
+                raise FaultError("`dmrpp:missingdata` of texts is not known")
+            if not it.shape and it.element.first("dmrpp:FixedLengthStringArray") is None:
+                text = data.partition(b"\0")[0]
+                return {"": inline_values.in_memory([text], "|O", ())}, storage
+        if not is_fixed(it.type, it.types) and it.type != "string":
+            raise FaultError("its records have texts")
+        count, size = math.prod(it.shape), self._element(it, block)[0]
+        plain = compact or count == 1
+        if plain and len(data) != count * size:
+            raise FaultError(f"the document holds {len(data)} bytes of its {count * size}")
+        codecs = () if plain else (Codec(id=DEFLATE),)
+        self._references.add(_prefix(it.path), Inline(data, ".".join("0" for _ in it.shape) or "0"))
+        big = compact and block.attributes.get("byteOrder") == "BE"
+        return {
+            "": self._source(
+                it,
+                block,
+                Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs),
+                big=big,
+                held=True,
+            )
+        }, storage
+
+    def _element(self, it: Described, block: Element) -> tuple[int, Pad]:
+        """Return the bytes of a stored element, and how texts are padded."""
+        if it.type != "string":
+            layout = layout_of(it.element, it.type, it.types)
+            return (itemsize(descr(it.type, it.types)) if layout is None else layout[0]), "null_term"
+        fixed = it.element.first("dmrpp:FixedLengthStringArray")
+        if fixed is not None:
+            pad = fixed.attributes.get("pad", "")
+            if pad not in PADS or fixed.attributes.keys() - {"string_length", "pad", "value"}:
+                raise FaultError(f"the padding `{pad[:40]}` of its texts is not known")
+            return whole(fixed.attributes.get("string_length", ""), "length of texts"), cast("Pad", pad)
+        return self._text_length(it, block), "null_term"
+
+    def _text_length(self, it: Described, block: Element) -> int:
+        """Return the length of texts of which the document does not say it, from the bytes of chunks."""
+        sizes = set(block.chunks.lengths)
+        cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
+        if len(sizes) != 1 or block.attributes.get("compressionType") or not cells or min(sizes) % cells:
+            raise FaultError("the document does not say how long its texts are")
+        length = min(sizes) // cells
+        if length == HEAP_REFERENCE and (it.shape or self._old):
+            raise FaultError("its chunks have references to texts of any length, which the document does not hold")
+        return length
+
+    def _chunked(self, it: Described, block: Element) -> Found:
+        """Return the arrays of a variable whose values lie in a target, or nowhere."""
+        lengths = chunk_lengths(block, it.shape)
+        rows, fixed = block.chunks, is_fixed(it.type, it.types)
+        if not fixed and it.type != "string":
+            raise FaultError("its records have texts, which the document does not hold")
+        codecs = self._codecs(block)
+        big = block.attributes.get("byteOrder") == "BE"
+        numbers = it.type != "string" and not isinstance(descr(it.type, it.types), str)
+        wide = it.type in ATOMIC and ATOMIC[it.type].size > 1
+        storage = Storage.model_validate(
+            {
+                "layout": "contiguous" if lengths is None else "chunked",
+                "chunks": lengths or None,
+                "codecs": codecs,
+                "endian": "big" if big and (wide or numbers) and it.type in ATOMIC else None,
+            }
+        )
+        if it.type == "string" and not len(rows):
+            layout = Layout("|O", it.shape, it.shape, fill=self._text_fill(block))
+            if layout.fill is None and 0 not in it.shape:
+                raise FaultError("the document has neither its values nor their fill value")
+            return Found({"": fill_source(layout)}, storage)
+        size = self._element(it, block)[0]
+        if not 0 < size < LONGEST_ELEMENT:
+            raise FaultError(f"its elements have {size} bytes")
+        masks: dict[Index, int] = {}
+        chunks = lengths or tuple(max(1, length) for length in it.shape)
+        ranges = self._ranges(it, block, chunks, size, masks)
+        if lengths is None and not codecs and len(rows) and math.prod(it.shape) * size != rows.lengths[0]:
+            raise FaultError(
+                f"it has {rows.lengths[0]} bytes in the target, and its shape {math.prod(it.shape) * size}"
+            )
+        if ranges.stride is not None:
+            chunks = next(even_chunks(it.shape, size), it.shape)
+            step = math.prod(chunks) * size
+            counts = grid_of(it.shape, chunks)
+            ranges = ranges._replace(counts=counts, stride=(step, math.prod(counts)))
+        self._references.add(_prefix(it.path), ranges)
+        source = self._source(it, block, Layout("", it.shape, chunks, codecs), big=big, masks=masks)
+        missing = ranges.stride is None and len(rows) < math.prod(ranges.counts)
+        return Found({"": source}, storage, missing and source.undefined)
+
+    def _text_fill(self, block: Element) -> bytes | None:
+        """Return the fill value of texts, None if the document does not say it."""
+        text = block.attributes.get("fillValue")
+        return None if text is None or text.startswith("unsupported-") else text.encode()
+
+    def _codecs(self, block: Element) -> tuple[Codec, ...]:
+        words = block.attributes.get("compressionType", "").split()
+        levels = (block.attributes.get("deflateLevel") or block.attributes.get("deflate_level") or "").split()
+        codecs: list[Codec] = []
+        for word in words:
+            if word not in FILTERS:
+                raise FaultError(f"its chunks are behind the filter `{word[:40]}`, which is not known")
+            level = levels.pop(0) if FILTERS[word] == DEFLATE and levels else ""
+            number = int(level) if level.isascii() and level.isdigit() and len(level) == 1 else None
+            codecs.append(Codec(id=FILTERS[word], parameters=() if number is None else (number,)))
+        if self._old and [codec.id for codec in codecs] == [DEFLATE, SHUFFLE]:
+            codecs.reverse()  # documents without a version name filters in no order, and HDF5 shuffles first
+        return tuple(codecs)
+
+    def _ranges(
+        self, it: Described, block: Element, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
+    ) -> Ranges:
+        """Return where the chunks of a variable lie, and note which filters they lack. Raises FaultError."""
+        rows, counts = block.chunks, grid_of(it.shape, chunks)
+        whole_array = chunk_lengths(block, it.shape) is None
+        urls, targets = targets_of(rows, self._url)
+        if whole_array:
+            if len(rows) > 1 or (rows.rank and any(rows.positions)):
+                raise FaultError("it has several chunks, and the document does not say how long they are")
+            plain = bool(len(rows)) and not block.attributes.get("compressionType") and 0 not in it.shape
+            counts = tuple(1 for _ in counts)
+            numbers = array("q", [0] * len(rows))
+            found = Ranges(
+                counts, numbers, rows.offsets, rows.lengths, urls, None, (rows.lengths[0], 1) if plain else None
+            )
+        else:
+            if len(rows) and (rows.rank or 0) != len(counts):
+                if not (len(rows) == 1 and not rows.rank):
+                    raise FaultError(f"its chunks have positions of {rows.rank} indices, and it has {len(counts)}")
+                numbers = array("q", [0])
+            else:
+                numbers = numbers_of(rows, it.shape, chunks, counts)
+            found = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
+        for row, mask in rows.masks.items():
+            if mask >> len(block.attributes.get("compressionType", "").split()):
+                raise FaultError(f"a chunk lacks filters by the mask {mask}, and there are fewer")
+            masks[index_of(numbers[row], counts)] = mask
+        return found
+
+    def _source(
+        self,
+        it: Described,
+        block: Element,
+        layout: Layout,
+        *,
+        big: bool,
+        masks: Mapping[Index, int] = MappingProxyType({}),
+        held: bool = False,
+    ) -> ArraySource:
+        """Return the array of a variable in the store of the document. `held`: the document has all its values."""
+        size, pad = self._element(it, block)
+        text = it.type == "string"
+        dtype: Descr = "|O" if text else descr(it.type, it.types)
+        stored = stored_descr(dtype, big=big)
+        fill = self._text_fill(block) if text else self._fill(it, block, dtype)
+        padded = None if text else layout_of(it.element, it.type, it.types)
+        raw, raw_fill = stored, fill
+        if text:
+            raw, blank = f"|V{size}", b" " if pad == "space_pad" else b"\0"
+            raw_fill = None if fill is None else fill[:size].ljust(size, blank)
+        elif padded is not None:
+            raw = f"|V{size}"
+            raw_fill = None if fill is None else padded_fill(fill, dtype, padded, big=big)
+        made = StoredArray(
+            layout._replace(dtype=raw if text or padded else dtype, fill=raw_fill),
+            self._store,
+            ChunkKeys(_prefix(it.path)),
+            Encoding(raw, tuple(to_configs(layout.codecs, size))),
+            undefined=fill is None and not held,
+            masks={**masks},
+        )
+        whole_layout = layout._replace(dtype=dtype, fill=fill)
+        if text:
+            return RawElements(made, whole_layout, pad)
+        return made if padded is None else RawElements(made, whole_layout, (stored, padded[1]))
+
+    def _fill(self, it: Described, block: Element, dtype: Descr) -> bytes | None:
+        """Return what cells hold that were never written, None if the document does not say it. Raises FaultError."""
+        exact = block.attributes.get("nczarr:fill")
+        if exact is not None:
+            data = inline_values.unbase64(exact, "nczarr:fill")
+            if len(data) != itemsize(dtype):
+                raise FaultError(f"its fill value has {len(data)} bytes, and an element {itemsize(dtype)}")
+            return data
+        text = block.attributes.get("fillValue")
+        if text is None or text.startswith("unsupported-"):
+            return None
+        if it.type == "char":
+            return (text.encode("latin-1", "replace") or b"\0")[:1]
+        if isinstance(dtype, str):
+            type_name = it.type if it.type in ATOMIC else _base(it)
+            found = fill_number(text, type_name, it.declared)
+            if found is None:
+                raise FaultError(f"`{text[:40]}` is no fill value of its type")
+            return found
+        return record_fill(text, dtype)
+
+
+def _base(it: Described) -> str:
+    """Return the type of the integers of an enumeration."""
+    base: str = getattr(it.types[it.type], "base", "int")
+    return base
+
+
+def _prefix(path: str) -> str:
+    """Return what the keys of a variable begin with: its path, unless that cannot be a key."""
+    segments = names.split(path)
+    prefix = "/".join(segments)
+    return f"{prefix}/" if is_safe(prefix) else path.encode().hex() + "/"

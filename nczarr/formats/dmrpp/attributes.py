@@ -1,0 +1,99 @@
+"""Attributes of a document as attributes of the model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant
+from nczarr.ast.types import EnumType
+from nczarr.formats.dmrpp.scope import Scope
+from nczarr.formats.dmrpp.types import FaultError
+from nczarr.formats.dmrpp.wire import ATOMIC_OF, number_of
+from nczarr.formats.dmrpp.xml_reader import Element
+
+MADE_BY = "build_dmrpp_metadata"
+"""The container in which Hyrax notes how it made the document. It is no part of the dataset."""
+
+PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
+"""Containers whose attributes are those of the group itself."""
+
+
+def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
+    """Yield the attributes of a variable or group; of one that cannot be read, the element and why.
+
+    Those of a container `c` get names that begin with `c.`.
+    """
+    yield from _of(element, "", scope)
+
+
+def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
+    for child in element.all("Attribute"):
+        name = child.attributes.get("name", "")
+        kind = child.attributes.get("type", "")
+        if kind == "Container":
+            if name != MADE_BY or prefix:
+                yield from _of(child, prefix if name in PLAIN else f"{prefix}{name}.", scope)
+            continue
+        try:
+            if names.problem(prefix + name) is not None:
+                raise FaultError("netCDF has no attribute of this name")
+            yield Attribute(name=prefix + name, value=_constant(child, kind, scope))
+        except FaultError as fault:
+            yield child, f"attribute `{(prefix + name)[:80]}` is left out: {fault}"
+
+
+def _constant(element: Element, kind: str, scope: Scope) -> Constant:
+    """Return the value of an attribute. Raises FaultError."""
+    type_name = ATOMIC_OF.get(kind)
+    if type_name is None:
+        raise FaultError(f"the model has no type for `{kind}`")
+    texts = [value.attributes.get("value", value.text) for value in element.all("Value")]
+    ours = element.attributes.get("nczarr:type")
+    exact = element.attributes.get("nczarr:data")
+    if exact is not None or ours is not None:
+        return _exact(texts, type_name, ours, exact, scope)
+    if type_name in ("string", "char"):
+        if len(texts) == 1 or (not texts and kind != "URL"):
+            return Constant.text("".join(texts).encode())
+        return Constant.strings([text.encode() for text in texts])
+    return _numbers(texts, type_name)
+
+
+def _numbers(texts: list[str], type_name: str) -> Constant:
+    numbers = []
+    for text in texts:
+        number = number_of(text, type_name)
+        if number is None:
+            raise FaultError(f"`{text[:40]}` is no value of type {type_name}")
+        numbers.append(number)
+    return Constant(type=type_name, count=len(texts), data=b"".join(numbers))
+
+
+def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: Scope) -> Constant:
+    """Return a value of which the document says more than DAP4 has words for. Raises FaultError."""
+    try:
+        data = None if exact is None else [_word(word) for word in exact.split(" ")]
+    except (binascii.Error, ValueError):
+        raise FaultError("`nczarr:data` is no base64") from None
+    if ours == "string" or (ours is None and type_name == "string" and data is not None and len(data) > 1):
+        return Constant.strings([text.encode() for text in texts] if data is None else data)
+    given = None if data is None else b"".join(word or b"" for word in data)
+    if type_name == "string":
+        return Constant.text("".join(texts).encode() if given is None else given)
+    found = scope.type(ours) if ours else None
+    width = ATOMIC[type_name].size
+    if ours is not None and (found is None or not isinstance(found[1], EnumType) or found[1].base != type_name):
+        raise FaultError(f"no group declares the enumeration `{ours}`")
+    packed = _numbers(texts, type_name).data if given is None else given
+    assert isinstance(packed, bytes)
+    if len(packed) % width:
+        raise FaultError("`nczarr:data` has another length")
+    return Constant(type=found[0] if found else type_name, count=len(packed) // width, data=packed)
+
+
+def _word(word: str) -> bytes | None:
+    """Return the bytes of a text, None for NIL. Raises ValueError."""
+    return None if word == "-" else base64.b64decode(word, validate=True)

@@ -1,0 +1,269 @@
+"""`read`: a DMR++ document → a dataset whose chunks are byte ranges of the target. No value is read."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+
+from pydantic import ValidationError
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Kind, Storage, UserType, Variable
+from nczarr.ast.walk import building
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.formats.dmrpp.arrays import ArrayReader, Described
+from nczarr.formats.dmrpp.attributes import attributes
+from nczarr.formats.dmrpp.references import DocumentReferences
+from nczarr.formats.dmrpp.scope import Scope
+from nczarr.formats.dmrpp.types import FaultError, enum_of, size_of, type_of, whole
+from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, VARIABLES, foreign_kind
+from nczarr.formats.dmrpp.xml_reader import Element, parse
+from nczarr.options import Options
+from nczarr.source import Source, Span
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
+from nczarr.stores.references import ReferenceStore
+from nczarr.stores.spool import origin
+
+DEEPEST = 64
+"""Levels of groups, and of structures in structures."""
+
+_KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """Return the dataset of a document, None after an error.
+
+    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member for what is left out.
+    """
+    policy = Policy(home_of(source), options.following)
+    if options.following.target is not None and not _is_hdf5(None, policy, source, report):
+        return None
+    root = parse(source, report)
+    if root is None:
+        return None
+    if root.tag != "Dataset":
+        text = f"`{source.name}`: the root element is `{root.tag}`, and not a `Dataset` of DAP4"
+        report.error("bad-dmrpp", text, Span(source, root.offset, root.offset))
+        return None
+    url = None if options.following.target is not None else _target(root, source)
+    if url is not None and not _is_hdf5(url, policy, source, report):
+        return None
+    references = DocumentReferences()
+    store = ReferenceStore(references, policy, source.name, options.storage.of("source"))
+    with building():
+        reader = _Reader(source, report, options, ArrayReader(store, references, url, old=_is_old(root)))
+        unchecked = reader.read(root)
+    before = report.errors
+    store.check(report)
+    return unchecked if report.errors == before else None
+
+
+def _is_old(root: Element) -> bool:
+    return not root.attributes.get("dmrpp:version")
+
+
+def _target(root: Element, source: Source) -> str:
+    """Return the URL of the target; empty if the document names none."""
+    url = root.attributes.get("dmrpp:href", "")
+    if url != PLACEHOLDER:
+        return url
+    fetched = origin(source.path)
+    name = (fetched[0].partition("?")[0] if fetched else source.name).rpartition("/")[2]
+    return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
+
+
+def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) -> bool:
+    """Report foreign-target if the target is a file of this machine that is there, and no HDF5 file."""
+    try:
+        path = policy.follow(url).path
+        kind = None if path is None else foreign_kind(path)
+    except (ForbiddenTargetError, OSError):
+        return True  # reported where a variable refers to it
+    if path is None or kind is None:
+        return True
+    text = f"`{source.name}` describes `{os.path.basename(path)}`, which is {kind}"
+    report.error("foreign-target", text, helps=["documents of HDF5 and netCDF-4 files can be read"])
+    return False
+
+
+class _Reader:
+    def __init__(self, source: Source, report: Report, options: Options, arrays: ArrayReader) -> None:
+        self.source, self.report, self.options, self.arrays = source, report, options, arrays
+        self.result = Unchecked(Dataset(name=""))
+
+    def read(self, root: Element) -> Unchecked:
+        """Return the whole dataset."""
+        scope = Scope("_", "/")
+        self._declare(root, scope, 0)
+        self._fill(root, scope)
+        name = root.attributes.get("nczarr:name")
+        stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
+        kind = root.attributes.get("nczarr:kind")
+        group = scope.node()
+        members = {each: getattr(group, each) for each in type(group).model_fields}
+        self.result.dataset = Dataset.model_validate(
+            {**members, "name": stem if name is None else name, "kind": cast("Kind", kind) if kind in _KINDS else None}
+        )
+        return self.result
+
+    def _span(self, element: Element) -> Span:
+        return Span(self.source, element.offset, element.offset)
+
+    def _lost(self, element: Element, text: str) -> None:
+        """Report something that is left out: an error, unless the run accepts it."""
+        severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
+        helps = () if severity is Severity.WARNING else ("`--allow-loss unreadable-array` reads the rest",)
+        self.report.add(Diagnostic("unreadable-array", severity, text, Label(self._span(element)), helps=helps))
+
+    def _foreign(self, element: Element, text: str) -> None:
+        self.report.warning("foreign-member", text, self._span(element))
+
+    def _declare(self, element: Element, scope: Scope, depth: int) -> None:
+        """Declare the dimensions, enumerations and groups of a group, which names anywhere may mean."""
+        for child in element.children:
+            name = child.attributes.get("name", "")
+            what = f"{child.tag.lower()} `{name[:80]}` of `{scope.path}`"
+            try:
+                if child.tag in ("Dimension", "Enumeration", "Group") and names.problem(name) is not None:
+                    raise FaultError("netCDF does not have such a name")
+                if child.tag == "Dimension":
+                    size = whole(child.attributes.get("size", ""), "size of a dimension")
+                    unlimited = child.attributes.get("nczarr:unlimited") == "true"
+                    scope.dimensions.append(
+                        Dimension(name=name, size=size, unlimited=unlimited, span=self._span(child))
+                    )
+                elif child.tag == "Enumeration":
+                    scope.types.append(enum_of(child))
+                elif child.tag == "Group":
+                    if depth >= DEEPEST:
+                        raise FaultError(f"groups nest more than {DEEPEST} deep")
+                    inner = Scope(name, names.join(scope.path, name), scope)
+                    scope.groups.append(inner)
+                    self._declare(child, inner, depth + 1)
+                elif child.tag not in VARIABLES and child.tag not in ("Attribute", "Map"):
+                    self._lost(child, f"the element `{child.tag}` of `{scope.path}` is not known, and left out")
+            except FaultError as fault:
+                self._lost(child, f"{what} is left out: {fault}")
+
+    def _fill(self, element: Element, scope: Scope) -> None:
+        """Read the variables and attributes of a group and of those below it."""
+        scope.attributes = self._attributes(element, scope)
+        for child in element.children:
+            if child.tag in VARIABLES:
+                name = child.attributes.get("name", "")
+                try:
+                    self._variable(child, name, scope)
+                except FaultError as fault:
+                    where = names.join(scope.path, name[:80])
+                    self._lost(child, f"variable `{where}` is left out: {fault}")
+        below = iter(scope.groups)
+        group = next(below, None)
+        for child in element.all("Group"):
+            if group is not None and child.attributes.get("name") == group.name:
+                self._fill(child, group)
+                group = next(below, None)
+
+    def _attributes(self, element: Element, scope: Scope) -> tuple[Attribute, ...]:
+        found: dict[str, Attribute] = {}
+        for each in attributes(element, scope):
+            if isinstance(each, tuple):
+                self._foreign(each[0], each[1])
+            elif each.name in found:
+                self._foreign(element, f"attribute `{each.name}` is left out: another has its name")
+            else:
+                found[each.name] = each
+        return tuple(found.values())
+
+    def _variable(self, element: Element, name: str, scope: Scope) -> None:
+        """Read one variable. Raises FaultError."""
+        if names.problem(name) is not None:
+            raise FaultError("netCDF has no variable of this name")
+        path = names.join(scope.path, name)
+        dimensions: list[str | int] = []
+        shape, grows = [], []
+        for dim in element.all("Dim"):
+            size = size_of(dim, scope)
+            dimensions.append(size if isinstance(size, int) else size[0])
+            shape.append(size if isinstance(size, int) else size[1])
+            known = scope.dimension(dim.attributes.get("name", ""))
+            grows.append(known is not None and known[1].unlimited)
+        if len(shape) > 1024:
+            raise FaultError(f"it has {len(shape)} dimensions")
+        declared = [*scope.types]
+        try:
+            type_name = type_of(element, scope)
+            types = self._types(scope.root())
+            own = self._own(element, type_name, scope)
+            fill = next(
+                (each.value for each in own if each.name == "_FillValue" and each.value.type == type_name), None
+            )
+            data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
+            found = self.arrays.read(Described(element, path, type_name, tuple(shape), types, data))
+        except FaultError:
+            scope.types[:] = declared  # those of a structure that is left out
+            raise
+        if found.unknown_fill:
+            text = (
+                f"chunks of `{path}` are not stored, and the document does not say what they hold: they read as zeros"
+            )
+            self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self._span(element))))
+        scope.variables.append(
+            Variable(
+                name=name,
+                type=type_name,
+                dimensions=tuple(dimensions),
+                attributes=own,
+                storage=self._storage(element, found.storage, list(zip(shape, grows, strict=True))),
+                span=self._span(element),
+            )
+        )
+        self.result.parts[path] = found.parts
+
+    def _own(self, element: Element, type_name: str, scope: Scope) -> tuple[Attribute, ...]:
+        """Return the attributes of a variable. A `_FillValue` that is none of its type is left out."""
+        found = []
+        for each in self._attributes(element, scope):
+            value = each.value
+            if each.name == "_FillValue" and type_name == "string" and value.type == "char":
+                text = value.data if isinstance(value.data, bytes) else b""
+                found.append(Attribute(name=each.name, value=Constant.strings([text])))
+                continue
+            if each.name == "_FillValue" and (value.type != type_name or value.count != 1):
+                self._foreign(
+                    element,
+                    f"attribute `_FillValue` of `{element.attributes['name']}` is left out: "
+                    f"it has {value.count} values of type {value.type}",
+                )
+                continue
+            found.append(each)
+        return tuple(found)
+
+    def _storage(self, element: Element, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
+        """Return the storage of a variable, with what the document notes of it for us.
+
+        `sizes`: lengths of its dimensions, and whether they grow. HDF5 has chunks that are longer than a dimension.
+        """
+        if plain.chunks is not None:
+            lengths = zip(plain.chunks, sizes, strict=True)
+            chunks = tuple(each if grows else min(each, max(1, size)) for each, (size, grows) in lengths)
+            plain = plain.model_copy(update={"chunks": chunks})
+        noted = element.attributes.get("nczarr:storage")
+        if noted is None:
+            return plain
+        try:
+            made = Storage.model_validate_json(noted)
+        except ValidationError:
+            return plain
+        fits = made.chunks is None or (
+            len(made.chunks) == len(sizes)
+            and all(grows or each <= max(1, size) for each, (size, grows) in zip(made.chunks, sizes, strict=True))
+        )
+        return made if fits else plain
+
+    def _types(self, root: Scope) -> dict[str, UserType]:
+        """Return all types that are declared so far, by FQN."""
+        found = {names.join(root.path, each.name): each for each in root.types}
+        for group in root.groups:
+            found |= self._types(group)
+        return found

@@ -1,0 +1,123 @@
+"""Values that a document holds itself: lists of texts, and records with texts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import zlib
+from typing import Any
+
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import Part, Types, descr, escape, is_fixed, parts, size
+from nczarr.arrays.source import Layout, Parts, numpy_dtype
+from nczarr.ast import CompoundType
+from nczarr.formats.dmrpp.types import FaultError, whole
+from nczarr.formats.dmrpp.xml_reader import Element
+
+MOST_TEXTS = 1 << 24
+"""Texts of a list in which one word stands for many."""
+
+
+def unbase64(text: str, what: str) -> bytes:
+    """Return the bytes of a base64 text, which may have blanks and line ends. Raises FaultError."""
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise FaultError(f"its `{what}` is no base64") from None
+
+
+def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
+    """Return the texts of a `vlsa`. Raises FaultError.
+
+    `c` is how often a text stands in a row; `s` says that it is deflated, and its length.
+    """
+    texts: list[bytes | None] = []
+    for child in element.all("v"):
+        unknown = child.attributes.keys() - {"c", "s", "nczarr:nil"}
+        if unknown:
+            raise FaultError(f"a text has the attribute `{min(unknown)}`, which is not known")
+        text = None if child.attributes.get("nczarr:nil") == "true" else child.text.encode()
+        if "s" in child.attributes:
+            length = whole(child.attributes["s"], "length of a text")
+            text = inflated(unbase64(child.text, "vlsa"), length)
+        count = whole(child.attributes.get("c", "1"), "count of a text")
+        if len(texts) + count > min(MOST_TEXTS, math.prod(shape)):
+            raise FaultError(f"it has more texts than the {math.prod(shape)} of its shape")
+        texts += [text] * count
+    return {"": in_memory(texts, "|O", shape)}
+
+
+def inflated(data: bytes, length: int) -> bytes:
+    """Return deflated bytes that have a known length. Raises FaultError."""
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(data, length + 1)
+    except zlib.error as error:
+        raise FaultError(f"values in the document cannot be inflated: {error}") from None
+    if len(found) != length or not unpacker.eof:
+        raise FaultError(f"values in the document do not inflate to {length} bytes")
+    return found
+
+
+def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
+    """Return an array of values in C order. Raises FaultError if there are fewer than its shape has."""
+    import numpy as np
+
+    if len(values) != math.prod(shape):
+        raise FaultError(f"it has {len(values)} values where its shape has {math.prod(shape)}")
+    made = np.empty(len(values), object)
+    made[:] = values
+    return ArrayInMemory(Layout(dtype, shape, shape), made.reshape(shape))
+
+
+def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) -> Parts:
+    """Return the records of a `specialstructuredata`: packed members, and texts as base64 before a `;`.
+
+    Raises FaultError.
+    """
+    data, count = unbase64(text, "specialstructuredata"), math.prod(shape)
+    if count > len(data):
+        raise FaultError(f"it has {len(data)} bytes for {count} records")
+    found: dict[str, list[Any]] = {}
+    at = 0
+    for _ in range(count):
+        at = _record(data, at, type_name, types, "", found)
+    if at != len(data):
+        raise FaultError(f"its records have {at} bytes, and the document holds {len(data)}")
+    return {part.path: _array(part, found.get(part.path, []), types) for part in parts(type_name, shape, types)}
+
+
+def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found: dict[str, list[Any]]) -> int:
+    """Read one value of a type; return where it ends."""
+    declared = types.get(type_name)
+    if type_name == "string":
+        end = data.find(b";", at)
+        if end < 0:
+            raise FaultError("a text of its records does not end")
+        found.setdefault(path, []).append(unbase64(data[at:end].decode("latin-1"), "specialstructuredata"))
+        return end + 1
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        for field in declared.fields:
+            for _ in range(math.prod(field.shape)):
+                inner = f"{path}/{escape(field.name)}" if path else escape(field.name)
+                at = _record(data, at, field.type, types, inner, found)
+        return at
+    end = at + size(type_name, types)
+    if end > len(data):
+        raise FaultError("its records end too early")
+    found.setdefault(path, []).append(data[at:end])
+    return end
+
+
+def _array(part: Part, values: list[Any], types: Types) -> ArrayInMemory:
+    """Return the array of a part of records."""
+    import numpy as np
+
+    shape = tuple(length or 0 for length in part.shape)
+    if part.type == "string":
+        return in_memory(values, "|O", shape)
+    dtype = descr(part.type, types)
+    return ArrayInMemory(
+        Layout(dtype, shape, shape), np.frombuffer(b"".join(values), numpy_dtype(dtype)).reshape(shape)
+    )

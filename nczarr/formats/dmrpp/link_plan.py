@@ -1,0 +1,121 @@
+"""How a document tells the values of a variable: by byte ranges of its chunks, or by the values themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import grid_of, number_of
+from nczarr.arrays.chunk_references import WHOLE, columns_of
+from nczarr.arrays.codecs import SHUFFLE
+from nczarr.arrays.parts import Types, descr, is_fixed, size
+from nczarr.arrays.source import ArraySource, Columns, Descr, Stored, itemsize, little_descr
+from nczarr.ast import CompoundType, OpaqueType, VlenType
+from nczarr.check.checked import Checked
+from nczarr.formats.dmrpp.types import stored_descr
+from nczarr.formats.dmrpp.wire import FILTER_NAMES, foreign_kind
+from nczarr.options import Options
+from nczarr.stores.url import is_remote
+
+TEXT = 16
+"""Bytes that a text of any length takes in a document, about."""
+
+
+class Linked(NamedTuple):
+    """Chunks as byte ranges of targets. `big`: their numbers are big-endian; `one_piece`: they are one range."""
+
+    columns: Columns
+    stored: Stored
+    big: bool
+    one_piece: bool
+
+
+class Held(NamedTuple):
+    """Values in the document, inside an element of this name."""
+
+    tag: str
+
+
+class Unwritten(NamedTuple):
+    """Nothing but fill."""
+
+
+class Refused(NamedTuple):
+    """Values that the document cannot tell; why."""
+
+    why: str
+
+
+Way = Linked | Held | Unwritten | Refused
+
+
+def unknown_type(type_name: str, types: Types) -> str | None:
+    """Return what DMR++ has no type for in a type; None if it has one."""
+    declared = types.get(type_name)
+    match declared:
+        case VlenType():
+            return f"lists (`{type_name}`)"
+        case OpaqueType():
+            return f"opaque values (`{type_name}`)"
+        case CompoundType():
+            return next((found for field in declared.fields if (found := unknown_type(field.type, types))), None)
+        case _:
+            return None
+
+
+def way_of(checked: Checked, fqn: str, options: Options) -> Way:
+    """Return how the values of a variable are told. Raises OSError."""
+    variable, shape, parts = checked.variables[fqn], checked.shapes[fqn], checked.parts.get(fqn)
+    unknown = unknown_type(variable.type, checked.types)
+    if unknown is not None:
+        return Refused(f"DMR++ has no {unknown}")
+    if not parts:
+        return Unwritten()
+    fixed = is_fixed(variable.type, checked.types)
+    if variable.type == "char" and not shape:
+        return Held("compact")  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
+    if fixed:
+        linked = _linked(parts[""], descr(variable.type, checked.types))
+        if linked is not None:
+            return linked
+    if fixed and next(iter(parts[""].occupied(tuple(max(1, length) for length in shape))), None) is None:
+        return Unwritten()
+    room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
+    if room > options.writing.embed:
+        return Refused(
+            f"its chunks are no byte ranges that DMR++ can describe; the document would have to hold {room} bytes"
+        )
+    if isinstance(checked.types.get(variable.type), CompoundType):
+        return Held("specialstructuredata")
+    if variable.type == "string":
+        return Held("vlsa")
+    return Held("compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata")
+
+
+def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
+    """Return the chunks of an array as byte ranges; None if they are none, or not all of them."""
+    stored = source.stored
+    if stored is None or little_descr(stored.dtype) != dtype:
+        return None
+    big = stored.dtype != dtype
+    width = itemsize(dtype)
+    if big and stored.dtype != stored_descr(dtype, big=True):
+        return None
+    for codec in stored.codecs:
+        shuffled = codec.parameters[0] if codec.id == SHUFFLE and codec.parameters else width
+        if codec.id not in FILTER_NAMES or shuffled != width:
+            return None
+    manifest = source.manifest
+    if manifest is None:
+        return None
+    columns = columns_of(manifest)
+    counts = grid_of(source.layout.shape, stored.chunks) if 0 not in stored.chunks else ()
+    known = set(columns.chunk.tolist())
+    if (columns.length == WHOLE).any() or not columns.sources:
+        return None
+    if any(not is_remote(place) and foreign_kind(place) is not None for place in columns.sources):
+        return None
+    if any(number_of(index, counts) not in known for index in source.occupied(stored.chunks)):
+        return None
+    one_piece = stored.chunks == source.layout.shape and not stored.codecs and len(known) == 1
+    return Linked(columns, stored, big, one_piece)

@@ -1,0 +1,77 @@
+"""Arrays whose stored elements have another form than the model's: padded records and texts of fixed length.
+
+Comes in: a source of elements as raw bytes. Goes out: the same array in the elements of the model. Chunks are fetched
+and decoded by the raw source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from nczarr.arrays.grid import converted
+from nczarr.arrays.source import DerivedSource, Descr, Index, Layout, Selection, numpy_dtype
+from nczarr.formats.dmrpp.types import Member
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Pad = Literal["null_term", "null_pad", "space_pad"]
+"""How HDF5 fills texts that are shorter than their type."""
+
+
+def unpadded(text: bytes, pad: Pad) -> bytes:
+    """Return a text of fixed length without its padding."""
+    match pad:
+        case "null_term":
+            return text.partition(b"\0")[0]
+        case "null_pad":
+            return text.rstrip(b"\0")
+        case "space_pad":
+            return text.rstrip(b" ")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawElements(DerivedSource):
+    """An array of `layout`, made of the raw bytes of its elements, which are the `source`.
+
+    `form`: how texts are padded, or the dtype of packed records as stored and where their members lie in the bytes.
+    """
+
+    layout: Layout
+    form: Pad | tuple[Descr, tuple[Member, ...]]
+
+    def cleared(self) -> RawElements:
+        """The same array with zeros where no chunk is stored."""
+        return replace(self, source=self.source.cleared(), layout=self.layout._replace(fill=None))
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """As the raw source."""
+        return self.source.occupied(chunks)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region. Raises OSError, CompileError."""
+        import numpy as np
+
+        values = np.ascontiguousarray(self.source.read(selection))
+        shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
+        values = values.reshape(shape)  # numpy makes one dimension of none
+        if isinstance(self.form, str):
+            data, size, pad = values.tobytes(), values.itemsize, self.form
+            texts = np.empty(math.prod(shape), object)
+            texts[:] = [unpadded(data[at : at + size], pad) for at in range(0, len(data), size)]
+            return texts.reshape(shape)
+        packed, members = self.form
+        dtype = numpy_dtype(packed)
+        fields = [dtype[each.name] for each in members]
+        padded = np.dtype(
+            {
+                "names": [each.name for each in members],
+                "formats": fields,
+                "offsets": [each.offset for each in members],
+                "itemsize": values.itemsize,
+            }
+        )
+        return converted(values.view(padded).astype(dtype), self.layout.dtype)

@@ -1,0 +1,109 @@
+"""Chunks of a document as the keys of a store: byte ranges of targets, or bytes that the document holds."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nczarr.arrays.blocks import index_of, number_of
+from nczarr.capabilities import ChunkKeys
+from nczarr.stores.reference import Reference
+
+
+class Ranges(NamedTuple):
+    """The chunks of one array, in C order of a grid of `counts` chunks."""
+
+    counts: tuple[int, ...]
+    numbers: array[int]
+    """Linear indices in the grid, ascending."""
+    offsets: array[int]
+    lengths: array[int]
+    urls: tuple[str | None, ...]
+    """The targets. None: the target that the reader was given."""
+    targets: array[int] | None = None
+    """Index into `urls`, one a chunk; None: the first for all."""
+    stride: tuple[int, int] | None = None
+    """Data in one piece that is read as several chunks: bytes from one to the next, and how many there are."""
+
+    def find(self, number: int) -> Reference | None:
+        """Return where a chunk lies, None if it is not stored."""
+        if self.stride is not None:
+            step, count = self.stride
+            return Reference(self.urls[0], self.offsets[0] + number * step, step) if 0 <= number < count else None
+        row = bisect_left(self.numbers, number)
+        if row == len(self.numbers) or self.numbers[row] != number:
+            return None
+        return Reference(self.urls[self.targets[row] if self.targets else 0], self.offsets[row], self.lengths[row])
+
+    def chunks(self) -> Iterator[int]:
+        """Yield the numbers of all chunks that are stored."""
+        return iter(self.numbers if self.stride is None else range(self.stride[1]))
+
+
+class Inline(NamedTuple):
+    """The only chunk of an array, whose bytes the document holds. `key`: its indices."""
+
+    data: bytes
+    key: str
+
+
+class DocumentReferences:
+    """Where the chunks of all arrays of a document lie. Pickles."""
+
+    noted: Any = None
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Ranges | Inline] = {}
+
+    def add(self, prefix: str, chunks: Ranges | Inline) -> None:
+        """Hold an array whose keys begin with a prefix."""
+        self._arrays[prefix] = chunks
+
+    def find(self, key: str) -> bytes | Reference | None:
+        """Return the bytes of a key, or where they lie; None if there is no such key."""
+        prefix, slash, rest = key.rpartition("/")
+        found = self._arrays.get(prefix + slash)
+        if found is None:
+            return None
+        if isinstance(found, Inline):
+            return found.data if rest == found.key else None
+        index = ChunkKeys().index_of(rest, found.counts)
+        return None if index is None else found.find(number_of(index, found.counts))
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Yield all keys that begin with a prefix, sorted."""
+        yield from sorted(key for key, _ in self._entries(prefix))
+
+    def children(self, prefix: str) -> list[str]:
+        """Return the next segments of all keys that begin with a prefix, sorted."""
+        return sorted({key[len(prefix) :].partition("/")[0] for key, _ in self._entries(prefix)})
+
+    def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
+        """Yield all keys and what stands there."""
+        return self._entries("")
+
+    def _entries(self, prefix: str) -> Iterator[tuple[str, bytes | Reference]]:
+        exact = self._arrays.get(prefix)
+        for home, chunks in [(prefix, exact)] if exact is not None else self._arrays.items():
+            if isinstance(chunks, Inline):
+                if (home + chunks.key).startswith(prefix):
+                    yield home + chunks.key, chunks.data
+            elif home.startswith(prefix) or prefix.startswith(home):
+                keys = ChunkKeys(home)
+                for number in chunks.chunks():
+                    key = keys.key(index_of(number, chunks.counts))
+                    found = chunks.find(number)
+                    if found is not None and key.startswith(prefix):
+                        yield key, found
+
+    def odd(self) -> list[str]:
+        """Return no keys: all prefixes are those of variables."""
+        return []
+
+    def named(self) -> Iterator[tuple[str | None, str]]:
+        """Yield every target that is named, and the variable that names it."""
+        for home, found in self._arrays.items():
+            if isinstance(found, Ranges):
+                yield from ((url, home.rstrip("/")) for url in dict.fromkeys(found.urls))

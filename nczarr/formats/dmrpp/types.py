@@ -1,0 +1,164 @@
+"""Types of a document: enumerations, and the compounds that structures declare."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field
+from nczarr.formats.dmrpp.scope import Scope
+from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES
+from nczarr.formats.dmrpp.xml_reader import Element
+
+MOST_DIGITS = 18
+
+
+class FaultError(ValueError):
+    """Why a part of a document cannot be read; the text goes into a message."""
+
+
+class Member(NamedTuple):
+    """Where a member of a padded record lies."""
+
+    name: str
+    offset: int
+
+
+def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
+    """Return the length of a `Dim`: a number, or the FQN and length of a dimension. Raises FaultError."""
+    name, size = element.attributes.get("name"), element.attributes.get("size")
+    length = None if size is None else whole(size, "size of a dimension")
+    if name is None:
+        if length is None:
+            raise FaultError("a dimension has neither a name nor a size")
+        return length
+    found = scope.dimension(name)
+    if found is None:
+        raise FaultError(f"no group declares its dimension `{name}`")
+    if length not in (None, found[1].size):
+        raise FaultError(f"its dimension `{name}` has {found[1].size} and {length} as sizes")
+    return found[0], found[1].size
+
+
+def whole(text: str, what: str) -> int:
+    """Return a number that is not negative. Raises FaultError."""
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise FaultError(f"`{text[:40]}` is no {what}")
+    return int(text)
+
+
+def enum_of(element: Element) -> EnumType:
+    """Return the type of an `Enumeration`. Raises FaultError."""
+    base = ATOMIC_OF.get(element.attributes.get("basetype", ""))
+    if base is None or not ATOMIC[base].is_integer:
+        raise FaultError(f"`{element.attributes.get('basetype', '')}` is no type of integers")
+    constants = []
+    for child in element.all("EnumConst"):
+        name, text = child.attributes.get("name", ""), child.attributes.get("value", "").strip()
+        if names.problem(name) is not None or not text.lstrip("-").isdigit() or len(text) > MOST_DIGITS + 2:
+            raise FaultError(f"a constant `{name[:40]}` has the value `{text[:40]}`")
+        constants.append(EnumConstant(name=name, value=int(text)))
+        if not ATOMIC[base].low <= constants[-1].value <= ATOMIC[base].high:
+            raise FaultError(f"`{text}` is beyond {element.attributes['basetype']}")
+    if not constants or len({each.name for each in constants}) < len(constants):
+        raise FaultError("names of its constants are not unique" if constants else "it has no constants")
+    return EnumType.model_validate({"name": element.attributes["name"], "base": base, "constants": tuple(constants)})
+
+
+def type_of(element: Element, scope: Scope) -> str:
+    """Return the type of a variable or member; a structure declares one in the scope. Raises FaultError."""
+    tag = element.tag
+    if tag in ATOMIC_OF:
+        ours = element.attributes.get("nczarr:type")
+        return "char" if ours == "char" else ATOMIC_OF[tag]
+    if tag == "Enum":
+        written = element.attributes.get("enum", "")
+        found = scope.type(written)
+        if found is None or not isinstance(found[1], EnumType):
+            raise FaultError(f"no group declares its enumeration `{written}`")
+        return found[0]
+    if tag == "Structure":
+        return _structure(element, scope)
+    raise FaultError(f"the model has no type for `{tag}`")
+
+
+def _structure(element: Element, scope: Scope) -> str:
+    """Return the FQN of the compound of a structure; equal ones of one name are one type."""
+    home, name = scope, ""
+    written = element.attributes.get("nczarr:type")
+    found = scope.home_of(written) if written else None
+    if found is not None:
+        home, name = found
+    fields = []
+    for child in element.children:
+        if child.tag not in VARIABLES:
+            if child.tag not in ("Dim", "Attribute", "Map") and not child.tag.startswith("dmrpp:"):
+                raise FaultError(f"it has a member `{child.tag}`, which is not known")
+            continue
+        own = child.attributes.get("name", "")
+        if names.problem(own) is not None:
+            raise FaultError(f"a member has the name `{own[:40]}`, which netCDF does not have")
+        shape = []
+        for dim in child.all("Dim"):
+            size = size_of(dim, scope)
+            shape.append(size if isinstance(size, int) else size[1])
+        if 0 in shape or child.first("dmrpp:chunks") is not None or child.first("dmrpp:chunk") is not None:
+            raise FaultError(f"its member `{own}` has no values, or chunks of its own")
+        fields.append(Field(name=own, type=type_of(child, home), shape=tuple(shape)))
+    if not fields or len({each.name for each in fields}) < len(fields):
+        raise FaultError("names of its members are not unique" if fields else "it has no members")
+    return _declared(name or element.attributes.get("name", ""), tuple(fields), home, fixed=bool(name))
+
+
+def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool) -> str:
+    """Declare a compound in a group, once; its name is made unique unless it is `fixed`."""
+    if names.problem(name) is not None:
+        raise FaultError(f"`{name[:40]}` is no name of a type")
+    wanted, number = (name if fixed else f"{name}_t"), 1
+    while True:
+        made = CompoundType(name=wanted, fields=fields)
+        same = next((each for each in home.types if each.name == wanted), None)
+        if same is None:
+            home.types.append(made)
+        if same is None or same == made:
+            return names.join(home.path, wanted)
+        if fixed:
+            raise FaultError(f"the type `{name}` has other members elsewhere")
+        number += 1
+        wanted = f"{name}_t{number}"
+
+
+def stored_descr(dtype: Descr, *, big: bool) -> Descr:
+    """Return a description of elements in the byte order of the file."""
+    if not big:
+        return dtype
+    if isinstance(dtype, str):
+        return dtype.replace("<", ">")
+    return tuple((name, stored_descr(field, big=True), shape) for name, field, shape in dtype)
+
+
+def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
+    """Return the size of a stored record and where its members lie, as `structOffset` says; None if it is packed.
+
+    The attribute has the offset of each member but the first, and the size of the record. Raises FaultError.
+    """
+    chunks = element.first("dmrpp:chunks")
+    written = chunks.attributes.get("structOffset") if chunks is not None else None
+    packed = descr(type_name, types)
+    if written is None or isinstance(packed, str):
+        return None
+    numbers = [0, *(whole(word, "offset of a member") for word in written.split())]
+    if len(numbers) != len(packed) + 1:
+        raise FaultError(f"`structOffset` has {len(numbers) - 1} numbers for {len(packed)} members")
+    for (name, field, shape), start, stop in zip(packed, numbers[:-1], numbers[1:], strict=True):
+        size = itemsize(field) * math.prod(shape)
+        if start + size > stop or (size != stop - start and not isinstance(field, str)):
+            raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which has {size}")
+    if numbers[-1] == itemsize(packed):
+        return None
+    members = tuple(Member(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
+    return numbers[-1], members

@@ -1,0 +1,205 @@
+"""Values of a variable in a document: byte ranges of chunks, or the values themselves."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nczarr.arrays.blocks import grid_of
+from nczarr.arrays.codecs import DEFLATE
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
+from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
+from nczarr.check.checked import Checked
+from nczarr.formats.dmrpp.link_plan import Held, Linked, Way
+from nczarr.formats.dmrpp.wire import FILTER_NAMES, fill_number, text_of
+from nczarr.formats.dmrpp.xml_writer import escaped, is_safe_text, tag
+
+BATCH = 1 << 14
+"""Chunks whose places become Python's numbers at once."""
+
+Href = Callable[[str], str | None]
+
+
+def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> Iterator[str]:
+    """Yield what a document says of the values of a variable. Raises OSError, CompileError."""
+    variable, shape = checked.variables[fqn], checked.shapes[fqn]
+    parts = checked.parts.get(fqn, {})
+    if not isinstance(way, Held):
+        yield from (step + line for line in _chunks(checked, fqn, way, href))
+    if variable.type == "char":
+        yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
+    if isinstance(way, Held):
+        yield from (step + line for line in _held(way.tag, parts, variable.type, checked.types, shape))
+
+
+def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
+    """Yield where the chunks of a variable lie, and how they are encoded."""
+    variable = checked.variables[fqn]
+    dtype = descr(variable.type, checked.types)
+    given: dict[str, str | int | None] = {}
+    if isinstance(way, Linked):
+        codecs = way.stored.codecs
+        levels = (str(codec.parameters[0]) for codec in codecs if codec.id == DEFLATE and codec.parameters)
+        given["compressionType"] = " ".join(FILTER_NAMES[codec.id] for codec in codecs) or None
+        given["deflateLevel"] = " ".join(levels) or None
+        given |= {"byteOrder": "BE" if way.big else "LE", "structOffset": _ends(dtype)}
+    given |= _fill(checked, fqn)
+    yield tag("dmrpp:chunks", **given, closed=False)
+    lengths = _lengths(variable, way)
+    if lengths is not None:
+        words = " ".join(map(str, lengths))
+        yield f"    <dmrpp:chunkDimensionSizes>{words}</dmrpp:chunkDimensionSizes>"
+    if isinstance(way, Linked):
+        yield from ("    " + line for line in _rows(way, checked.shapes[fqn], href))
+    yield "</dmrpp:chunks>"
+
+
+def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
+    """Return the lengths of chunks as a document tells them; None for data in one piece."""
+    if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
+        return way.stored.chunks
+    chunked = not isinstance(way, Held) and variable.storage.layout == "chunked"
+    return variable.storage.chunks if chunked else None
+
+
+def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
+    """Return the storage of a variable as JSON, None where the document tells it otherwise."""
+    variable = checked.variables[fqn]
+    if isinstance(way, Held):
+        plain = Storage(layout="compact") if way.tag == "compact" else Storage()
+    else:
+        lengths = _lengths(variable, way)
+        big = isinstance(way, Linked) and way.big and variable.type in ATOMIC
+        plain = Storage(
+            layout="contiguous" if lengths is None else "chunked",
+            chunks=lengths,
+            codecs=way.stored.codecs if isinstance(way, Linked) else (),
+            endian="big" if big else None,
+        )
+    return None if variable.storage == plain else variable.storage.model_dump_json(exclude_defaults=True)
+
+
+def _ends(dtype: Descr) -> str | None:
+    """Return where the members of packed records end."""
+    if isinstance(dtype, str):
+        return None
+    sizes = (itemsize(field) * math.prod(shape) for _, field, shape in dtype)
+    return " ".join(map(str, itertools.accumulate(sizes)))
+
+
+def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
+    """Yield the elements of chunks."""
+    import numpy as np
+
+    columns, chunks = linked.columns, linked.stored.chunks
+    urls = [href(place) for place in columns.sources]
+    counts = grid_of(shape, chunks)
+    for start in range(0, len(columns.chunk), BATCH):
+        rows = slice(start, start + BATCH)
+        places = (
+            zip(*(axis.tolist() for axis in np.unravel_index(columns.chunk[rows], counts)), strict=True)
+            if counts
+            else None
+        )
+        table = (columns.source, columns.offset, columns.length, columns.mask)
+        facts = zip(*(each[rows].tolist() for each in table), strict=True)
+        for source, offset, length, mask in facts:
+            position = None
+            if places is not None:
+                index = next(places)
+                position = f"[{','.join(str(number * each) for number, each in zip(index, chunks, strict=True))}]"
+            yield tag(
+                "dmrpp:chunk", offset=offset, nBytes=length, href=urls[source], fm=mask or None,
+                chunkPositionInArray=None if linked.one_piece else position,
+            )  # fmt: skip
+
+
+def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
+    """Return the attributes that say what cells hold that were never written."""
+    variable, source = checked.variables[fqn], checked.parts.get(fqn, {}).get("")
+    if variable.type == "string":
+        return {}
+    constant = checked.fills[fqn]
+    if source is None:
+        data = constant.data if constant is not None else None
+    else:
+        data = None if source.undefined else unwritten_of(source)
+    if not isinstance(data, bytes):
+        return {}
+    declared = checked.types.get(variable.type)
+    base = declared.base if isinstance(declared, EnumType) else variable.type
+    exact = base64.b64encode(data).decode()
+    if variable.type == "char":
+        text = data.decode("latin-1")
+        return {"fillValue": text} if is_safe_text(text) else {"fillValue": "", "nczarr__fill": exact}
+    if base in ATOMIC:
+        text = text_of(data, base)
+        own = next((each.value.data for each in variable.attributes if each.name == "_FillValue"), None)
+        back = fill_number(text, base, own if isinstance(own, bytes) else None)
+        return {"fillValue": text, "nczarr__fill": None if back == data else exact}
+    return {"fillValue": "0"} if not data.strip(b"\0") else {"fillValue": "unsupported-compound", "nczarr__fill": exact}
+
+
+def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
+    """Yield the values of a variable, as Hyrax has them in documents."""
+    import numpy as np
+
+    if name == "vlsa":
+        yield "<dmrpp:vlsa>"
+        for text, same in itertools.groupby(_whole(parts[""]).reshape(-1).tolist()):
+            yield "    " + _text(text, len(list(same)))
+        yield "</dmrpp:vlsa>"
+        return
+    if name == "specialstructuredata":
+        values = {path: _whole(source) for path, source in parts.items()}
+        cells = np.ndindex(shape)
+        data = b"".join(_record(values, type_name, types, "", cell) for cell in cells)
+    else:
+        data = _whole(parts[""]).tobytes()
+        if name == "missingdata" and math.prod(shape) != 1:
+            data = zlib.compress(data)
+    yield f"<dmrpp:{name}>{base64.b64encode(data).decode()}</dmrpp:{name}>"
+
+
+def _whole(source: ArraySource) -> Any:
+    """Return all values of an array, little-endian and in C order."""
+    import numpy as np
+
+    return np.ascontiguousarray(little(source.read(tuple(slice(0, length) for length in source.layout.shape)))).reshape(
+        source.layout.shape
+    )
+
+
+def _text(text: bytes | None, count: int) -> str:
+    """Return one text that stands so often in a row; what XML cannot hold is deflated."""
+    often = count if count > 1 else None
+    if text is None:
+        return tag("v", c=often, nczarr__nil="true")
+    try:
+        plain = text.decode()
+    except UnicodeDecodeError:
+        plain = "\0"
+    if is_safe_text(plain):
+        return f"{tag('v', c=often, closed=False)}{escaped(plain)}</v>"
+    return f"{tag('v', c=often, s=len(text), closed=False)}{base64.b64encode(zlib.compress(text)).decode()}</v>"
+
+
+def _record(values: dict[str, Any], type_name: str, types: Types, path: str, cell: tuple[int, ...]) -> bytes:
+    """Return one record: packed members, and texts as base64 before a `;`."""
+    declared = types.get(type_name)
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        made = []
+        for field in declared.fields:
+            inner = f"{path}/{escape(field.name)}" if path else escape(field.name)
+            cells = itertools.product(*(range(length) for length in field.shape))
+            made += [_record(values, field.type, types, inner, (*cell, *each)) for each in cells]
+        return b"".join(made)
+    value = values[path][cell]
+    if type_name == "string":
+        return base64.b64encode(value or b"") + b";"
+    return bytes(value.tobytes())

@@ -1,0 +1,101 @@
+"""Words of DMR++ documents: namespaces, names of types and filters, and the texts of numbers."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+
+from nczarr import names
+from nczarr.arrays.codecs import DEFLATE, FLETCHER32, SHUFFLE
+from nczarr.ast import ATOMIC
+from nczarr.ast.values import shortest
+from nczarr.check.fill_values import DEFAULT
+
+DAP4 = "http://xml.opendap.org/ns/DAP/4.0#"
+DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
+OURS = "urn:nczarr:dmrpp"
+"""Namespace of attributes that keep what DAP4 has no place for. Other readers pass over them."""
+
+PREFIXES = {
+    DAP4: "", DAP4.replace("http", "https", 1): "", DMRPP: "dmrpp:", DMRPP.replace("http", "https", 1): "dmrpp:",
+    OURS: "nczarr:",
+}  # fmt: skip
+"""Prefixes of the names in parsed documents, by namespace."""
+
+PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
+"""The `dmrpp:href` of NASA's documents: the target has the name of the document without `.dmrpp`."""
+
+SUFFIX = ".dmrpp"
+
+HDF5, HDF4 = b"\x89HDF\r\n\x1a\n", b"\x0e\x03\x13\x01"
+"""First bytes of files; those of HDF5 may stand behind a user block."""
+
+ATOMIC_OF = {
+    "Byte": "ubyte", "UByte": "ubyte", "UInt8": "ubyte", "Int8": "byte", "Char": "char", "Int16": "short",
+    "UInt16": "ushort", "Int32": "int", "UInt32": "uint", "Int64": "int64", "UInt64": "uint64", "Float32": "float",
+    "Float64": "double", "String": "string", "URL": "string", "Url": "string", "URI": "string",
+}  # fmt: skip
+"""Atomic types of the model by their DAP4 names."""
+
+DAP4_OF = {
+    "ubyte": "Byte", "byte": "Int8", "short": "Int16", "ushort": "UInt16", "int": "Int32", "uint": "UInt32",
+    "int64": "Int64", "uint64": "UInt64", "float": "Float32", "double": "Float64", "char": "String", "string": "String",
+}  # fmt: skip
+"""The inverse. Hyrax has chars as strings of one byte."""
+
+VARIABLES = frozenset({*ATOMIC_OF, "Enum", "Structure", "Sequence", "Opaque"})
+"""Elements that declare a variable."""
+
+FILTERS = {"deflate": DEFLATE, "shuffle": SHUFFLE, "fletcher32": FLETCHER32}
+"""Filters by the words of `compressionType`."""
+
+FILTER_NAMES = {number: name for name, number in FILTERS.items()}
+
+
+def number_of(text: str, type_name: str) -> bytes | None:
+    """Return the little-endian bytes of a number, None if the text is no number of the type."""
+    atomic, text = ATOMIC[type_name], text.strip()
+    try:
+        value = float(text) if atomic.is_float else int(text) if len(text) < 24 else None
+        return None if value is None or "_" in text else struct.pack("<" + atomic.code, value)
+    except (ValueError, OverflowError, struct.error):
+        return None
+
+
+def text_of(data: bytes, type_name: str) -> str:
+    """Return the shortest text of one little-endian number."""
+    (value,) = struct.unpack("<" + ATOMIC[type_name].code, data)
+    return shortest(value, type_name) if ATOMIC[type_name].is_float else str(value)
+
+
+def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | None:
+    """Return the bytes of a fill value, None if the text is no number of the type.
+
+    Hyrax writes six digits of a float. The fill value that the variable declares, or the default of its type, is taken
+    where the text is its first six digits.
+    """
+    found = number_of(text, type_name)
+    if found is None or not ATOMIC[type_name].is_float:
+        return found
+    code = "<" + ATOMIC[type_name].code
+    for known in (declared, struct.pack(code, DEFAULT[type_name])):
+        if known is not None and len(known) == len(found) and f"{struct.unpack(code, known)[0]:g}" == text.strip():
+            return known
+    return found
+
+
+def dap4_name(fqn: str) -> str:
+    """Return a FQN as DAP4 writes it."""
+    return "".join("/" + part.replace("\\", "\\\\") for part in names.split(fqn))
+
+
+def foreign_kind(path: str) -> str | None:
+    """Return what a file is that is no HDF5 file, None for others and for what is no regular file. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return None
+    with open(path, "rb") as file:
+        head = file.read((1 << 15) + 8)
+    if any(head[at : at + 8] == HDF5 for at in (0, *(512 << step for step in range(7)))):
+        return None
+    return "an HDF4 file" if head[:4] == HDF4 else "no HDF5 file"

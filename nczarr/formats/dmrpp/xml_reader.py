@@ -1,0 +1,200 @@
+"""XML of untrusted documents: elements with their places, without document types and entities, within limits.
+
+Chunks are most of a document, so they are kept as columns of numbers and not as elements.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import Any
+from xml.parsers import expat
+
+from nczarr.diagnostics.report import Report
+from nczarr.formats.dmrpp.wire import PREFIXES
+from nczarr.source import Source, Span
+
+DEEPEST = 100
+"""Levels of elements: groups nest up to 64 deep."""
+
+MOST_ELEMENTS = 1 << 24
+LONGEST = 1 << 30
+"""Bytes of a document."""
+
+_PIECE = 1 << 20
+_NUMBER = re.compile(r"\s*([0-9]{1,18})\s*", re.ASCII)
+_POSITION = re.compile(r"\s*\[\s*([0-9]{1,18}(?:\s*,\s*[0-9]{1,18})*)\s*\]\s*", re.ASCII)
+_KNOWN = {"offset", "nBytes", "chunkPositionInArray", "href", "fm", "trust", "dmrpp:trust"}
+
+
+class Chunks:
+    """The chunks of one variable: columns of equal length; `positions` has one number a dimension and chunk."""
+
+    __slots__ = ("fault", "hrefs", "lengths", "masks", "offsets", "positions", "rank")
+
+    def __init__(self) -> None:
+        self.offsets, self.lengths, self.positions = array("q"), array("q"), array("q")
+        self.rank: int | None = None
+        """Numbers of a position; None before the first chunk, 0 if chunks have no position."""
+        self.hrefs: dict[int, str] = {}
+        self.masks: dict[int, int] = {}
+        """Filters that were left out, bit by bit, by row."""
+        self.fault: str | None = None
+        """What is wrong with the first chunk that cannot be understood."""
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def add(self, attributes: dict[str, str]) -> None:
+        """Add a chunk, or keep what is wrong with it."""
+        if self.fault is None:
+            self.fault = self._add(attributes)
+
+    def _add(self, attributes: dict[str, str]) -> str | None:
+        unknown = attributes.keys() - _KNOWN
+        if unknown:
+            return f"a chunk has the attribute `{min(unknown)}`, which is not known"
+        numbers = []
+        for name in ("offset", "nBytes"):
+            match = _NUMBER.fullmatch(attributes.get(name, ""))
+            if match is None:
+                return f"a chunk has no number of bytes as `{name}`"
+            numbers.append(int(match[1]))
+        position: list[int] = []
+        if "chunkPositionInArray" in attributes:
+            match = _POSITION.fullmatch(attributes["chunkPositionInArray"])
+            if match is None:
+                return f"`{attributes['chunkPositionInArray'][:40]}` is no position of a chunk"
+            position = [int(word) for word in match[1].split(",")]
+        if self.rank not in (None, len(position)):
+            return "positions of its chunks have different numbers of indices"
+        if "fm" in attributes:
+            match = _NUMBER.fullmatch(attributes["fm"])
+            if match is None or int(match[1]) >= 1 << 32:
+                return f"`{attributes['fm'][:40]}` is no mask of filters"
+            if int(match[1]):
+                self.masks[len(self)] = int(match[1])
+        if attributes.get("href"):
+            self.hrefs[len(self)] = attributes["href"]
+        self.rank = len(position)
+        self.offsets.append(numbers[0])
+        self.lengths.append(numbers[1])
+        self.positions.extend(position)
+        return None
+
+
+class Element:
+    """An element. Names of known namespaces begin as in `PREFIXES`, others with the namespace in braces."""
+
+    __slots__ = ("attributes", "children", "chunks", "offset", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], offset: int) -> None:
+        self.tag, self.attributes, self.offset = tag, attributes, offset
+        self.children: list[Element] = []
+        self.text = ""
+        self.chunks = Chunks()
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children of this name."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> Element | None:
+        """Return the first child of this name, None if there is none."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+
+class _RefusedError(Exception):
+    """Something that a document may not have; the text says what."""
+
+
+def parse(source: Source, report: Report) -> Element | None:
+    """Return the root element of a document; None after an error. Reports bad-dmrpp."""
+    data = source.data
+    if len(data) > LONGEST:
+        _bad(source, report, 0, f"the document has {len(data)} bytes; the limit is {LONGEST}")
+        return None
+    builder = _Builder()
+    parser = builder.parser
+    try:
+        for start in range(0, len(data), _PIECE):
+            parser.Parse(bytes(data[start : start + _PIECE]), False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        text = expat.ErrorString(error.code) if error.code else str(error)
+        _bad(source, report, max(0, parser.ErrorByteIndex), f"the document is no well-formed XML: {text}")
+        return None
+    except _RefusedError as error:
+        _bad(source, report, max(0, parser.CurrentByteIndex), str(error))
+        return None
+    except (LookupError, ValueError) as error:  # encodings that expat asks Python for
+        _bad(source, report, 0, f"the encoding of the document is not known: {error}")
+        return None
+    return builder.root
+
+
+def _bad(source: Source, report: Report, offset: int, text: str) -> None:
+    at = min(offset, len(source.data))
+    report.error("bad-dmrpp", f"`{source.name}`: {text}", Span(source, at, at))
+
+
+class _Builder:
+    """Elements from the events of expat."""
+
+    def __init__(self) -> None:
+        self.root: Element | None = None
+        self._stack: list[Element] = []
+        self._texts: list[list[str]] = []
+        self._count = 0
+        self._in_chunk = 0
+        self._names: dict[str, str] = {}
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler = self._doctype
+
+    def _doctype(self, *_: Any) -> None:
+        raise _RefusedError("the document has a document type (DOCTYPE), which no DMR++ document needs")
+
+    def _name(self, name: str) -> str:
+        known = self._names.get(name)
+        if known is None:
+            space, blank, local = name.rpartition(" ")
+            prefix = PREFIXES.get(space, f"{{{space}}}") if blank else ""
+            known = prefix + local
+            if len(self._names) < 1 << 12:
+                self._names[name] = known
+        return known
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MOST_ELEMENTS:
+            raise _RefusedError(f"the document has more than {MOST_ELEMENTS} elements")
+        if len(self._stack) + self._in_chunk >= DEEPEST:
+            raise _RefusedError(f"elements nest more than {DEEPEST} deep")
+        tag = self._name(name)
+        attributes = {self._name(key): value for key, value in given.items()}
+        if self._in_chunk or (tag == "dmrpp:chunk" and self._stack and self._stack[-1].tag == "dmrpp:chunks"):
+            if self._in_chunk:
+                raise _RefusedError("a chunk has elements in it")
+            self._in_chunk = 1
+            self._stack[-1].chunks.add(attributes)
+            return
+        element = Element(tag, attributes, self.parser.CurrentByteIndex)
+        if self._stack:
+            self._stack[-1].children.append(element)
+        else:
+            self.root = element
+        self._stack.append(element)
+        self._texts.append([])
+
+    def _end(self, _: str) -> None:
+        if self._in_chunk:
+            self._in_chunk = 0
+            return
+        self._stack.pop().text = "".join(self._texts.pop())
+
+    def _text(self, text: str) -> None:
+        if not self._in_chunk:
+            self._texts[-1].append(text)
