@@ -67,4 +67,4 @@ lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) .venv-lock .venv-awkward0 .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
