@@ -1,4 +1,6 @@
-"""Numbers of `fill_value` members as bytes, checked against the element type: nothing wraps, rounds or overflows."""
+"""Numbers of `fill_value` members, two ways. What is read is checked against the element type: nothing wraps, rounds or
+overflows.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,32 @@ import struct
 from typing import Any
 
 from nczarr.arrays.elements import halves
+from nczarr.ast.values import json_number
 
-_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
+_CODES = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
           "f2": "e", "f4": "f", "f8": "d"}  # fmt: skip
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 INVALID = "`fill_value` is not a value of the array's type"
 FAULTS = (ValueError, TypeError, KeyError, AttributeError, struct.error, binascii.Error, OverflowError)
 """What the functions that decode fill values raise for an invalid one."""
+
+
+def code(dtype: str) -> str:
+    """The format of a number for `struct`, with its byte order."""
+    return (">" if dtype[0] == ">" else "<") + _CODES[dtype[1:]]
+
+
+def parts_of(dtype: str, data: bytes) -> list[tuple[str, bytes]]:
+    """The two parts of a complex number: their dtypes and bytes."""
+    half = len(data) // 2
+    return list(zip(halves(dtype), (data[:half], data[half:]), strict=True))
+
+
+def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
+    """One element of a number type as JSON; of a complex type a list of two."""
+    if dtype[1] == "c":
+        return [json_of(part, each) for part, each in parts_of(dtype, data)]
+    return json_number(struct.unpack(code(dtype), data)[0])
 
 
 def number(dtype: str, value: Any) -> bytes:
@@ -41,7 +62,7 @@ def number(dtype: str, value: Any) -> bytes:
         # `1e999` is a number beyond the range; an infinity is a word, whose spelling has no digits.
         raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}")
     try:
-        return struct.pack((">" if dtype[0] == ">" else "<") + _CODES[dtype[1:]], value)
+        return struct.pack(code(dtype), value)
     except (struct.error, OverflowError):
         raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}") from None
 

@@ -12,14 +12,14 @@ Source: the draft, "Core data types" and `data_type`; zarr-v3-2019-draft §4 and
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import struct
 from typing import Any
 
 from nczarr.arrays.elements import halves
 from nczarr.arrays.source import Descr, itemsize
-from nczarr.ast.values import json_number
+from nczarr.ast.values import SPECIAL_FLOATS
+from nczarr.formats.zarr.core.fill_values import code, json_of
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
 from nczarr.json.tolerant import Real
 
@@ -32,13 +32,7 @@ CORE: dict[str, str] = {
 }  # fmt: skip
 """The data types that the draft defines, in numpy's words."""
 
-FAULTS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, struct.error, binascii.Error)
-"""What reading JSON of a wrong shape raises here."""
-
 _IDENTIFIERS = {descr: name for name, descr in CORE.items()}
-_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
-          "f2": "e", "f4": "f", "f8": "d"}  # fmt: skip
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
@@ -117,10 +111,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
         return data[0]
     if descr[1] == "b":
         return data != b"\0"
-    if descr[1] == "c":
-        half = len(data) // 2
-        return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
-    return json_number(struct.unpack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], data)[0])
+    return json_of(descr, data)
 
 
 def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
@@ -161,14 +152,14 @@ def _number_bytes(descr: str, written: Any) -> bytes:
                 raise TypeError("no list of two numbers")
             return b"".join(_number_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
         case "f":
-            value = _SPECIAL[written] if isinstance(written, str) else written
+            value = SPECIAL_FLOATS[written] if isinstance(written, str) else written
             if type(value) not in (int, float, Real) or (not isinstance(written, str) and math.isinf(float(value))):
                 raise TypeError("no number")
         case _:
             value = written
             if type(value) is not int:
                 raise TypeError("no number without fraction or exponent")
-    return struct.pack((">" if descr[0] == ">" else "<") + _CODES[descr[1:]], value)
+    return struct.pack(code(descr), value)
 
 
 def is_fixed_size(written: Any) -> bool:

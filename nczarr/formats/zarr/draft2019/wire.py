@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.elements import halves
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
+from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
@@ -179,7 +180,7 @@ def _data_type(given: Any) -> Iterator[Fault]:
     else:
         try:
             dtypes.descr(given)
-        except dtypes.FAULTS as fault:
+        except FAULTS as fault:
             yield _unknown(where, f"the data type cannot be read: {fault}")
 
 
@@ -249,7 +250,7 @@ def _fill(given: Any, used: Any) -> Iterator[Fault]:
         return
     try:
         dtypes.fill_bytes(used, given)
-    except dtypes.FAULTS as fault:
+    except FAULTS as fault:
         own = dtypes.descr(used)
         wanted = _WANTED.get(own[1], "of its type") if isinstance(own, str) else "of its type"
         if isinstance(own, str) and own[1] == "c":

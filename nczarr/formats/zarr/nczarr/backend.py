@@ -1,5 +1,4 @@
-"""`nczarr` and `nczarr3`: metadata of NCZarr stores, from a plan: what netCDF-C hides among the attributes, and our
-extension within.
+"""`nczarr`: metadata of an NCZarr store, from a plan: what netCDF-C hides among the attributes, our extension within.
 
 Contract: nczarr-storage §5, §9, §17 (what everybody reads) and §18 (where the extension is safe).
 """
@@ -21,7 +20,6 @@ from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Entry, Json, Writer
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
-from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
 
 SCALAR_AXES = ("_scalar_",)
@@ -33,13 +31,8 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     return NCZarrWriter(plan).entries()
 
 
-def emit3(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """The same on Zarr v3."""
-    return NCZarr3Writer(plan).entries()
-
-
 class HiddenAttributes(Writer):
-    """What both have among the attributes; `known` remembers dimension names without escapes."""
+    """What `nczarr` and `nczarr3` have among the attributes; `known` remembers dimension names without escapes."""
 
     superblock: Mapping[str, Any]
     """Members of the superblock."""
@@ -142,17 +135,3 @@ def _is_known(layout: Layout) -> bool:
     if layout.dtype[1] == "S" and layout.dtype[0] == "|":
         return layout.fill is None or not layout.fill.strip(b"\0")
     return True
-
-
-class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
-    """NCZarr on Zarr v3, with the attributes inside the `attributes` of each node.
-
-    They differ in what the plain documents say already: a char has a type of its own, a scalar has shape `[]`, every
-    array has a fill value, and all arrays are listed. `_FillValue` stands in xarray's code, with its own type beside.
-    """
-
-    superblock = MappingProxyType({"version": "3.0.0", "format": 3})
-
-    def attribute_form(self, attribute: Attribute) -> Plain:
-        """An attribute in plain JSON."""
-        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)

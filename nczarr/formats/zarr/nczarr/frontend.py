@@ -10,7 +10,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.frontend import Zarr2Reader
-from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 from nczarr.json.documents import Documents
 from nczarr.options import Options
 from nczarr.stores.base import Store
@@ -30,9 +29,13 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 
 def holds3(store: Store) -> bool:
     """Whether the attributes of the root's `zarr.json` have a superblock."""
+    from nczarr.formats.zarr.v3.frontend import Zarr3Reader
+
     return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store on Zarr v3. Reports what cannot be read; raises OSError."""
+    from nczarr.formats.zarr.v3.frontend import Zarr3Reader
+
     return read_nczarr.read(Zarr3Reader(Documents(store, report, options)))

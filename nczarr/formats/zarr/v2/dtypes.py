@@ -10,29 +10,14 @@ from __future__ import annotations
 import base64
 import math
 import re
-import struct
 from typing import Any
 
 from nczarr.arrays.elements import halves
 from nczarr.arrays.source import Descr, itemsize
-from nczarr.formats.zarr.core.fill_values import encoded_bytes, number, shown, type_name
+from nczarr.formats.zarr.core.fill_values import encoded_bytes, json_of, number, shown, type_name
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))")
-_CODES = {
-    "i1": "b",
-    "u1": "B",
-    "i2": "h",
-    "u2": "H",
-    "i4": "i",
-    "u4": "I",
-    "i8": "q",
-    "u8": "Q",
-    "f2": "e",
-    "f4": "f",
-    "f8": "d",
-    "b1": "?",
-}
 
 
 def dtype(descr: Descr) -> str | list[list[str]]:
@@ -69,17 +54,7 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
         if descr[0] == ">":  # netCDF's char, for the netCDF library alone, which does not decode base64
             return fill.rstrip(b"\0").decode("ascii")
         return base64.b64encode(fill).decode() if fill.strip(b"\0") else ""
-    return _number(descr, fill)
-
-
-def _number(descr: str, fill: bytes) -> int | float | str | list[Any]:
-    from nczarr.ast.values import json_number
-
-    if descr[1] == "c":
-        half = len(fill) // 2
-        return [_number(part, each) for part, each in zip(halves(descr), (fill[:half], fill[half:]), strict=True)]
-    order = ">" if descr[0] == ">" else "<"
-    return json_number(struct.unpack(order + _CODES[descr[1:]], fill)[0])
+    return json_of(descr, fill)
 
 
 def fill_bytes(descr: Descr, written: Any) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The chain of `codecs` in `zarr.json`, two ways.
+"""The chain of `codecs` in `zarr.json` as it is written, and its steps two ways; `read_codecs.py` reads it.
 
 `gzip`, `zstd`, `blosc`, `crc32c` are in the specification and its register, and all readers know them. Deflate,
 shuffle, fletcher32 and bzip2 have only the names that zarr-python gives numcodecs, `numcodecs.zlib` and so on:
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.arrays.codecs import Config, from_configs, to_configs
+from nczarr.arrays.codecs import Config, to_configs
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
 
@@ -65,21 +65,9 @@ def _step(config: Config, size: int) -> Json:
             return {"name": NUMCODECS + name, "configuration": configuration}
 
 
-def read_chain(written: Sequence[Json]) -> tuple[tuple[int, ...] | None, tuple[Codec, ...] | None, str | None]:
-    """The inverse of `chain`: inner chunks of a shard, the neutral codecs (None if one is unknown), the byte order."""
-    inner = None
-    if len(written) == 1 and written[0].get("name") == "sharding_indexed":
-        configuration = written[0]["configuration"]
-        inner, written = tuple(configuration["chunk_shape"]), configuration["codecs"]
-    first, *steps = written
-    endian = first.get("configuration", {}).get("endian")
-    return inner, from_configs([config_of(step) for step in steps]), endian
-
-
-def config_of(step: Json) -> Config:
+def config_of(name: str, configuration: Json) -> Config:
     """A step as numcodecs configures it."""
-    name = str(step.get("name", "")).removeprefix(NUMCODECS)
-    configuration = dict(step.get("configuration", {}))
+    name, configuration = name.removeprefix(NUMCODECS), dict(configuration)
     if name == "blosc":
         configuration.pop("typesize", None)
         shuffle = configuration.get("shuffle")

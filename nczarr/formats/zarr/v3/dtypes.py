@@ -25,8 +25,8 @@ from nczarr.arrays.elements import halves
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
-from nczarr.ast.values import json_number
-from nczarr.formats.zarr.core.fill_values import encoded_bytes, number, shown, type_name
+from nczarr.ast.values import SPECIAL_FLOATS
+from nczarr.formats.zarr.core.fill_values import encoded_bytes, json_of, number, parts_of, shown, type_name
 
 Json = dict[str, Any]
 
@@ -34,10 +34,7 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
             "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
-_CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d",
-          "f2": "e", "b1": "?"}  # fmt: skip
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
@@ -124,13 +121,10 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
     if descr[1] == "S":
         return base64.b64encode(data.rstrip(b"\0")).decode()
     if descr[1] == "c":
-        half = len(data) // 2
-        return [fill_value(part, each) for part, each in zip(halves(descr), (data[:half], data[half:]), strict=True)]
-    code = _CODES[descr[1:]]
-    little = data[::-1] if descr[0] == ">" else data
-    value = json_number(struct.unpack("<" + code, little)[0])
-    if isinstance(value, str) and struct.pack("<" + code, _SPECIAL[value]) != little:
-        return "0x" + little[::-1].hex()
+        return [fill_value(part, each) for part, each in parts_of(descr, data)]
+    value = json_of(descr, data)
+    if isinstance(value, str) and number(descr, SPECIAL_FLOATS[value]) != data:
+        return "0x" + (data if descr[0] == ">" else data[::-1]).hex()
     return value
 
 
@@ -155,8 +149,8 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
         return b"".join(fill_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
     if descr[1] == "f" and isinstance(written, str):
-        if written in _SPECIAL:
-            return number(descr, _SPECIAL[written])
+        if written in SPECIAL_FLOATS:
+            return number(descr, SPECIAL_FLOATS[written])
         if re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", written) is None:
             raise ValueError(f"{shown(written)} is not a number of type {type_name(descr)}")
         return bytes.fromhex(written[2:])[:: 1 if descr[0] == ">" else -1]

@@ -1,12 +1,11 @@
 """`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and its documents as all readers want them.
 
-Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs. Shards may
-have any inner chain; an index is plain numbers, perhaps with a checksum.
+Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.arrays.elements import swapped
 from nczarr.arrays.encode import Encoding
@@ -22,7 +21,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import Reader, RefusedError, axes_of
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
-from nczarr.formats.zarr.v3.codecs import config_of
+from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
 from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
@@ -43,18 +42,6 @@ def holds(store: Store) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a store. Reports what cannot be read; raises OSError."""
     return read_zarr.read(Zarr3Reader(Documents(store, report, options)))
-
-
-class _Chain(NamedTuple):
-    """The codecs of an array: what `Encoding` has, the inner chunks of shards, the byte order."""
-
-    steps: tuple[Json, ...]
-    big: bool
-    texts: str = ""
-    permutation: tuple[int, ...] | None = None
-    inner: tuple[int, ...] | None = None
-    index_steps: tuple[Json, ...] = ()
-    index_first: bool = False
 
 
 class Zarr3Reader(Reader):
@@ -136,7 +123,7 @@ class Zarr3Reader(Reader):
             raise RefusedError("the shape is no list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
-        found = _chain(document.get("codecs"), chunks)
+        found = read_chain(document.get("codecs"), chunks)
         dtype, written = self._dtype(document.get("data_type"), found)
         shards = chunks if found.inner is not None else None
         encoding = Encoding(dtype, found.steps, found.permutation, found.index_steps, found.index_first)
@@ -154,7 +141,7 @@ class Zarr3Reader(Reader):
             chunk_keys,
         )
 
-    def _dtype(self, written: Any, found: _Chain) -> tuple[Descr, Descr]:
+    def _dtype(self, written: Any, found: Chain) -> tuple[Descr, Descr]:
         """The stored dtype, and the same little-endian."""
         try:
             little = dtypes.descr(written)
@@ -165,7 +152,7 @@ class Zarr3Reader(Reader):
             raise RefusedError("the codecs do not suit the data type", "codecs")
         return (_swapped(little) if found.big else little), little
 
-    def _fill(self, little: Descr, dtype: Descr, document: Json, found: _Chain, key: str) -> bytes | None:
+    def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
         """Return one element in the bytes of the dtype; None (reported) if `fill_value` is invalid or missing."""
         if "fill_value" not in document:
             self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
@@ -204,19 +191,8 @@ def _swapped(descr: Descr) -> Descr:
     return tuple((name, _swapped(field), shape) for name, field, shape in descr)
 
 
-def _named(written: Any, member: str) -> tuple[str, Json]:
-    """Name and configuration of an extension point; a bare text is a name."""
-    if isinstance(written, str):
-        return written, {}
-    if isinstance(written, dict) and isinstance(written.get("name"), str):
-        configuration = written.get("configuration", {})
-        if isinstance(configuration, dict):
-            return written["name"], configuration
-    raise RefusedError(f"`{member}` has no name and configuration", member)
-
-
 def _grid(written: Any, rank: int) -> tuple[int, ...]:
-    name, configuration = _named(written, "chunk_grid")
+    name, configuration = named(written, "chunk_grid")
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if name != "regular":
         raise RefusedError(f"chunk grid `{name}` is not known", "chunk_grid", "unreadable-array")
@@ -227,63 +203,10 @@ def _grid(written: Any, rank: int) -> tuple[int, ...]:
 
 def _keys(written: Any) -> ChunkKeys:
     """How the keys of chunks are made."""
-    name, configuration = _named(written, "chunk_key_encoding")
+    name, configuration = named(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
         raise RefusedError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
     separator = configuration.get("separator", "/" if name == "default" else ".")
     if separator not in ("/", "."):
         raise RefusedError("the separator is neither `/` nor `.`", "chunk_key_encoding")
     return ChunkKeys(separator=separator, lead="c" if name == "default" else "")
-
-
-def _chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> _Chain:
-    """The codecs, by the one that makes bytes of elements. `inner`: those of a shard."""
-    if not isinstance(written, list) or not written:
-        raise RefusedError("the codecs are no list", "codecs")
-    steps = [_named(each, "codecs") for each in written]
-    before: list[Json] = []
-    permutation: tuple[int, ...] | None = None
-    for number, (name, configuration) in enumerate(steps):
-        match name:
-            case "transpose" if permutation is None:
-                permutation = _permutation(configuration.get("order"), len(chunks))
-            case "bytes" | "vlen-utf8" | "vlen-bytes":
-                after = [_step(each, own) for each, own in steps[number + 1 :]]
-                big = configuration.get("endian") == "big"
-                return _Chain((*before, *after), big, name if name != "bytes" else "", permutation)
-            case "sharding_indexed" if not inner and not before and permutation is None and len(steps) == 1:
-                return _sharded(configuration, chunks)
-            case _ if name.startswith("numcodecs."):
-                before.append(_step(name, configuration))
-            case _:
-                break
-    raise RefusedError("a chain of codecs like this is not known", "codecs", "unreadable-array")
-
-
-def _step(name: str, configuration: Json) -> Json:
-    return config_of({"name": name, "configuration": configuration})
-
-
-def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
-    if order == "C":
-        return None
-    found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
-    if found is None or sorted(found) != list(range(rank)):
-        raise RefusedError("the order of `transpose` is none", "codecs")
-    return found if rank > 1 else None
-
-
-def _sharded(configuration: Json, shard: tuple[int, ...]) -> _Chain:
-    chunks = lengths(configuration.get("chunk_shape"), least=1)
-    if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
-        raise RefusedError("the chunks of a shard do not make it up", "codecs")
-    location = configuration.get("index_location", "end")
-    index = configuration.get("index_codecs")
-    steps = [_named(each, "codecs") for each in index] if isinstance(index, list) else []
-    if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
-        raise RefusedError("the index of the shards is not one that is known", "codecs", "unreadable-array")
-    found = _chain(configuration.get("codecs"), chunks, inner=True)
-    endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
-    return found._replace(
-        inner=chunks, index_steps=(endian, *({"id": "crc32c"} for _ in steps[1:])), index_first=location == "start"
-    )

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.codecs import parse
+from nczarr.arrays.codecs import from_configs, parse
 from nczarr.arrays.parts import NUMPY
 from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Attribute, Codec, CompoundType, Constant, Dataset, Dimension, Field, Group, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3 import codecs, dtypes
+from nczarr.formats.zarr.v3.read_codecs import read_chain
 from nczarr.options import Options
 from nczarr.registry import named
 from tests.support.making import checked
@@ -89,12 +90,13 @@ def test_own_fill_values_among_attributes_read_back(type_name: str) -> None:
 @pytest.mark.parametrize("inner", [None, (2, 3)])
 def test_codecs_read_back(text: str, inner: tuple[int, ...] | None) -> None:
     written = json.loads(json.dumps(codecs.chain(">i4", parse(text), inner)))
-    assert codecs.read_chain(written) == (inner, parse(text), "big")
+    found = read_chain(written, (4, 6))
+    assert (found.inner, from_configs(found.steps), found.big) == (inner, parse(text), True)
 
 
 def test_codecs_of_others_have_no_number() -> None:
-    assert codecs.read_chain([{"name": "bytes"}, {"name": "numcodecs.lz4", "configuration": {}}])[1] is None
-    assert codecs.read_chain([{"name": "bytes"}, {"name": "blosc", "configuration": {"cname": "lz4"}}])[1] is None
+    for step in ({"name": "numcodecs.lz4", "configuration": {}}, {"name": "blosc", "configuration": {"cname": "lz4"}}):
+        assert from_configs(read_chain([{"name": "bytes"}, step], (4,)).steps) is None
 
 
 def test_deflate_keeps_the_bytes_of_the_filter() -> None:

@@ -1,0 +1,33 @@
+"""`nczarr3`: metadata of an NCZarr store on Zarr v3, from a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from nczarr.ast import Attribute
+from nczarr.ast.plain import Plain, plain
+from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.writer import Entry
+from nczarr.formats.zarr.nczarr.backend import HiddenAttributes
+from nczarr.formats.zarr.v3.backend import Zarr3Writer
+from nczarr.plan.plans import StorePlan
+
+
+def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
+    """Every key of metadata with its document, children first, the root last."""
+    return NCZarr3Writer(plan).entries()
+
+
+class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
+    """NCZarr on Zarr v3, with the attributes inside the `attributes` of each node.
+
+    They differ in what the plain documents say already: a char has a type of its own, a scalar has shape `[]`, every
+    array has a fill value, and all arrays are listed. `_FillValue` stands in xarray's code, with its own type beside.
+    """
+
+    superblock = MappingProxyType({"version": "3.0.0", "format": 3})
+
+    def attribute_form(self, attribute: Attribute) -> Plain:
+        """An attribute in plain JSON."""
+        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
