@@ -16,8 +16,7 @@ from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
-from nczarr.arrays.encode import Encoding, in_one
-from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
+from nczarr.arrays.grid import Encoding, assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import in_shard

@@ -22,8 +22,6 @@ NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs has too, with the same encoded bytes."""
 
 LZF = 32000
-LARGEST_LZF = 4 << 30
-"""Bytes that a chunk may inflate to: those of the largest chunk of HDF5."""
 
 DECODED = NUMCODECS | {LZF}
 """Filters whose chunks are decoded here."""
@@ -41,8 +39,14 @@ BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 DEFAULT_LEVELS = {DEFLATE: 4, BZIP2: 9, ZSTD: 3, GZIP: 4}
 """Levels where a filter comes without one. Those of the netCDF library's own defaults where it has them."""
 
-_NAMES = {"zlib": DEFLATE, "gzip": GZIP, "deflate": DEFLATE, "bz2": BZIP2, "bzip2": BZIP2, "zstd": ZSTD,
-          "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "blosc": BLOSC, "crc32c": CRC32C}  # fmt: skip
+CONFIG_IDS = {"zlib": DEFLATE, "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "bz2": BZIP2, "blosc": BLOSC,
+              "zstd": ZSTD, "gzip": GZIP, "crc32c": CRC32C}  # fmt: skip
+"""Filters by the names that numcodecs has for them."""
+
+_CONFIG_NAMES = {LZF: "lzf", **{number: name for name, number in CONFIG_IDS.items()}}
+_NAMES = {**CONFIG_IDS, "deflate": DEFLATE, "bzip2": BZIP2}
+"""Filters by the names that `--codec` takes."""
+
 _LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (0, 22), BLOSC: (0, 9), GZIP: (0, 9)}
 
 Config = dict[str, Any]
@@ -142,46 +146,31 @@ def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
 
 
 def _config(codec: Codec, itemsize: int) -> Config:
-    match codec.id:
-        case 1:
-            return {"id": "zlib", "level": level_of(codec)}
-        case 2:
-            return {"id": "shuffle", "elementsize": itemsize}
-        case 3:
-            return {"id": "fletcher32"}
-        case 307:
-            return {"id": "bz2", "level": level_of(codec)}
-        case 32000:
-            return {"id": "lzf"}
-        case 32001:
-            level, shuffle, compressor = _blosc(codec)
-            return {"id": "blosc", "cname": BLOSC_COMPRESSORS[compressor], "clevel": level, "shuffle": shuffle,
-                    "blocksize": 0}  # fmt: skip
-        case 32015:
-            return {"id": "zstd", "level": level_of(codec)}
-        case 65537:
-            return {"id": "gzip", "level": level_of(codec)}
-        case 65538:
-            return {"id": "crc32c"}
-        case _:
-            raise ValueError(f"no numcodecs name for filter {codec.id}")
+    name = _CONFIG_NAMES.get(codec.id)
+    if name is None:
+        raise ValueError(f"no numcodecs name for filter {codec.id}")
+    if codec.id == SHUFFLE:
+        return {"id": name, "elementsize": itemsize}
+    if codec.id == BLOSC:
+        level, shuffle, compressor = _blosc(codec)
+        return {"id": name, "cname": BLOSC_COMPRESSORS[compressor], "clevel": level, "shuffle": shuffle, "blocksize": 0}
+    return {"id": name, "level": level_of(codec)} if codec.id in DEFAULT_LEVELS else {"id": name}
 
 
 def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
     """The neutral chain behind numcodecs configurations; None if one of them has no number."""
     codecs = []
     for config in configs:
-        match config.get("id"):
-            case "zlib" | "bz2" | "zstd" | "gzip" as name:
-                codecs.append(Codec(id=_NAMES[name], parameters=(int(config.get("level", 1)),)))
-            case "shuffle" | "fletcher32" | "crc32c" as name:
-                codecs.append(Codec(id=_NAMES[name]))
-            case "blosc" if config.get("cname") in BLOSC_COMPRESSORS:
-                compressor = BLOSC_COMPRESSORS.index(config["cname"])
-                tail = (int(config.get("clevel", 5)), int(config.get("shuffle", 1)), compressor)
-                codecs.append(Codec(id=BLOSC, parameters=(0, 0, 0, 0, *tail)))
-            case _:
-                return None
+        number = CONFIG_IDS.get(config.get("id", ""))
+        if number is None or (number == BLOSC and config.get("cname") not in BLOSC_COMPRESSORS):
+            return None
+        parameters: tuple[int, ...] = ()
+        if number == BLOSC:
+            compressor = BLOSC_COMPRESSORS.index(config["cname"])
+            parameters = (0, 0, 0, 0, int(config.get("clevel", 5)), int(config.get("shuffle", 1)), compressor)
+        elif number in DEFAULT_LEVELS:
+            parameters = (int(config.get("level", 1)),)
+        codecs.append(Codec(id=number, parameters=parameters))
     return tuple(codecs)
 
 
@@ -249,25 +238,6 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
             import numcodecs.registry
 
             return bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).encode(_typed(codec, data, itemsize)))
-
-
-def decode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
-    """The inverse of `encode`. Raises ValueError, OSError, RuntimeError or zlib.error for other bytes."""
-    for codec in reversed(codecs):
-        match codec.id:
-            case 1:
-                data = zlib.decompress(data)
-            case 307:
-                data = bz2.decompress(data)
-            case 32000:
-                from nczarr.arrays.lzf import lzf_decoded
-
-                data = lzf_decoded(data, LARGEST_LZF)
-            case _:
-                import numcodecs.registry
-
-                data = bytes(numcodecs.registry.get_codec(_config(codec, itemsize)).decode(data))
-    return data
 
 
 def _shuffle(data: bytes, itemsize: int) -> bytes:

@@ -7,6 +7,8 @@ all lists are read and every unlimited dimension has its length; then `arrays` m
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +78,7 @@ def _is_even(constant: Constant) -> bool:
 
 def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
     """The columns with every element that was not given written out as the fill value, in one run."""
-    total = 1
-    for length in shape:
-        total *= length
+    total = math.prod(shape)
     width = len(fill.data)
     items: list[Any] = list(fill.data) * total
     for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
@@ -110,15 +110,9 @@ def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fil
 
 
 def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
-    total = 1
-    for length in layout.shape:
-        total *= length
-    if starts == [0] and list(lengths) == [total]:
+    if starts == [0] and list(lengths) == [math.prod(layout.shape)]:
         return ArrayInMemory(layout, values.reshape(layout.shape))
-    offsets = [0]
-    for length in lengths:
-        offsets.append(offsets[-1] + length)
-    return Runs(layout, starts, offsets, values)
+    return Runs(layout, starts, [0, *itertools.accumulate(lengths)], values)
 
 
 def _bytes(fill: Constant | None) -> bytes | None:
@@ -174,9 +168,7 @@ def _place(
         items = [item for item in constant.data if isinstance(item, Constant)]
         width = len(declared.fields)
         for index, field in enumerate(declared.fields):
-            count = 1
-            for length in field.shape:
-                count *= length
+            count = math.prod(field.shape)
             member = _join(field.type, items[index::width], types)
             member_starts = [start * count for start in starts]
             member_lengths = [length * count for length in lengths]

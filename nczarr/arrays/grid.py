@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr.arrays.blocks import every_index, region_of
 from nczarr.arrays.decode import Config, decoded, texts_of
@@ -34,6 +34,21 @@ KEPT = 32 << 20
 
 MANY = 1 << 12
 """Chunks of a region above which a listing is looked at rather than each of them."""
+
+
+class Encoding(NamedTuple):
+    """How the chunks of an array are encoded.
+
+    `dtype`: the element as it is stored, byte order included; `"|O"` for texts behind their lengths. `steps`: numcodecs
+    configurations in the order of encoding. `permutation`: axes of the array in the order in which they are stored,
+    None: as they are. `index_steps`, `index_first`: of shards, where there are any.
+    """
+
+    dtype: Descr
+    steps: tuple[dict[str, Any], ...] = ()
+    permutation: tuple[int, ...] | None = None
+    index_steps: tuple[dict[str, Any], ...] = ()
+    index_first: bool = False
 
 
 class Kept:
@@ -208,3 +223,10 @@ def unreadable(
     span = Span(Source(name, b"", binary=binary, key=key), offset, offset)
     place = Label(span, key=key, offset=offset if binary else None)
     raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text, place, helps=helps)]) from None
+
+
+def in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
+    """Whether a region lies in one chunk, or is empty."""
+    return all(
+        stop <= start or (stop - 1) // each == start // each for (start, stop), each in zip(bounds, chunks, strict=True)
+    ) or any(stop <= start for start, stop in bounds)

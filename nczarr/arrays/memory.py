@@ -1,4 +1,4 @@
-"""Array sources in memory: dense arrays, runs of values in a sea of fill, and fill alone.
+"""Array sources in memory: dense arrays, runs of values in a sea of fill, and fill alone; and whole chunks in memory.
 
 All are picklable and cost memory for what was given, never for what was declared.
 """
@@ -136,3 +136,34 @@ def chunks_of_run(
 def fill_source(layout: Layout) -> Runs:
     """An array that holds nothing but fill."""
     return Runs(layout, [], [0], fill_array(layout, (0,)))
+
+
+def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
+    """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype, or one text."""
+    import numpy as np
+
+    if values.shape == chunks:
+        return np.ascontiguousarray(values)
+    full = np.empty(chunks, values.dtype)
+    if values.dtype.hasobject:
+        full.fill(fill)
+    elif fill.strip(b"\0"):
+        full[...] = np.frombuffer(fill, values.dtype)[0]
+    else:
+        full.reshape(-1).view(np.uint8)[...] = 0
+    full[tuple(map(slice, values.shape))] = values
+    return full
+
+
+def is_all(values: NDArray[Any], fill: bytes) -> bool:
+    """Whether a chunk in C order is the element `fill` over and over, bit by bit. Its ends decide for most chunks."""
+    import numpy as np
+
+    flat = values.reshape(-1)
+    if not flat.size or flat[0].tobytes() != fill or flat[-1].tobytes() != fill:
+        return not flat.size
+    width = len(fill)
+    if width in (1, 2, 4, 8):
+        wanted = np.frombuffer(fill, f"u{width}")[0]
+        return bool((flat.view(f"u{width}") == wanted).all())
+    return flat.tobytes() == fill * flat.size

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, UserType, VlenType
+from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
@@ -69,26 +69,7 @@ def descr(type_name: TypeName, types: Types) -> Descr:
 
 def size(type_name: TypeName, types: Types) -> int:
     """Bytes of one packed value of a fixed-size type."""
-    declared = types.get(type_name)
-    match declared:
-        case None:
-            return ATOMIC[type_name].size
-        case EnumType():
-            return ATOMIC[declared.base].size
-        case OpaqueType():
-            return declared.size
-        case CompoundType():
-            total = 0
-            for field in declared.fields:
-                count = 1
-                for length in field.shape:
-                    count *= length
-                total += count * size(field.type, types)
-            return total
-        case VlenType():
-            raise TypeError(f"{type_name} has no fixed size")
-        case _:
-            assert_never(declared)
+    return itemsize(descr(type_name, types))
 
 
 def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types, path: str = "") -> Iterator[Part]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.chunk_references import some
+from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.source import (
     Affine,
@@ -103,11 +103,7 @@ class Pieces(DerivedSource):
         if isinstance(table, Affine):
             if table.count == 1 and per * size <= table.length:
                 return Affine(table.source, table.base, size, size, per)
-            number = np.arange(table.count, dtype=np.int64)
-            same = np.zeros(table.count, np.int64)
-            offsets = table.base + number * table.stride
-            mask = np.zeros(table.count, np.int32)
-            table = Columns((table.source,), number, same, offsets, same + table.length, mask)
+            table = columns_of(table)
         else:  # a chunk of a wrong length is left to the source, which says so
             right = (table.length < 0) | (table.length == math.prod(chunks) * itemsize(self._whole.dtype))
             table = table if right.all() else some(table, right)

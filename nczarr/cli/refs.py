@@ -164,7 +164,7 @@ def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Names
         if found is not None and not (arguments.overwrite and found.replaceable):
             problem = found.words if arguments.overwrite else "exists"
     elif os.path.lexists(place.path):
-        from nczarr.stores.existing_target import obstacle as here
+        from nczarr.stores.finish import obstacle as here
 
         problem = here(place.path, store=False) if arguments.overwrite else "exists"
     helps = ["choose another name, or remove it yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]

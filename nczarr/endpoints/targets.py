@@ -119,7 +119,7 @@ def _is_store(path: str, form: Format) -> bool:
 
 def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a place, and report what stands there. Raises OSError."""
-    from nczarr.stores.existing_target import obstacle
+    from nczarr.stores.finish import obstacle
 
     if is_remote(path):
         from nczarr.stores.connection import MissingProtocolError

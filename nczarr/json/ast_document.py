@@ -19,6 +19,7 @@ from nczarr.ast import ATOMIC, Attribute, Dataset, Group
 from nczarr.ast.json import MAX_JSON_DEPTH, Document
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.json.positions import pointer
 from nczarr.source import Source, Span
 
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
@@ -44,14 +45,14 @@ def read(source: Source, report: Report) -> Dataset | None:
         dataset = Document.model_validate_json(text).dataset
     except ValidationError as fault:
         for error in fault.errors(include_url=False, include_input=False):
-            _bad(source, report, pointer(error["loc"], parsed), _message(error))
+            _bad(source, report, pointer_of(error["loc"], parsed), _message(error))
         return None
     return dataset if _check(source, dataset, report) else None
 
 
-def pointer(location: tuple[int | str, ...], document: Any) -> str:
+def pointer_of(location: tuple[int | str, ...], document: Any) -> str:
     """The JSON pointer of a place that the models name; what they insert (tags of unions) is not in the document."""
-    steps: list[str] = []
+    steps: list[str | int] = []
     value = document
     for number, step in enumerate(location):
         known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
@@ -59,8 +60,8 @@ def pointer(location: tuple[int | str, ...], document: Any) -> str:
             value = value[step]
         elif number < len(location) - 1 or not isinstance(value, dict):  # the last step may be a member that is missing
             continue
-        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
-    return "".join("/" + step for step in steps)
+        steps.append(step)
+    return pointer(*steps)
 
 
 def _bad(source: Source, report: Report, where: str, message: str) -> None:

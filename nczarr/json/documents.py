@@ -172,9 +172,3 @@ def _in_the_model(written: str) -> tuple[str, str | None]:
     """A name in the form of the model, and why nothing can have it; attributes of one store share few names."""
     found = names.normal(written)
     return found, name_problem(found)
-
-
-@functools.lru_cache(maxsize=4096)
-def pointer(*steps: str | int) -> str:
-    """The JSON pointer of a place."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -6,6 +6,7 @@ the value.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -25,9 +26,10 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def pointer(path: Path) -> str:
+@functools.lru_cache(maxsize=4096)
+def pointer(*steps: str | int) -> str:
     """The JSON pointer (RFC 6901) of a path."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 class Faults:
@@ -64,7 +66,7 @@ class Faults:
             line, column = self.source.position(start)
             notes = () if self.source.key is not None else (f"line {line}, column {column}",)
         name = self.source.name if self.source.key is None else self.source.key
-        place = Label(span, key=name, pointer=pointer(path))
+        place = Label(span, key=name, pointer=pointer(*path))
         self.report.add(Diagnostic(code, severity, message, place, notes=notes, helps=tuple(helps)))
 
 
@@ -122,22 +124,10 @@ def _next(text: str, start: int) -> int:
     return _skip(text, end + 1) if text[end] == "," else end
 
 
+_KINDS = ((bool, "a truth value"), (str, "text"), (int, "an integer"), (float, "a real number"),
+          (list | tuple, "a list"), (dict, "an object"))  # fmt: skip
+
+
 def kind(value: object) -> str:
     """What a JSON value is, in words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a truth value"
-        case str():
-            return "text"
-        case int():
-            return "an integer"
-        case float():
-            return "a real number"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return "no JSON"
+    return "null" if value is None else next((word for made, word in _KINDS if isinstance(value, made)), "no JSON")

@@ -14,7 +14,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from nczarr.diagnostics.report import Label, Report
-from nczarr.json.documents import Documents, Json, pointer
+from nczarr.json.documents import Documents, Json
+from nczarr.json.positions import pointer
 from nczarr.json.tolerant import DEEPEST, Parsed, Real, too_deep
 from nczarr.options import Options
 from nczarr.source import Source, Span

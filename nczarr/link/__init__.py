@@ -123,7 +123,7 @@ def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
 def _fits_memory(plan: StorePlan, report: Report) -> bool:
     """Check that every chunk that would be decoded fits into the run's memory. Reports oversized-chunk."""
     from nczarr.link.tasks import arrays
-    from nczarr.plan.memory_limit import check_chunk
+    from nczarr.plan.chunk_lengths import check_chunk
 
     for array in arrays(plan):
         check_chunk(plan, array.path, array.part, array.decoded, report)

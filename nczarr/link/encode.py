@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.elements import as_stored, stored_bytes
-from nczarr.arrays.padding import is_all, padded
+from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.source import Index, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array

@@ -21,7 +21,7 @@ RESUMABLE = 64 << 20
 
 def journal(plan: StorePlan) -> Journal:
     """The journal of a run. Raises OSError if the source is out of reach."""
-    from nczarr.stores.identity import identity
+    from nczarr.stores.stat import identity
 
     options, run = plan.options, os.urandom(8).hex()
     if options.source is None:

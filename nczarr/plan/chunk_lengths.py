@@ -8,6 +8,11 @@ along an unlimited dimension, and of 16 MB for a tiny array whose dimensions are
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
+    from nczarr.plan.plans import Plan
 
 CHUNK_BYTES = 4 << 20
 """Size that a chunk of our own choice does not exceed, unless one element does."""
@@ -39,3 +44,17 @@ def fits(chunks: tuple[int, ...], itemsize: int) -> bool:
 def grid_size(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
     """How many chunks the grid has."""
     return math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
+
+
+def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> None:
+    """Report a chunk of `size` bytes that is too large for the run's memory to be decoded: oversized-chunk.
+
+    Encoded chunks that move as they are may be of any size.
+    """
+    limit = plan.options.memory
+    if size <= limit:
+        return
+    what = f"variable `{path}`" + (f", part `{part}`" if part else "")
+    text = f"{what}: a chunk of {size} bytes would have to be decoded, and the limit is {limit}"
+    helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
+    report.error("oversized-chunk", text, plan.checked.variables[path].span, helps=helps)

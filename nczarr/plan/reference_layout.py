@@ -16,7 +16,6 @@ from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Descr
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Codec, Storage
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 
 
@@ -81,8 +80,7 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
 
 def _named(codec: Codec) -> str:
     """A filter for people."""
-    name = next((name for name, number in CODEC_IDS.items() if number == codec.id), None)
-    return f"the filter {name}" if name else f"filter {codec.id}"
+    return f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
 
 
 def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:

@@ -7,7 +7,6 @@ that will do, else decoded and encoded. Never more of a dataset is made than one
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -28,8 +27,6 @@ VERSIONS = having("served")
 
 TIMES = 3
 """How often the bytes of a chunk are in memory while it is made."""
-
-_DOCUMENT = re.compile(r"(?:^|/)(?:\.z(?:array|group|attrs|metadata)|zarr\.json)$")
 
 
 class View(NamedTuple):
@@ -80,11 +77,6 @@ def _made(opened: Opened, version: str, limits: Limits) -> View:
     if report.errors:
         raise CompileError(report.sorted())
     return View(documents, found, planned.losses)
-
-
-def is_document(key: str) -> bool:
-    """Whether a key can be one of metadata."""
-    return _DOCUMENT.search(key) is not None
 
 
 def check(array: Array, limits: Limits) -> int:

@@ -1,10 +1,13 @@
-"""Putting a finished target in its place: it grows beside it and is renamed once."""
+"""Putting a finished target in its place: it grows beside it and is renamed once; and what may stand in its way."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+from nczarr.stores.base import ROOT_KEYS
 
 _LONGEST_NAME = 255
 """Bytes that a name may have in most file systems."""
@@ -104,3 +107,22 @@ def _remove(path: str) -> None:
         shutil.rmtree(path)
     else:
         os.unlink(path)
+
+
+def obstacle(path: str, *, store: bool) -> str | None:
+    """Why what stands at `path` is not replaced, in words that follow the name; None if it may be.
+
+    A file makes way for any target, a link as such, an empty folder or one that is a store for another store. A
+    folder of anything else may be somebody's home. Raises OSError if the place cannot be looked at.
+    """
+    mode = os.lstat(path).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        return None
+    if not stat.S_ISDIR(mode):
+        return "is neither a file nor a folder"
+    if not store:
+        return "is a folder"
+    held = os.listdir(path)
+    if held and not set(ROOT_KEYS).intersection(held):
+        return "is a folder with other things than a store in it"
+    return None

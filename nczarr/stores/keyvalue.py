@@ -155,7 +155,6 @@ class _OurStore:
         self._store = store
         if store.listed:
             self.listpre = self._keys
-            self.listdir = self._children
 
     def get(self, key: str) -> bytes | None:
         try:
@@ -171,11 +170,6 @@ class _OurStore:
 
     def _keys(self, prefix: str) -> KeySet:
         return set(self._store.keys(prefix))
-
-    def _children(self, prefix: str) -> tuple[KeySet, KeySet]:
-        keys = self._keys(prefix)
-        below = {key[: key.index("/", len(prefix)) + 1] for key in keys if "/" in key[len(prefix) :]}
-        return {key for key in keys if "/" not in key[len(prefix) :]}, below
 
 
 def operations(store: Store | KeyValues) -> Operations:

@@ -18,8 +18,8 @@ from threading import local
 from typing import Any, BinaryIO
 
 from nczarr.stores.connection import WEB, Connection
-from nczarr.stores.identity import told_of
 from nczarr.stores.remote import TRIES, md5_of
+from nczarr.stores.stat import told_of
 
 RANGE = 8 << 20
 """Bytes of one request."""

@@ -9,6 +9,7 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_u
 from typing import Any
 
 from nczarr.arrays import codecs
+from nczarr.arrays.decode import decoded
 from nczarr.ast import Codec
 from nczarr.formats.netcdf4.library import Library
 
@@ -79,7 +80,10 @@ def lend(lib: Library, number: int) -> None:
             data = ctypes.string_at(buffer[0], length)
             codec = Codec(id=number, parameters=tuple(values[:count]))
             width = codec.parameters[2] if number == codecs.BLOSC and count > 2 else 1
-            made = codecs.decode([codec], data, width) if flags & REVERSE else codecs.encode([codec], data, width)
+            if flags & REVERSE:
+                made = decoded(data, codecs.to_configs([codec], width), width, None)
+            else:
+                made = codecs.encode([codec], data, width)
             address = allocate(max(1, len(made)), 0)
             ctypes.memmove(address, made, len(made))
         except Exception:  # nothing may be raised through C; HDF5 makes an error of the 0, which the library passes on

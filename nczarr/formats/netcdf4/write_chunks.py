@@ -22,7 +22,7 @@ from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.padding import is_all, padded
+from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
 from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
@@ -34,7 +34,7 @@ from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
-from nczarr.plan.memory_limit import check_chunk
+from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range

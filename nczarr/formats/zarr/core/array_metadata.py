@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import from_configs
 from nczarr.arrays.elements import element_of, model_bytes
-from nczarr.arrays.encode import Encoding
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, Layout, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element

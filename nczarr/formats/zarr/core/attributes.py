@@ -22,7 +22,8 @@ from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.checked import Namesake
 from nczarr.formats.zarr.extension.model import AttributeExtension
-from nczarr.json.documents import Documents, Json, pointer
+from nczarr.json.documents import Documents, Json
+from nczarr.json.positions import pointer
 from nczarr.json.tolerant import Real, spelled
 from nczarr.names import name_problem
 

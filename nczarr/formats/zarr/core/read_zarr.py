@@ -24,7 +24,7 @@ from nczarr.formats.zarr.core.array_metadata import Described, own_fill
 from nczarr.formats.zarr.core.attributes import Attributes, numbers
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
-from nczarr.json.documents import pointer
+from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
 from nczarr.plan.storage_roundtrip import normalized
 

@@ -9,7 +9,8 @@ from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, plain
 from nczarr.formats.zarr.core.array_metadata import Described
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
-from nczarr.json.documents import Documents, Json, pointer
+from nczarr.json.documents import Documents, Json
+from nczarr.json.positions import pointer
 
 
 class RefusedError(ValueError):

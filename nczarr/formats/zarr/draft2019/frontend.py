@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.encode import Encoding
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.key_segments import suits
 from nczarr.arrays.source import Descr
 from nczarr.ast.plain import plain

@@ -53,11 +53,11 @@ class NodeDocuments(StrictDocuments):
             return hierarchy.discover()
         found: set[str] = set()
         for path in self._given:
-            standing = _standing(hierarchy, path)
+            standing = hierarchy.standing(each for each in (path, *keys.ancestors(path)) if not keys.path_problem(each))
             if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
                 self.lost("unreadable-array", f"`{path}` was given, and has no document", keys.children_prefix(path))
             found.update(standing)
-        found.update(_standing(hierarchy, "/"))
+        found.update(hierarchy.standing(["/"]))
         waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()
@@ -169,10 +169,3 @@ class NodeDocuments(StrictDocuments):
                 case "note" if not ours:  # which writes all chunks then
                     self.note(fault.code, fault.message, key, fault.where)
         return document if sound else None
-
-
-def _standing(hierarchy: Hierarchy, path: str) -> list[str]:
-    """The keys of the documents of a node and its ancestors that there are."""
-    wanted = [each for each in (path, *keys.ancestors(path)) if keys.path_problem(each) is None]
-    found = (keys.document_key(each, kind) for each in wanted for kind in keys.KINDS)
-    return [key for key in found if hierarchy.store.get(key) is not None]

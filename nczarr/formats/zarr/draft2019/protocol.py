@@ -156,13 +156,13 @@ class Hierarchy:
         their ancestors. Raises NotListedError if neither is possible, OSError.
         """
         if self.store.lists:
-            return nodes_of([*self.store.listpre(keys.META), *self._standing(["/"])])
+            return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
         if given is None:
             raise NotListedError("the store lists no keys: the paths of nodes have to be given")
         wanted = dict.fromkeys(each for path in given for each in (path, *keys.ancestors(path)))
-        return nodes_of(self._standing([*wanted, "/"]))
+        return nodes_of(self.standing([*wanted, "/"]))
 
-    def _standing(self, paths: Iterable[str]) -> list[str]:
+    def standing(self, paths: Iterable[str]) -> list[str]:
         """The keys of documents of these nodes that there are."""
         wanted = (keys.document_key(path, kind) for path in dict.fromkeys(paths) for kind in keys.KINDS)
         return [key for key in wanted if self.store.get(key) is not None]

@@ -23,7 +23,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
-from nczarr.json.documents import pointer
+from nczarr.json.positions import pointer
 from nczarr.stores.blocks import pretty
 
 Json = dict[str, Any]

@@ -28,7 +28,8 @@ from nczarr.formats.zarr.extension.model import Superblock
 from nczarr.formats.zarr.extension.types import type_from_json
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.nczarr.variables import Frame, Variables
-from nczarr.json.documents import Json, pointer
+from nczarr.json.documents import Json
+from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
 
 KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}

@@ -31,7 +31,8 @@ from nczarr.formats.zarr.core.read_zarr import with_fill
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.json.documents import Json, pointer
+from nczarr.json.documents import Json
+from nczarr.json.positions import pointer
 from nczarr.plan.storage_roundtrip import normalized
 
 SILENT = ArrayExtension()

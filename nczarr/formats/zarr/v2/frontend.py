@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
-from nczarr.arrays.encode import Encoding
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.plain import encoded
 from nczarr.capabilities import ChunkKeys

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.elements import swapped
-from nczarr.arrays.encode import Encoding
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
