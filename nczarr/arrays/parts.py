@@ -49,6 +49,17 @@ def is_fixed(type_name: TypeName, types: Types) -> bool:
             assert_never(declared)
 
 
+def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
+    """The type itself, and all that its elements and fields are made of."""
+    yield type_name
+    declared = types.get(type_name)
+    if isinstance(declared, VlenType):
+        yield from inner_types(declared.base, types)
+    elif isinstance(declared, CompoundType):
+        for field in declared.fields:
+            yield from inner_types(field.type, types)
+
+
 def descr(type_name: TypeName, types: Types) -> Descr:
     """The element type of a fixed-size type (or string) as one array: packed, little-endian."""
     declared = types.get(type_name)

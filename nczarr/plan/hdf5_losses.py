@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from nczarr import names
 from nczarr.arrays.c_structs import struct
-from nczarr.arrays.parts import Types
+from nczarr.arrays.parts import Types, inner_types
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups
@@ -66,7 +66,7 @@ def measures(variable: str, dimension: DimensionRef) -> bool:
 
 def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
     """Strings with a NUL byte, which end there for those who read C texts; `shown`: the variables to look at."""
-    with_texts = {path for path in checked.types if _has_texts(path, checked.types)} | {"string"}
+    with_texts = {path for path in checked.types if "string" in inner_types(path, checked.types)} | {"string"}
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes)
     for path, variable in checked.variables.items():
@@ -109,12 +109,3 @@ def _has_nul(constant: Constant) -> bool:
     if isinstance(data, bytes):
         return False
     return any(_has_nul(item) if isinstance(item, Constant) else item is not None and b"\0" in item for item in data)
-
-
-def _has_texts(type_name: str, types: Types) -> bool:
-    declared = types.get(type_name)
-    if isinstance(declared, VlenType):
-        return _has_texts(declared.base, types)
-    if isinstance(declared, CompoundType):
-        return any(_has_texts(field.type, types) for field in declared.fields)
-    return type_name == "string"

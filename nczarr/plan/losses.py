@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.parts import Types, is_fixed
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable, VlenType
+from nczarr.arrays.parts import Types, inner_types, is_fixed
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable
 from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
@@ -250,7 +250,7 @@ def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
     """How a pure store shows a type that it cannot name, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
         return "shows counts and content as arrays of their own"
-    if _has_enum(type_name, types):
+    if any(isinstance(types.get(each), EnumType) for each in inner_types(type_name, types)):
         return "keeps the integers, not their names"
     return "shows fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
 
@@ -266,12 +266,3 @@ def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:
         or _has_raw_field(field.type, types, nested=nested)
         for field in declared.fields
     )
-
-
-def _has_enum(type_name: str, types: Types) -> bool:
-    declared = types.get(type_name)
-    if isinstance(declared, CompoundType):
-        return any(_has_enum(field.type, types) for field in declared.fields)
-    if isinstance(declared, VlenType):
-        return _has_enum(declared.base, types)
-    return isinstance(declared, EnumType)

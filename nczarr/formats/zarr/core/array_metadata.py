@@ -17,10 +17,9 @@ from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.capabilities import ChunkKeys
 from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.json.documents import Documents, Json
+from nczarr.plan.plans import Runs
 
 Endian = Literal["little", "big"] | None
-
-Runs = tuple[tuple[int, int], ...]
 
 LARGEST_LENGTH = 2**63 - 1
 """The largest length of a dimension."""

@@ -13,6 +13,8 @@ from typing import Any
 from nczarr.arrays.elements import halves
 from nczarr.ast.values import json_number
 
+Json = dict[str, Any]
+
 _CODES = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
           "f2": "e", "f4": "f", "f8": "d"}  # fmt: skip
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}

@@ -14,14 +14,13 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
 from nczarr.plan.storage_roundtrip import own_type, plain_fill
 
 Entry = tuple[str, bytes]
 """A key and its document."""
-
-Json = dict[str, Any]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
 

@@ -14,9 +14,10 @@ from nczarr.arrays.source import itemsize
 from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.formats.zarr.core.writer import Entry, Json, Writer
-from nczarr.formats.zarr.draft2019 import codecs, dtypes, keys, protocol_extension, wire
+from nczarr.formats.zarr.core.writer import Entry, Writer
+from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
 from nczarr.formats.zarr.draft2019.bare import as_it_was, is_bare
 from nczarr.formats.zarr.extension import documents
 from nczarr.plan.plans import StorePlan, Target
@@ -55,7 +56,7 @@ class Draft2019Writer(Writer):
             "chunk_memory_layout": {"extension": protocol_extension.URI, "type": texts}
             if layout.dtype == "|O"
             else layout.order,
-            "chunk_codecs": codecs.written(layout.codecs, itemsize(layout.dtype)),
+            "chunk_codecs": dtypes.written_codecs(layout.codecs, itemsize(layout.dtype)),
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=target.utf8),
             "extensions": given["extensions"],
             "attributes": given["attributes"],

@@ -1,4 +1,4 @@
-"""Data types and fill values of the draft, two ways: `Descr` (numpy's words) ↔ the JSON of documents.
+"""Data types, fill values and codecs of the draft, two ways: `Descr` (numpy's words) ↔ the JSON of documents.
 
     <f8 "<f8"     |i1 "i1"     |b1 "bool"     |S1 {"extension": URI, "type": "char", "fallback": "u1"}
     |O {"extension": URI, "type": "string"}, or "bytes" where a value is not UTF-8
@@ -14,16 +14,17 @@ from __future__ import annotations
 import base64
 import math
 import struct
+from collections.abc import Sequence
 from typing import Any
 
+from nczarr.arrays.codecs import Config, to_configs
 from nczarr.arrays.elements import halves
 from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast import Codec
 from nczarr.ast.values import SPECIAL_FLOATS
-from nczarr.formats.zarr.core.fill_values import code, json_of
+from nczarr.formats.zarr.core.fill_values import Json, code, json_of
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
 from nczarr.json.tolerant import Real
-
-Json = dict[str, Any]
 
 CORE: dict[str, str] = {
     "bool": "|b1", "i1": "|i1", "u1": "|u1",
@@ -33,6 +34,9 @@ CORE: dict[str, str] = {
 """The data types that the draft defines, in numpy's words."""
 
 _IDENTIFIERS = {descr: name for name, descr in CORE.items()}
+
+BASE = "http://purl.org/zarr/spec/codec/"
+"""The draft defines no codec; below this URI stands the name that numcodecs has for one."""
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
@@ -165,3 +169,30 @@ def _number_bytes(descr: str, written: Any) -> bytes:
 def is_fixed_size(written: Any) -> bool:
     """Whether all values of a data type that is known take the same number of bytes."""
     return descr(written) != "|O"
+
+
+def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
+    """The `chunk_codecs` member, of a neutral chain that a store can name: a URI, and the parameters beside it.
+
+    {"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}
+    """
+    return [
+        {"codec": BASE + config["id"], **{name: value for name, value in config.items() if name != "id"}}
+        for config in to_configs(codecs, itemsize)
+    ]
+
+
+def configs(given: Sequence[Json]) -> tuple[Config, ...]:
+    """The inverse, for what `wire.faults` passes. A codec that is not known has its URI for a name, which whoever
+    decodes a chunk refuses.
+    """
+    return tuple(map(_config, given))
+
+
+def _config(step: Json) -> Config:
+    from nczarr.arrays.decode import HARMLESS  # loads decoders
+
+    uri = step["codec"]
+    name = uri.removeprefix(BASE)
+    known = uri.startswith(BASE) and name in HARMLESS
+    return {**{key: value for key, value in step.items() if key not in ("codec", "id")}, "id": name if known else uri}

@@ -22,7 +22,6 @@ from nczarr.formats.zarr.core.attributes import untyped
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
-from nczarr.formats.zarr.draft2019.codecs import configs
 from nczarr.formats.zarr.draft2019.nodes import NodeDocuments, path_of
 from nczarr.formats.zarr.draft2019.protocol_extension import Found
 from nczarr.formats.zarr.nczarr import read_nczarr
@@ -167,7 +166,7 @@ class Draft2019Reader(Reader):
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])
         backwards = document["chunk_memory_layout"] == "F"
-        steps = configs(document["chunk_codecs"])
+        steps = dtypes.configs(document["chunk_codecs"])
         return Described(
             self.documents.key(path),
             prefix,

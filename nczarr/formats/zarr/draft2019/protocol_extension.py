@@ -22,10 +22,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.formats.zarr.core.fill_values import Json
 
 URI = "urn:nczarr:extension:netcdf:1"
-
-Json = dict[str, Any]
 
 
 class Found(NamedTuple):

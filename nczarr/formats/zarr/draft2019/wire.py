@@ -19,14 +19,12 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.elements import halves
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
-from nczarr.formats.zarr.core.fill_values import FAULTS
+from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
 from nczarr.json.positions import pointer
 from nczarr.stores.blocks import pretty
-
-Json = dict[str, Any]
 
 FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"
 GROUP = ("zarr_format", "extensions", "attributes")

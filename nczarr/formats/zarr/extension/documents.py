@@ -10,14 +10,13 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
-from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Runs, Superblock
-from nczarr.plan.plans import StorePlan
+from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
+from nczarr.formats.zarr.extension.types import Json
+from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.storage_roundtrip import metadata_storage
 
 MODEL = "2.0.0"
 """The version of the data model that goes without saying."""
-
-Json = dict[str, Any]
 
 
 class PlainNames(dict[str, str]):

@@ -22,13 +22,11 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.ast import Constant, Kind, Quantize, UserType
 from nczarr.ast.storage import Element
-from nczarr.formats.zarr.extension.types import type_from_json, type_to_json
+from nczarr.formats.zarr.extension.types import Json, type_from_json, type_to_json
+from nczarr.plan.plans import Runs
 
 VERSION = "1"
 """Version of the extension."""
-
-Json = dict[str, Any]
-Runs = tuple[tuple[int, int], ...]
 
 
 class Superblock(NamedTuple):
@@ -73,20 +71,9 @@ class ArrayExtension(NamedTuple):
     def to_json(self) -> Json:
         """The JSON object; empty if nothing needs saying."""
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
-        quantize = self.quantize
+        quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
         return _given(
-            {
-                "type": self.type,
-                "dimensions": _list(self.dimensions),
-                "layout": self.layout,
-                "chunks": _list(self.chunks),
-                "filters": None if self.filters is None else [list(codec) for codec in self.filters],
-                "endian": self.endian,
-                "fill_mode": self.fill_mode,
-                "quantize": None if quantize is None else [quantize.algorithm, quantize.digits],
-                "nil": nil.get("", nil) if len(nil) == 1 else nil or None,
-                "element": self.element,
-            }
+            {**self._asdict(), "quantize": quantize, "nil": nil.get("", nil) if len(nil) == 1 else nil or None}
         )
 
     @classmethod
@@ -122,13 +109,10 @@ class GroupExtension(NamedTuple):
 
     def to_json(self) -> Json:
         """The JSON object; empty if nothing needs saying."""
+        types = [type_to_json(declared) for declared in self.types]
+        variable = None if self.variable is None else self.variable.to_json()
         return _given(
-            {
-                "types": [type_to_json(declared) for declared in self.types] or None,
-                "members": _list(self.members),
-                "anonymous": list(self.anonymous) or None,
-                "variable": None if self.variable is None else self.variable.to_json(),
-            }
+            {"types": types or None, "members": self.members, "anonymous": self.anonymous or None, "variable": variable}
         )
 
     @classmethod
@@ -172,11 +156,9 @@ class AttributeExtension(NamedTuple):
 
 
 def _given(members: Json) -> Json:
-    return {key: value for key, value in members.items() if value is not None}
-
-
-def _list(values: tuple[Any, ...] | None) -> list[Any] | None:
-    return None if values is None else list(values)
+    """The members that say something, with lists for tuples."""
+    given = {key: value for key, value in members.items() if value is not None}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
 
 
 def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:

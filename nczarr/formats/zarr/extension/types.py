@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any
 
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 
@@ -21,31 +21,10 @@ Json = dict[str, Any]
 
 def type_to_json(declared: UserType) -> Json:
     """A type as a JSON object."""
-    head = {"name": declared.name, "kind": declared.kind}
-    match declared:
-        case EnumType():
-            return {
-                **head,
-                "base": declared.base,
-                "constants": [[item.name, item.value] for item in declared.constants],
-            }
-        case OpaqueType():
-            return {**head, "size": declared.size}
-        case VlenType():
-            return {**head, "base": declared.base}
-        case CompoundType():
-            size = {} if declared.size is None else {"size": declared.size}
-            return {**head, "fields": [_field_to_json(field) for field in declared.fields], **size}
-        case _:
-            assert_never(declared)
-
-
-def _field_to_json(field: Field) -> Json:
-    document: Json = {"name": field.name, "type": field.type}
-    if field.shape:
-        document["shape"] = list(field.shape)
-    if field.offset is not None:
-        document["offset"] = field.offset
+    document: Json = {"name": declared.name, "kind": declared.kind}
+    document |= declared.model_dump(mode="json", exclude_defaults=True, exclude={"name", "kind"})
+    if isinstance(declared, EnumType):
+        document["constants"] = [[item.name, item.value] for item in declared.constants]
     return document
 
 

@@ -16,8 +16,9 @@ from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.plain import Plain, plain
 from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Report
+from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.formats.zarr.core.writer import Entry, Json, Writer
+from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
 from nczarr.plan.plans import StorePlan

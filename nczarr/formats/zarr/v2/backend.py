@@ -14,7 +14,8 @@ from nczarr.arrays.source import itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, is_finite, plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.writer import Entry, Json, Writer, encode, members
+from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.plan.plans import StorePlan, Target
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.writer import Entry, Json, Writer, encode, members
+from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes
 from nczarr.plan.plans import StorePlan, Target
 

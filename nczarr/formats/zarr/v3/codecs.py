@@ -9,13 +9,11 @@ stay those of HDF5's filter so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from nczarr.arrays.codecs import Config, to_configs
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
-
-Json = dict[str, Any]
+from nczarr.formats.zarr.core.fill_values import Json
 
 BLOSC_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 NUMCODECS = "numcodecs."

@@ -26,9 +26,7 @@ from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
 from nczarr.ast.values import SPECIAL_FLOATS
-from nczarr.formats.zarr.core.fill_values import encoded_bytes, json_of, number, parts_of, shown, type_name
-
-Json = dict[str, Any]
+from nczarr.formats.zarr.core.fill_values import Json, encoded_bytes, json_of, number, parts_of, shown, type_name
 
 _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
