@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.route import plain
-from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
+from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, NDArray, itemsize
 from nczarr.ast.storage import Codec
 from nczarr.capabilities import ChunkKeys
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 WHOLE = -1
 """The length of a reference to all of a target."""

@@ -10,7 +10,7 @@ import errno
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
@@ -26,6 +26,7 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
+    NDArray,
     Place,
     Selection,
     Stored,
@@ -36,9 +37,6 @@ from nczarr.stores import ranges
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference import Reference
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,15 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.source import Layout, NDArray, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, TypeName, VlenType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Columns:

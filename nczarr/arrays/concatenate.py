@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
@@ -24,6 +24,7 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
+    NDArray,
     Place,
     Selection,
     Stored,
@@ -32,9 +33,6 @@ from nczarr.arrays.source import (
     numpy_dtype,
     unwritten_of,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, Place, Selection, Stored
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, NDArray, Place, Selection, Stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,13 +10,10 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import every_index
-from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.source import ArraySource, Index, Layout, NDArray, Selection, numpy_dtype
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -12,16 +12,13 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, fill_of, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, NDArray, Parts, Selection, fill_of, numpy_dtype
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.ast.values import Constant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def patterns(fill: Constant | None, type_name: str, types: Types, path: str = "") -> Iterator[tuple[str, list[bytes]]]:

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.chunk_references import columns_of, some
@@ -23,6 +23,7 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
+    NDArray,
     Parts,
     Place,
     Selection,
@@ -30,9 +31,6 @@ from nczarr.arrays.source import (
     numpy_dtype,
 )
 from nczarr.ast.types import CompoundType, VlenType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SPAN = 1 << 22
 """Elements that are read at once for those between them."""

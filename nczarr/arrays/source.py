@@ -17,9 +17,11 @@ from nczarr.ast.storage import Codec
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import NDArray as NDArray
 
     from nczarr.arrays.chunk_keys import Listing
+else:  # annotations take the name from here, so that no module loads numpy for it
+    NDArray = Any
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """An element's type in numpy's own words: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes | None`), or the

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
@@ -21,14 +21,12 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
+    NDArray,
     Place,
     Selection,
     Stored,
     itemsize,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE = 32 << 20
 """Bytes of a chunk of plain elements above which it is cut."""

@@ -11,19 +11,16 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from nczarr.arrays.blocks import lengths_of, region_of
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Selection, itemsize, little
+from nczarr.arrays.source import ArraySource, NDArray, Selection, itemsize, little
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link import regions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 8 << 20
 """Bytes that a task reads, if leaves and chunks allow it."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.source import Index, little
+from nczarr.arrays.source import Index, NDArray, little
 from nczarr.ast.types import ATOMIC
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown
 from nczarr.compare.elements import distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Found:

@@ -6,17 +6,14 @@ A chunk is always full: what lies beyond the array's edge holds the fill value (
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.elements import as_stored, stored_bytes
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.source import Index, numpy_dtype
+from nczarr.arrays.source import Index, NDArray, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def chunk_bytes(array: Array, index: Index) -> bytes | None:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from nczarr.arrays.blocks import grid_of, index_of, number_of
 from nczarr.arrays.chunk_references import Referred, referred, some
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.route import way
-from nczarr.arrays.source import Columns, Index
+from nczarr.arrays.source import Columns, Index, NDArray
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Store
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ReferringStore(Store, Protocol):

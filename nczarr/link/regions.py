@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import cut_along, lengths_of, region_of
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Index, Layout, NDArray, Selection, numpy_dtype
 from nczarr.link.tasks import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 1 << 20
 """Bytes that one task reads into a block, unless a source chunk has more."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import Layout, Parts, little, numpy_dtype
+from nczarr.arrays.source import Layout, NDArray, Parts, little, numpy_dtype
 from nczarr.ast import CompoundType, Constant, VlenType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def parts_of(constant: Constant, shape: tuple[int, ...], types: Types) -> Parts:

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.bands import HELD, Bands
 from nczarr.arrays.blocks import first_of, linear_block, region_of
 from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of
+from nczarr.arrays.source import ArraySource, Index, NDArray, Parts, Selection, fill_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import ClassicLayout, Place
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 1 << 22
 """Bytes of a piece."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from nczarr import names
 from nczarr.arrays.blocks import every_block, linear_block, region_of
@@ -22,7 +22,7 @@ from nczarr.arrays.grid import unreadable
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, is_fixed, parts
-from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, NDArray, Parts, Selection, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls
@@ -34,9 +34,6 @@ from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import FixedText
 from nczarr.formats.netcdf4.texts import read_texts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SLAB = 8 << 20
 """Bytes of C structs read at once where a variable is read front to back."""

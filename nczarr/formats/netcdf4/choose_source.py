@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays import codecs
 from nczarr.arrays.decode import Config
@@ -20,6 +20,7 @@ from nczarr.arrays.source import (
     Descr,
     Index,
     Layout,
+    NDArray,
     Parts,
     Selection,
     Stored,
@@ -31,9 +32,6 @@ from nczarr.arrays.strided import AffineArray
 from nczarr.formats.netcdf4.arrays import StoredPart, StoredVariable
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_references import unmasked
@@ -24,6 +24,7 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
+    NDArray,
     Place,
     Selection,
     Stored,
@@ -39,9 +40,6 @@ from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAPPED = 8 << 20
 """Bytes of a chunk without filters above which it is looked at in the file, not read whole."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays import codecs
 from nczarr.arrays.blocks import every_block, region_of
@@ -25,7 +25,7 @@ from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, NDArray, Place, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.choose_source import in_order
@@ -38,9 +38,6 @@ from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
