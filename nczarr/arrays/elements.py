@@ -53,7 +53,9 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
     """Whether values of a type can be stored as such elements."""
     declared = types.get(type_name)
     if element == "bool":
-        return isinstance(declared, EnumType) and _members(declared) == {"FALSE": 0, "TRUE": 1}
+        if not isinstance(declared, EnumType) or declared.base != "byte":
+            return False
+        return {each.name: each.value for each in declared.constants} == {"FALSE": 0, "TRUE": 1}
     if element == "float16":
         return type_name == "float"
     return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(STORED[element])
@@ -146,7 +148,3 @@ def swapped(data: bytes, dtype: str) -> bytes:
         return data[::-1]
     half = len(data) // 2
     return data[:half][::-1] + data[half:][::-1]
-
-
-def _members(declared: EnumType) -> dict[str, int]:
-    return {each.name: each.value for each in declared.constants} if declared.base == "byte" else {}

@@ -56,7 +56,9 @@ def lay(
     sources = checked.parts.get(path)
     if sources is None:
         sources = fill_parts(fill, variable.type, shape, checked.types)
-    no_fill = storage.no_fill and not _only_as_fill(variable)
+    # plain JSON attributes cannot hold a `_FillValue` that is NaN or infinite: it stands as the fill value alone
+    own_fills = [each.value for each in variable.attributes if each.name == "_FillValue"]
+    no_fill = storage.no_fill and all(map(is_finite, own_fills))
     elements = dict(patterns(fill, variable.type, checked.types))
     targets: dict[str, Target] = {}
     cut: dict[str, ArraySource] = {}
@@ -75,11 +77,6 @@ def lay(
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
-
-
-def _only_as_fill(variable: Variable) -> bool:
-    """Whether a variable has a `_FillValue` that plain JSON attributes cannot hold: NaN or infinite."""
-    return any(each.name == "_FillValue" and not is_finite(each.value) for each in variable.attributes)
 
 
 class _One(NamedTuple):

@@ -86,7 +86,8 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
-                own = [each for each in variable.attributes if _is_own_fill(each, variable)]
+                fills = [each for each in variable.attributes if each.name == "_FillValue"]
+                own = [each for each in fills if each.value.type == variable.type]
                 yield from _attributes(fqn, tuple(each for each in variable.attributes if each not in own))
                 if own:
                     yield from _own_fill(fqn, variable, checked, form)
@@ -135,10 +136,6 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
             yield Loss("unlimited", "annotation", fqn, f"dimension `{fqn}`, unlimited", dimension.span)
         if not held.names and homes != {names.parent(fqn)}:
             yield Loss("dimension-home", "annotation", fqn, f"dimension `{fqn}`, used in other groups", dimension.span)
-
-
-def _is_own_fill(attribute: Attribute, variable: Variable) -> bool:
-    return attribute.name == "_FillValue" and attribute.value.type == variable.type
 
 
 def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:

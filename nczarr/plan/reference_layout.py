@@ -68,7 +68,8 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
     """Why the format cannot say how chunks are decoded; None if it can."""
     for codec in codecs:
         if not expressible(nearest((codec,), arrays.codecs), arrays.codecs):
-            return f"its chunks are behind {_named(codec)}, for which Zarr has no codec"
+            name = f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
+            return f"its chunks are behind {name}, for which Zarr has no codec"
         if codec.id == SHUFFLE and itemsize > 1 and codec.parameters and codec.parameters[0] != itemsize:
             return f"its bytes are shuffled as elements of {codec.parameters[0]} bytes, and have {itemsize}"
     if portable(codecs, itemsize) != tuple(codecs):
@@ -76,11 +77,6 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
             return f"its checksum stands before the shuffling of elements of {itemsize} bytes, which no codec undoes"
         return "its filters stand in an order that no codec of Zarr undoes"
     return None
-
-
-def _named(codec: Codec) -> str:
-    """A filter for people."""
-    return f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
 
 
 def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from nczarr.stores.base import Store, UnsafeKeyError, safe_key
-from nczarr.stores.directory import GROWING
+from nczarr.stores.directory import GROWING, DirectoryStore
 
 KeySet: TypeAlias = set[str]
 
@@ -306,10 +306,5 @@ class FolderKeys:
 
     def listpre(self, prefix: str) -> KeySet:
         """The files whose paths begin with a prefix."""
-        start = os.path.join(self._root, *prefix.split("/")[:-1])
-        found: KeySet = set()
-        for folder, _, files in os.walk(start):
-            relative = os.path.relpath(folder, self._root).replace(os.sep, "/")
-            whole = (name for name in files if not name.startswith(GROWING))
-            found.update(name if relative == "." else f"{relative}/{name}" for name in whole)
-        return {key for key in found if key.startswith(prefix)}
+        found = DirectoryStore(self._root).keys(prefix)
+        return {key for key in found if not key.rpartition("/")[2].startswith(GROWING)}

@@ -50,10 +50,6 @@ class Policy(NamedTuple):
     home: str
     given: Following = Following()
 
-    @property
-    def _is_far(self) -> bool:
-        return is_remote(self.home)
-
     def follow(self, url: str | None) -> Followed:
         """Where a URL leads; None: the target that the reader was given. Raises ForbiddenTargetError."""
         if url is None:
@@ -93,7 +89,7 @@ class Policy(NamedTuple):
             if not _is_below(place, self.given.base or self.home):
                 raise ForbiddenTargetError(f"`{shown(url)}` leads out of the folder that URLs are relative to; {helps}")
         elif place.path is not None:
-            if self._is_far:
+            if is_remote(self.home):
                 raise ForbiddenTargetError(
                     f"`{shown(url)}` is a file of this machine, and the document comes from elsewhere; {helps}"
                 )

@@ -12,6 +12,7 @@ what is there is still of the old one.
 from __future__ import annotations
 
 import errno
+import itertools
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -116,7 +117,7 @@ class RemoteTarget(RemoteStore):
             except FileNotFoundError:
                 if self.connection.is_object_store:
                     raise
-                self._make_folder(key)
+                self.connection.call("makedirs", key.rpartition("/")[0], exist_ok=True)
                 answer = self.connection.call("pipe_file", key, data, size=len(data))
             tag = md5_of(answer) if isinstance(answer, dict) else None
             if tag is None or tag == md5(data):
@@ -127,12 +128,10 @@ class RemoteTarget(RemoteStore):
             self._spoilt = True
         raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
 
-    def _make_folder(self, key: str) -> None:
-        self.connection.call("makedirs", key.rpartition("/")[0], exist_ok=True)
-
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces; large ones are collected in a file and sent in parts. Raises OSError, UnsafeKeyError."""
-        stream = (data for piece in ranges.joined(pieces) for data in _bytes_of(piece))
+        every = ((ranges.pieces(each) if isinstance(each, Range) else (each,)) for each in ranges.joined(pieces))
+        stream = itertools.chain.from_iterable(every)
         held, size = [], 0
         safe_key(key)
         for data in stream:
@@ -228,7 +227,3 @@ def _begun_by(journal: Journal | None) -> str:
     if journal.fingerprint is None:
         return "is begun, and its journal is of no run that could be gone on with"
     return f"is begun, of `{journal.source}`; the source, an option or the version is another"
-
-
-def _bytes_of(piece: bytes | Range) -> Iterable[bytes]:
-    return ranges.pieces(piece) if isinstance(piece, Range) else (piece,)

@@ -8,6 +8,14 @@ from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 
+QUANTIZE = {
+    "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",
+    "_QuantizeGranularBitRoundNumberOfSignificantDigits": "granularbitround",
+    "_QuantizeBitRoundNumberOfSignificantDigits": "bitround",
+    "_QuantizeBitRoundNumberOfSignificantBits": "bitround",
+}
+"""Special attributes of quantization and their algorithms; of two names of one the last is written."""
+
 RESERVED = frozenset(
     {
         *("char", "byte", "short", "int", "float", "double", "real", "long", "integer"),

@@ -9,7 +9,7 @@ A dtype without a name in the model (records, raw bytes) gets an invented type. 
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import element_of, model_bytes
@@ -28,8 +28,6 @@ from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
 from nczarr.plan.storage_roundtrip import normalized
 
-T = TypeVar("T")
-
 
 def read(reader: Reader) -> Unchecked:
     """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
@@ -46,11 +44,14 @@ def _read(reader: Reader) -> Unchecked:
         root = hierarchy.group("", "/", name or "root", {}, arrays, [])
     else:
         root = hierarchy.walk("", "/", name or "root", 0)
-    members = {key: getattr(root, key) for key in ("types", "dimensions", "variables", "attributes", "groups", "span")}
     own = name if reader.named_by_file else ""
-    return Unchecked(
-        Dataset(name=own, **members), forward=True, parts=hierarchy.parts, namesakes=hierarchy.documents.namesakes
-    )
+    return unchecked(root, hierarchy.parts, reader, name=own)
+
+
+def unchecked(root: Group, parts: dict[str, Parts], reader: Reader, **own: Any) -> Unchecked:
+    """What a front end gives of a root group; `own` are the members that a dataset alone has."""
+    members = {each: getattr(root, each) for each in Group.model_fields if each != "name"}
+    return Unchecked(Dataset(**own, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
 
 
 class _Hierarchy:

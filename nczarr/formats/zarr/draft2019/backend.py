@@ -108,5 +108,6 @@ class Draft2019Writer(Writer):
         members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
         declared = self.plan.checked.types.get(variable.type)
         if isinstance(declared, EnumType) and whole.layout.dtype != "|b1":
-            members["data_type"] = dtypes.enum_type(whole.layout.dtype, variable.type)
+            enum = {"extension": protocol_extension.URI, "type": "enum", "name": variable.type}
+            members["data_type"] = {**enum, "fallback": dtypes.data_type(whole.layout.dtype)}
         return members

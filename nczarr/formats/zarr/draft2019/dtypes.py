@@ -53,11 +53,6 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
     return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]
 
 
-def enum_type(descr: Descr, name: str) -> Json:
-    """The `data_type` member of an enum of this name, whose integers are the fallback."""
-    return {"extension": URI, "type": "enum", "name": name, "fallback": data_type(descr)}
-
-
 def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:
     written: Json = {"name": name, "type": data_type(descr)}
     return {**written, "shape": list(shape)} if shape else written
@@ -164,11 +159,6 @@ def _number_bytes(descr: str, written: Any) -> bytes:
             if type(value) is not int:
                 raise TypeError("no number without fraction or exponent")
     return struct.pack(code(descr), value)
-
-
-def is_fixed_size(written: Any) -> bool:
-    """Whether all values of a data type that is known take the same number of bytes."""
-    return descr(written) != "|O"
 
 
 def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:

@@ -112,7 +112,7 @@ class Hierarchy:
         """Raise ContradictionError where a node cannot be, as far as the store can tell."""
         other: Kind = "group" if kind == "array" else "array"
         if self.store.get(keys.document_key(path, other)) is not None:
-            raise ContradictionError(f"`{path}` is there already, as {_a(other)}")
+            raise ContradictionError(f"`{path}` is there already, as {'an array' if other == 'array' else 'a group'}")
         for above in keys.ancestors(path):
             if self.store.get(keys.array_key(above)) is not None:
                 raise ContradictionError(f"`{above}` is an array, which has no children")
@@ -134,10 +134,7 @@ class Hierarchy:
         """Whether a node exists: its document, or, where keys can be listed, a key below it. Raises OSError."""
         if any(self.store.get(keys.document_key(path, kind)) is not None for kind in keys.KINDS):
             return True
-        return self.store.lists and bool(self._documents_below(path))
-
-    def _documents_below(self, path: str) -> list[str]:
-        return sorted(key for key in self.store.listpre(keys.children_prefix(path)) if keys.node_of(key) is not None)
+        return self.store.lists and any(map(keys.node_of, self.store.listpre(keys.children_prefix(path))))
 
     def children(self, path: str) -> Children:
         """The children of a group, by one `listdir`. Raises NotListedError, OSError."""
@@ -202,7 +199,3 @@ class Hierarchy:
             raise NotListedError(f"the store lists no keys, and `{path}` may have {math.prod(counts)} chunks")
         for index in itertools.product(*map(range, counts)):
             yield keys.data_key(path, *index, separator=grid.get("separator", "."))
-
-
-def _a(kind: Kind) -> str:
-    return "an array" if kind == "array" else "a group"

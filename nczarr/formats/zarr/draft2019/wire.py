@@ -216,7 +216,7 @@ def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
 
 
 def _layout(given: Any, used: Any) -> Iterator[Fault]:
-    where, fixed = "/chunk_memory_layout", dtypes.is_fixed_size(used)
+    where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"
     if given in ("C", "F"):
         if not fixed:
             yield _bad(where, "C and F order are for data types of fixed size alone")

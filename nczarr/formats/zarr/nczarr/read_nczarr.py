@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.validate_constant import sound_types
-from nczarr.ast import Dataset, Dimension, Group, Kind, UserType, Variable
+from nczarr.ast import Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH
 from nczarr.formats.zarr.core.attributes import Attributes
-from nczarr.formats.zarr.core.read_zarr import both_kinds
+from nczarr.formats.zarr.core.read_zarr import both_kinds, unchecked
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock
@@ -71,11 +71,7 @@ def _read(reader: Reader) -> Unchecked:
     frame = frame._replace(types=whole)
     variables = Variables(reader, frame)
     root = hierarchy.group(node, variables)
-    members = {
-        each: getattr(root, each) for each in ("types", "dimensions", "variables", "attributes", "groups", "span")
-    }
-    dataset = Dataset(name=said.name, kind=said.kind, version=said.model or "2.0.0", **members)
-    return Unchecked(dataset, forward=True, parts=variables.parts, namesakes=reader.documents.namesakes)
+    return unchecked(root, variables.parts, reader, name=said.name, kind=said.kind, version=said.model or "2.0.0")
 
 
 class _Hierarchy:

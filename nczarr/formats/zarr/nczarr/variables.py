@@ -267,7 +267,7 @@ class Variables:
             ),
             "layout": found.layout in (None, "contiguous", "compact", "chunked"),
             "chunks": found.chunks is None or lengths(list(found.chunks), least=1) is not None,
-            "filters": found.filters is None or all(_is_filter(each) for each in found.filters),
+            "filters": found.filters is None or all(each and _is_run(each, FILTER_LIMIT - 1) for each in found.filters),
             "endian": found.endian in (None, "little", "big", "native"),
             "fill_mode": found.fill_mode in (None, "fill", "nofill"),
             "nil": len(nil) == len(found.nil),
@@ -313,12 +313,9 @@ class Variables:
 
 
 @functools.lru_cache(maxsize=1024)
-def _is_run(run: tuple[Any, ...]) -> bool:
-    return all(type(each) is int and 0 <= each <= LARGEST_LENGTH // 2 for each in run)
-
-
-def _is_filter(given: tuple[Any, ...]) -> bool:
-    return bool(given) and all(type(each) is int and 0 <= each < FILTER_LIMIT for each in given)
+def _is_run(run: tuple[Any, ...], most: int = LARGEST_LENGTH // 2) -> bool:
+    """Whether all are numbers up to a limit."""
+    return all(type(each) is int and 0 <= each <= most for each in run)
 
 
 def _sound(storage: Storage, dimensions: list[Dimension], type_name: str, types: Types) -> bool:
