@@ -11,12 +11,12 @@ import codecs
 import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from nczarr.diagnostics.report import Label, Report
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import Documents
 from nczarr.json.positions import pointer
-from nczarr.json.tolerant import DEEPEST, Parsed, Real, too_deep
+from nczarr.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, too_deep, unrepeated
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store
@@ -42,15 +42,6 @@ class StrictError(ValueError):
         self.pointer = pointer
 
 
-class _FoundError(Exception):
-    """What the decoder would have taken: what is wrong, at which character, in which value."""
-
-    def __init__(self, message: str, at: int, pointer: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.pointer = pointer
-
-
 class _RefusedError(ValueError):
     """Something that the decoder would have taken, somewhere."""
 
@@ -65,11 +56,11 @@ def parse(data: bytes) -> Parsed:
         raise StrictError(message, shift + _bytes(text, place)) from None
     except RecursionError:
         raise StrictError("it nests too deep", shift) from None
-    except _RefusedError:
+    except (_RefusedError, RepeatedError):
         try:
             _walk(text, 0, "", {}, 0)
-        except _FoundError as found:
-            raise StrictError(str(found), shift + _bytes(text, found.at), found.pointer) from None
+        except StrictError as found:
+            raise StrictError(str(found), shift + _bytes(text, found.offset), found.pointer) from None
         raise
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise StrictError(f"it nests more than {DEEPEST} deep", shift)
@@ -122,13 +113,6 @@ def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     return f"{error.msg[:1].lower()}{error.msg[1:]}", place
 
 
-def _members(pairs: list[tuple[str, Any]]) -> Json:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _RefusedError
-    return found
-
-
 def _no_constant(word: str) -> NoReturn:
     raise _RefusedError
 
@@ -140,7 +124,7 @@ def _integer(digits: str) -> int:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_members, parse_float=Real.of, parse_int=_integer, parse_constant=_no_constant, strict=True
+    object_pairs_hook=unrepeated, parse_float=Real.of, parse_int=_integer, parse_constant=_no_constant, strict=True
 )
 
 
@@ -150,11 +134,14 @@ def _end_of_blank(text: str, at: int) -> int:
 
 
 def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
-    """Find the values of a text as far as it is JSON; gives the end of the one at `at`. Raises _FoundError."""
+    """Find the values of a text as far as it is JSON; gives the end of the one at `at`.
+
+    Raises StrictError, whose offset counts characters.
+    """
     end: int
     at = start = _end_of_blank(text, at)
     if depth > DEEPEST:
-        raise _FoundError(f"it nests more than {DEEPEST} deep", at, where)
+        raise StrictError(f"it nests more than {DEEPEST} deep", at, where)
     match text[at]:
         case '"':
             end = scanstring(text, at + 1, True)[1]
@@ -170,9 +157,9 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
             word = _WORD.match(text, at)
             end = word.end() if word else at + 1
             if text[at:end] in _CONSTANTS:
-                raise _FoundError(f"`{text[at:end]}` is no value of JSON", at, where)
+                raise StrictError(f"`{text[at:end]}` is no value of JSON", at, where)
             if text[at:end].removeprefix("-").isdigit() and end - at > LONGEST_INTEGER:
-                raise _FoundError("an integer has thousands of digits", at, where)
+                raise StrictError("an integer has thousands of digits", at, where)
     found[where] = start, end
     return end
 
@@ -184,7 +171,7 @@ def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> i
         name, colon = scanstring(text, at + 1, True)
         inside = where + pointer(name)
         if name in taken:
-            raise _FoundError(f"member `{name}` stands twice in one object", at, inside)
+            raise StrictError(f"member `{name}` stands twice in one object", at, inside)
         taken.add(name)
         at = _end_of_blank(text, _walk(text, _end_of_blank(text, colon) + 1, inside, found, depth + 1))
         at = _behind_comma(text, at)

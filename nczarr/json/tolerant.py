@@ -92,11 +92,6 @@ def parse(data: bytes) -> Parsed:
     return _parsed(data) if len(data) > _SHORT else _known(data)
 
 
-@functools.lru_cache(maxsize=256)
-def _known(data: bytes) -> Parsed:
-    return _parsed(data)
-
-
 def _parsed(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     if "\\u" in text:
@@ -120,6 +115,9 @@ def _parsed(data: bytes) -> Parsed:
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise NotJsonError(f"it nests more than {DEEPEST} deep")
     return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)))
+
+
+_known = functools.lru_cache(maxsize=256)(_parsed)
 
 
 def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:

@@ -62,27 +62,20 @@ def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Repor
 
 def _types(checked: Checked) -> Iterator[_Problem]:
     for path, declared in checked.types.items():
-        if isinstance(declared, CompoundType):
-            for field in declared.fields:
-                if len(field.shape) > MAX_RANK:
-                    text = f"field `{field.name}` of `{path}` has {len(field.shape)} dimensions"
-                    yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", field.span, _STORE)
-                    break
-            else:
-                yield from _type(path, checked)
-        else:
-            yield from _type(path, checked)
+        fields = declared.fields if isinstance(declared, CompoundType) else ()
+        deep = next((field for field in fields if len(field.shape) > MAX_RANK), None)
+        size = 0 if deep is not None else message_size(path, checked.types)
+        if deep is not None:
+            text = f"field `{deep.name}` of `{path}` has {len(deep.shape)} dimensions"
+            yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
+        elif size > MESSAGE_BYTES:
+            text = f"the members of type `{path}` take {size} bytes to describe; HDF5 files take {MESSAGE_BYTES}"
+            yield _Problem(
+                "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
+            )
 
 
 _STORE = "write a store: it has no such limit"
-
-
-def _type(path: str, checked: Checked) -> Iterator[_Problem]:
-    declared = checked.types[path]
-    described = message_size(path, checked.types)
-    if described > MESSAGE_BYTES:
-        text = f"the members of type `{path}` take {described} bytes to describe; HDF5 files take {MESSAGE_BYTES}"
-        yield _Problem("format-conflict", text, declared.span, "use fewer members or shorter names, or write a store")
 
 
 def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Problem]:

@@ -6,6 +6,7 @@ no description of ours fits, comes through the library.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -88,10 +89,8 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
         return Unwritten(layout, dataset.undefined)
     if dataset.dtype != layout.dtype:
         layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
-    rows = 1
-    for length in variable.shape[1:]:
-        rows *= length
-    return AffineArray(layout, variable.file, dataset.address, rows * itemsize(dataset.dtype))
+    row = math.prod(variable.shape[1:]) * itemsize(dataset.dtype)
+    return AffineArray(layout, variable.file, dataset.address, row)
 
 
 def _chunked(

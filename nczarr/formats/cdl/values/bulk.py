@@ -11,17 +11,15 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.source import NDArray
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.decimals import decimals, parsed
 from nczarr.formats.cdl.values.slabs import slabs
 from nczarr.source import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SLAB = 1 << 17
 """Bytes read at once."""
