@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.blocks import even_chunks, grid_of, index_of
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
-from nczarr.arrays.encode import Encoding
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, itemsize

@@ -13,7 +13,7 @@ from nczarr.json.documents import Documents, Json
 from nczarr.json.positions import pointer
 
 
-class RefusedError(ValueError):
+class BadDocumentError(ValueError):
     """A document that says something that is not followed: `member` is where."""
 
     def __init__(self, message: str, member: str, code: str = "bad-metadata") -> None:
@@ -72,12 +72,12 @@ class Reader:
         """The array there; None (reported) if it is none that can be read."""
         try:
             return self.described(prefix)
-        except RefusedError as fault:
+        except BadDocumentError as fault:
             self.documents.lost(fault.code, str(fault), self.array_key(prefix), pointer(fault.member))
             return None
 
     def described(self, prefix: str) -> Described | None:
-        """The array there; None (reported) if there is none. Raises RefusedError."""
+        """The array there; None (reported) if there is none. Raises BadDocumentError."""
         raise NotImplementedError
 
     def fill(self, key: str, decoded: Callable[[], bytes | None]) -> bytes | None:

@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import shown
-from nczarr.formats.zarr.core.reader import Reader, RefusedError, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
@@ -104,7 +104,7 @@ class Zarr2Reader(Reader):
         return None, prefix + ".zattrs"
 
     def described(self, prefix: str) -> Described | None:
-        """What `.zarray` says. Raises RefusedError."""
+        """What `.zarray` says. Raises BadDocumentError."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:
@@ -122,21 +122,21 @@ class Zarr2Reader(Reader):
     def _array(self, document: Json, key: str) -> Described:
         """What the document says by itself."""
         if document.get("zarr_format", 2) != 2:
-            raise RefusedError("the document is not of Zarr format 2", "zarr_format")
+            raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
         shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
         if shape is None or not sensible(shape):
-            raise RefusedError("the shape is no list of lengths", "shape")
+            raise BadDocumentError("the shape is no list of lengths", "shape")
         if chunks is None or len(chunks) != len(shape):
-            raise RefusedError("the chunks are no list of lengths, one a dimension", "chunks")
+            raise BadDocumentError("the chunks are no list of lengths, one a dimension", "chunks")
         configs = _configs(document)
         try:
             dtype = self._known(dtypes.descr(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
-            raise RefusedError(f"no type of the model lies as {fault}", "dtype", "unreadable-array") from None
+            raise BadDocumentError(f"no type of the model lies as {fault}", "dtype", "unreadable-array") from None
         configs = [_sized(each, dtype) for each in configs if each.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
-            raise RefusedError("the order is neither C nor F", "order")
+            raise BadDocumentError("the order is neither C nor F", "order")
         separator = "/" if document.get("dimension_separator") == "/" else "."
         permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
         return Described(
@@ -204,12 +204,12 @@ class Zarr2Reader(Reader):
 
 
 def _configs(document: Json) -> list[Json]:
-    """Filters and compressor in the order of encoding. Raises RefusedError."""
+    """Filters and compressor in the order of encoding. Raises BadDocumentError."""
     filters, compressor = document.get("filters") or [], document.get("compressor")
     steps = [*filters, *([compressor] if compressor is not None else [])] if isinstance(filters, list) else [None]
     found = [each for each in steps if isinstance(each, dict) and isinstance(each.get("id"), str)]
     if len(found) < len(steps):
-        raise RefusedError("a filter or compressor is no configuration with an `id`", "filters")
+        raise BadDocumentError("a filter or compressor is no configuration with an `id`", "filters")
     return found
 
 

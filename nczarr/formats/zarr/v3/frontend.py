@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
-from nczarr.formats.zarr.core.reader import Reader, RefusedError, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
@@ -106,21 +106,21 @@ class Zarr3Reader(Reader):
         return dtypes.fill_attribute(constant)
 
     def described(self, prefix: str) -> Described:
-        """What `zarr.json` says. Raises RefusedError."""
+        """What `zarr.json` says. Raises BadDocumentError."""
         document = self._node(prefix)
         if document.get("zarr_format") != 3:
-            raise RefusedError("the document is not of Zarr format 3", "zarr_format")
+            raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
         for name in document.keys() - _MEMBERS:
             value = document[name]
             if not (isinstance(value, dict) and value.get("must_understand") is False):
-                raise RefusedError(
+                raise BadDocumentError(
                     f"the document has a member `{name}` that must be understood", name, "unreadable-array"
                 )
         if document.get("storage_transformers"):
-            raise RefusedError("storage transformers are not known", "storage_transformers", "unreadable-array")
+            raise BadDocumentError("storage transformers are not known", "storage_transformers", "unreadable-array")
         shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
-            raise RefusedError("the shape is no list of lengths", "shape")
+            raise BadDocumentError("the shape is no list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         found = read_chain(document.get("codecs"), chunks)
@@ -147,9 +147,9 @@ class Zarr3Reader(Reader):
             little = dtypes.descr(written)
             _check(little)
         except FAULTS as fault:
-            raise RefusedError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
+            raise BadDocumentError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
         if (little == "|O") is not bool(found.texts):
-            raise RefusedError("the codecs do not suit the data type", "codecs")
+            raise BadDocumentError("the codecs do not suit the data type", "codecs")
         return (_swapped(little) if found.big else little), little
 
     def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
@@ -195,9 +195,9 @@ def _grid(written: Any, rank: int) -> tuple[int, ...]:
     name, configuration = named(written, "chunk_grid")
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if name != "regular":
-        raise RefusedError(f"chunk grid `{name}` is not known", "chunk_grid", "unreadable-array")
+        raise BadDocumentError(f"chunk grid `{name}` is not known", "chunk_grid", "unreadable-array")
     if chunks is None or len(chunks) != rank:
-        raise RefusedError("the chunks are no list of lengths, one a dimension", "chunk_grid")
+        raise BadDocumentError("the chunks are no list of lengths, one a dimension", "chunk_grid")
     return chunks
 
 
@@ -205,8 +205,8 @@ def _keys(written: Any) -> ChunkKeys:
     """How the keys of chunks are made."""
     name, configuration = named(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
-        raise RefusedError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
+        raise BadDocumentError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
     separator = configuration.get("separator", "/" if name == "default" else ".")
     if separator not in ("/", "."):
-        raise RefusedError("the separator is neither `/` nor `.`", "chunk_key_encoding")
+        raise BadDocumentError("the separator is neither `/` nor `.`", "chunk_key_encoding")
     return ChunkKeys(separator=separator, lead="c" if name == "default" else "")

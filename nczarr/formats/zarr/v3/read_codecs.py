@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nczarr.formats.zarr.core.array_metadata import lengths
-from nczarr.formats.zarr.core.reader import RefusedError
+from nczarr.formats.zarr.core.reader import BadDocumentError
 from nczarr.formats.zarr.v3.codecs import NUMCODECS, config_of
 from nczarr.json.documents import Json
 
@@ -33,13 +33,13 @@ def named(written: Any, member: str) -> tuple[str, Json]:
         configuration = written.get("configuration", {})
         if isinstance(configuration, dict):
             return written["name"], configuration
-    raise RefusedError(f"`{member}` has no name and configuration", member)
+    raise BadDocumentError(f"`{member}` has no name and configuration", member)
 
 
 def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> Chain:
     """The codecs, by the one that makes bytes of elements. `inner`: those of a shard."""
     if not isinstance(written, list) or not written:
-        raise RefusedError("the codecs are no list", "codecs")
+        raise BadDocumentError("the codecs are no list", "codecs")
     steps = [named(each, "codecs") for each in written]
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
@@ -57,7 +57,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) ->
                 before.append(config_of(name, configuration))
             case _:
                 break
-    raise RefusedError("a chain of codecs like this is not known", "codecs", "unreadable-array")
+    raise BadDocumentError("a chain of codecs like this is not known", "codecs", "unreadable-array")
 
 
 def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
@@ -65,19 +65,19 @@ def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
         return None
     found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
     if found is None or sorted(found) != list(range(rank)):
-        raise RefusedError("the order of `transpose` is none", "codecs")
+        raise BadDocumentError("the order of `transpose` is none", "codecs")
     return found if rank > 1 else None
 
 
 def _sharded(configuration: Json, shard: tuple[int, ...]) -> Chain:
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
-        raise RefusedError("the chunks of a shard do not make it up", "codecs")
+        raise BadDocumentError("the chunks of a shard do not make it up", "codecs")
     location = configuration.get("index_location", "end")
     index = configuration.get("index_codecs")
     steps = [named(each, "codecs") for each in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
-        raise RefusedError("the index of the shards is not one that is known", "codecs", "unreadable-array")
+        raise BadDocumentError("the index of the shards is not one that is known", "codecs", "unreadable-array")
     found = read_chain(configuration.get("codecs"), chunks, inner=True)
     endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
     return found._replace(
