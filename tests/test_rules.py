@@ -110,6 +110,7 @@ LAZY_MODULES = {
     "nczarr.formats.ncstream": "protobuf, and points and servers: only where the stream has them",
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
+    "nczarr.formats.zarr": "layouts and readers that few stores need",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",
     "nczarr.ncstream": "a public door",
