@@ -6,24 +6,24 @@ index of the variable, made in one pass when something first asks for their leng
 
 from __future__ import annotations
 
-import math
+import itertools
 import os
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr import names
 from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.decoded_parts import Region, Sections
 from nczarr.arrays.grid import unreadable
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.parts import Part, descr, is_fixed, parts
-from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.source import Layout, Selection, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls
@@ -83,7 +83,7 @@ def opened(path: str) -> int:
 
 
 @dataclass(frozen=True)
-class StoredVariable:
+class StoredVariable(Sections):
     """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
 
     `extent`: how far its values reach, where that is not its shape; behind it lie fill values. Another file under the
@@ -108,8 +108,9 @@ class StoredVariable:
         """The file's path."""
         return str(self.file.path)
 
-    def read(self, region: Selection) -> dict[str, NDArray[Any]]:
+    def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
         """The parts of a region, which has at least one value."""
+        region = section
         if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
             return self._given(region)
         import numpy as np
@@ -195,90 +196,29 @@ class StoredVariable:
         named = [number for number, each in ask.variables(group.value).items() if each.name == self.name]
         return group.value, named[self.which or 0]
 
+    def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
+        """The region itself."""
+        yield tuple(slice(each.start, each.stop) for each in region), region
+
+    def content(self, stretch: int) -> dict[str, NDArray[Any]]:
+        """The values of a stretch of the variable by part."""
+        return self.decoded(self._stretches[stretch])
+
+    def ends(self, part: str, stop: int | None = None) -> list[int]:
+        """Where the ragged content of each stretch of the variable ends; reads the whole variable once."""
+        return self._ends[part]
+
     @cached_property
-    def index(self) -> BlockIndex:
-        """Where the ragged content of each stretch of the variable begins; reads the whole variable once."""
+    def _stretches(self) -> tuple[Selection, ...]:
         block = linear_block(self.shape, max(1, SLAB // c_dtype(self.type, self.types).itemsize))
-        regions = [region_of(place, block, self.shape) for place in every_block(self.shape, block)]
-        starts: dict[str, list[int]] = {}
+        return tuple(region_of(place, block, self.shape) for place in every_block(self.shape, block))
+
+    @cached_property
+    def _ends(self) -> dict[str, list[int]]:
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
-        for region in regions if 0 not in self.shape else []:
-            found = self.read(region)
-            for path in ragged:
-                ends = starts.setdefault(path, [0])
-                ends.append(ends[-1] + len(found[path]))
-        return BlockIndex(tuple(regions), {path: tuple(starts.get(path, (0,))) for path in ragged})
+        found = [{path: len(each[path]) for path in ragged} for each in map(self.decoded, self._stretches)]
+        return {path: list(itertools.accumulate(each[path] for each in found)) for path in ragged}
 
 
 def _given(variable: StoredVariable, region: Selection) -> dict[str, NDArray[Any]]:
     return variable.given_here(region)
-
-
-class BlockIndex(NamedTuple):
-    """Stretches of a variable in C order; by part, where the content of each begins, and the end of the last."""
-
-    regions: tuple[Selection, ...]
-    starts: dict[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class StoredPart(Computed):
-    """One part of a stored variable as an array source."""
-
-    variable: StoredVariable
-    part: Part
-
-    @property
-    def layout(self) -> Layout:
-        """The array as it reads. Of ragged content the length is known when the variable has been read once."""
-        shape = tuple(self._ragged_length() if length is None else length for length in self.part.shape)
-        fill = self.variable.fill if self.part.path == "" else None
-        return Layout(descr(self.part.type, self.variable.types), shape, shape, fill=fill)
-
-    def _ragged_length(self) -> int:
-        return self.variable.index.starts[self.part.path][-1]
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid."""
-        shape = self.layout.shape
-        return every_block(shape, chunks)
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region. Raises OSError if the file is out of reach, CallError if the library refuses."""
-        import numpy as np
-
-        shape = self.layout.shape
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
-        lengths = tuple(max(0, stop - start) for start, stop in bounds)
-        if not math.prod(lengths):
-            return np.empty(lengths, numpy_dtype(self.layout.dtype))
-        if None in self.part.shape:
-            return self._read_ragged(bounds[0], tuple(slice(*bound) for bound in bounds[1:]))
-        rank = len(self.variable.shape)
-        found = self.variable.read(tuple(slice(*bound) for bound in bounds[:rank]))[self.part.path]
-        inner: tuple[Any, ...] = (..., *(slice(*bound) for bound in bounds[rank:]))
-        values: NDArray[Any] = found[inner] if bounds[rank:] else found
-        return values
-
-    def _read_ragged(self, bound: tuple[int, int], rest: Selection) -> NDArray[Any]:
-        import numpy as np
-
-        index = self.variable.index
-        starts = index.starts[self.part.path]
-        first, stop = bound
-        pieces = []
-        for number in range(bisect_right(starts, first) - 1, len(index.regions)):
-            if starts[number] >= stop:
-                break
-            low, high = max(first, starts[number]), min(stop, starts[number + 1])
-            if low < high:
-                whole = self.variable.read(index.regions[number])[self.part.path]
-                pieces.append(whole[low - starts[number] : high - starts[number]])
-        values: NDArray[Any] = np.concatenate(pieces)
-        return values[(slice(None), *rest)] if rest else values
-
-
-def sources(variable: StoredVariable) -> Parts:
-    """Every part of a variable."""
-    found = parts(variable.type, variable.shape, variable.types)
-    return {part.path: StoredPart(variable, part) for part in found}

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays import codecs
+from nczarr.arrays import codecs, decoded_parts
 from nczarr.arrays.decode import Config
 from nczarr.arrays.grid import converted
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.source import (
     ArraySource,
     Computed,
@@ -29,7 +29,7 @@ from nczarr.arrays.source import (
     numpy_dtype,
 )
 from nczarr.arrays.strided import AffineArray
-from nczarr.formats.netcdf4.arrays import StoredPart, StoredVariable
+from nczarr.formats.netcdf4.arrays import StoredVariable
 from nczarr.formats.netcdf4.chunked import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 
@@ -56,19 +56,21 @@ class Unwritten(Computed):
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     """Every part of a variable. `dataset`: what HDF5 says of it, None if it says nothing."""
-    found = {part.path: StoredPart(variable, part) for part in parts(variable.type, variable.shape, variable.types)}
+    found = decoded_parts.sources(variable, {"": variable.fill})
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
-        return {**found}
+        return found
     layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
     if (
         little_descr(dataset.dtype) != layout.dtype
         or dataset.extent is None
         or len(dataset.extent) != len(variable.shape)
     ):
-        return {**found}
+        return found
     layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
-    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, found[""])
-    return {"": made} if made is not None else {**found}
+    through_library = found[""]
+    assert isinstance(through_library, decoded_parts.DecodedCells)
+    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, through_library)
+    return {"": made} if made is not None else found
 
 
 def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
@@ -98,7 +100,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
 
 
 def _chunked(
-    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: StoredPart
+    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: decoded_parts.DecodedCells
 ) -> ArraySource | None:
     """Data in chunks; None for any other dataset."""
     if (

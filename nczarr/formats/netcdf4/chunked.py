@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
+from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
@@ -32,7 +33,7 @@ from nczarr.arrays.source import (
 )
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.arrays import StoredPart
+from nczarr.formats.netcdf4.arrays import StoredVariable
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
@@ -79,7 +80,7 @@ class ChunkedArray(Near):
     stored: Stored
     steps: tuple[Config, ...] | None
     unfiltered_edges: bool
-    library: StoredPart
+    library: DecodedCells
     own: bytes | None
     undefined: bool = False
     _own: list[Any] = field(default_factory=list, repr=False)
@@ -151,7 +152,8 @@ class ChunkedArray(Near):
         """Ask the HDF5 library of this process where chunks lie. Raises OSError."""
         assert self.file.path is not None
         self.file.check()
-        variable, h5 = self.library.variable, hdf5(library())
+        variable, h5 = self.library.sections, hdf5(library())
+        assert isinstance(variable, StoredVariable)
         file = open_file(h5, self.file.path)
         if file < 0:
             h5.lib.fail_hdf5("H5Fopen")

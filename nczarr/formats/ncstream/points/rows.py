@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import descr, escape, is_fixed
 from nczarr.arrays.source import Parts, numpy_dtype
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.formats.ncstream.points.collection import LOCATION, Collection, Member
-from nczarr.formats.ncstream.read.lazy_local import in_one_piece
 from nczarr.formats.ncstream.wire.limits import contradictory
 
 if TYPE_CHECKING:

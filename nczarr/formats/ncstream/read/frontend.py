@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Parts
@@ -29,7 +30,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read import immediate, model
 from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.read.lazy_local import Held, Piece, in_one_piece, sources
+from nczarr.formats.ncstream.read.lazy_local import Held, Piece, sources
 from nczarr.formats.ncstream.read.names import named
 from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire import headers

@@ -11,16 +11,17 @@ asked for, or is an OSError.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import every_block
-from nczarr.arrays.memory import ArrayInMemory, fill_array
+from nczarr.arrays.decoded_parts import Sections, in_one_piece, sources
+from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Computed, Index, Layout, Parts, Selection, itemsize, numpy_dtype
+from nczarr.arrays.parts import Types, descr, is_fixed, size
+from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import variable_fill
@@ -29,8 +30,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import immediate, model
 from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.read.lazy_local import in_one_piece
-from nczarr.formats.ncstream.read.lazy_remote import sources
+from nczarr.formats.ncstream.read.lazy_remote import Blocks
 from nczarr.formats.ncstream.read.names import named
 from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
@@ -53,48 +53,32 @@ LOOKED_AT = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells(Computed):
-    """A variable of values of fixed size, or of strings: one array."""
+class Answers(Sections):
+    """A variable of values of fixed size, or of strings: one array, of which regions are asked for as they are read."""
 
     variable: Variable
-    layout: Layout
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Types
 
     @property
     def distant(self) -> bool:
         """True."""
         return True
 
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, asked for in pieces, several at once. Raises OSError."""
-        region = tuple(
-            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
-        )
-        if not all(region):
-            return fill_array(self.layout, tuple(map(len, region)))
-        pieces = list(divided(region, itemsize(self.layout.dtype) or TEXT))
-        if len(pieces) == 1:
-            return self._piece(region)
-        import numpy as np
+    def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
+        """A region in pieces."""
+        width = 0 if self.type == "string" else size(self.type, self.types)
+        return ((piece, piece) for piece in divided(region, width or TEXT))
 
-        out = np.empty(tuple(map(len, region)), numpy_dtype(self.layout.dtype))
+    def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
+        """The values of a piece."""
+        is_record = self.variable.behind == 0 and isinstance(self.types.get(self.type), CompoundType)
+        return self.variable.values(section, keep=is_record)  # old servers send all records every time
 
-        def fill(piece: Region) -> None:
-            place = tuple(
-                slice(part.start - whole.start, part.stop - whole.start)
-                for part, whole in zip(piece, region, strict=True)
-            )
-            out[place] = self._piece(piece)
-
-        each_at_once(fill, pieces)
-        return out
-
-    def _piece(self, region: Region) -> NDArray[Any]:
-        is_record = self.variable.behind == 0 and not isinstance(self.layout.dtype, str)
-        return self.variable.values(region, keep=is_record)[""]  # old servers send all records every time
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of the grid: nobody tells what is fill."""
-        return every_block(self.layout.shape, chunks)
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each of some pieces, several at once."""
+        each_at_once(call, list(sections))
 
 
 def divided(region: Region, width: int) -> Iterator[Region]:
@@ -190,10 +174,12 @@ class _Reader:
             return dict(usual)
         values = self._immediate(path, found.type, shape, known.types)
         variable = self._variable(path, found.type, shape, dict(known.types))
-        if not (found.type == "string" or is_fixed(found.type, known.types)):
-            return sources(variable, {part: fills.get(part, each.layout.fill) for part, each in usual.items()})
-        layout = in_one_piece(descr(found.type, known.types), shape, fills.get("", usual[""].layout.fill))
-        return {"": Cells(variable, layout) if values is None else ArrayInMemory(layout, values)}
+        filled = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
+        if values is not None:
+            return {"": ArrayInMemory(in_one_piece(descr(found.type, known.types), shape, filled[""]), values)}
+        if found.type == "string" or is_fixed(found.type, known.types):
+            return sources(Answers(variable, found.type, shape, variable.types), filled)
+        return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
         """The values that the header itself has of a variable, if they suit it."""
