@@ -7,13 +7,14 @@ all lists are read and every unlimited dimension has its length; then `arrays` m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.memory import ArrayInMemory, Runs
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import Layout, Parts, numpy_dtype
-from nczarr.ast import CompoundType, Constant, TypeName, VlenType
+from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
+from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,16 +98,12 @@ def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types:
         layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
         return {"": _runs(layout, starts, columns.lengths, first)}
     constants = [value for value in columns.values if isinstance(value, Constant)]
-    parts: Parts = {}
-    _place(parts, "", _join(type_name, constants, types), starts, columns.lengths, shape, types, fill)
-    return parts
+    return _placed(_Given(_join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
 
 
 def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
     """The array sources of a variable all of whose values (or the first of them) are one constant."""
-    parts: Parts = {}
-    _place(parts, "", constant, [0], [constant.count], shape, types, fill)
-    return parts
+    return _placed(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
 def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
@@ -141,50 +138,49 @@ def _join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Cons
     return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
 
 
-def _place(
-    parts: Parts,
-    path: str,
-    constant: Constant,
-    starts: list[int],
-    lengths: Sequence[int],
-    shape: tuple[int, ...],
-    types: Types,
-    fill: Constant | None,
-) -> None:
-    """Lay one constant out as the arrays of its type, run by run."""
-    import numpy as np
+class _Given(NamedTuple):
+    """The values of one array, or of the arrays below it: run by run, as `Columns` has them."""
 
-    declared = types.get(constant.type)
-    inside = path + "/" if path else ""
-    if is_fixed(constant.type, types):
-        layout = Layout(descr(constant.type, types), shape, shape, fill=_bytes(fill))
-        values = np.frombuffer(constant.data, numpy_dtype(layout.dtype))  # type: ignore[arg-type]
-        parts[path] = _runs(layout, starts, lengths, values)
-    elif constant.type == "string":
-        strings = np.empty(constant.count, dtype=object)
-        strings[:] = constant.data
-        parts[path] = _runs(Layout("|O", shape, shape, fill=_bytes(fill) or b""), starts, lengths, strings)
-    elif isinstance(declared, VlenType):
-        elements = [item for item in constant.data if isinstance(item, Constant)]
-        counts = np.array([element.count for element in elements], dtype="<i8")
-        parts[inside + "counts"] = _runs(Layout("<i8", shape, shape, fill=bytes(8)), starts, lengths, counts)
-        content = _join(declared.base, elements, types)
-        _place(parts, inside + "content", content, [0], [content.count], (content.count,), types, None)
-    elif isinstance(declared, CompoundType):
-        items = [item for item in constant.data if isinstance(item, Constant)]
-        width = len(declared.fields)
-        for index, field in enumerate(declared.fields):
-            count = 1
-            for length in field.shape:
-                count *= length
-            member = _join(field.type, items[index::width], types)
-            member_starts = [start * count for start in starts]
-            member_lengths = [length * count for length in lengths]
-            inner = _field_fill(fill, index)
-            member_shape = (*shape, *field.shape)
-            _place(
-                parts, inside + escape(field.name), member, member_starts, member_lengths, member_shape, types, inner
-            )
+    constant: Constant
+    starts: list[int]
+    lengths: Sequence[int]
+    shape: tuple[int, ...]
+    fill: Constant | None = None
+
+
+def _placed(given: _Given, types: Types) -> Parts:
+    """Lay one constant out as the arrays of its type."""
+
+    def array(leaf: Leaf, given: _Given) -> ArraySource:
+        import numpy as np
+
+        constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
+        dtype = descr(leaf.type, types)
+        if leaf.counts:
+            counts = [item.count for item in constant.data if isinstance(item, Constant)]
+            fill, values = bytes(8), np.array(counts, dtype="<i8")
+        elif leaf.type == "string":
+            fill, values = fill or b"", np.empty(constant.count, dtype=object)
+            values[:] = constant.data
+        else:
+            values = np.frombuffer(constant.data, numpy_dtype(dtype))  # type: ignore[arg-type]
+        return _runs(Layout(dtype, shape, shape, fill=fill), given.starts, given.lengths, values)
+
+    def elements(tree: ListTree, given: _Given) -> _Given:
+        lists = [item for item in given.constant.data if isinstance(item, Constant)]
+        content = _join(tree.base, lists, types)
+        return _Given(content, [0], [content.count], (content.count,))
+
+    def member(number: int, field: Field, given: _Given) -> _Given:
+        declared = types[given.constant.type]
+        assert isinstance(declared, CompoundType)
+        items = given.constant.data[number :: len(declared.fields)]
+        values = _join(field.type, [item for item in items if isinstance(item, Constant)], types)
+        count = math.prod(field.shape)
+        starts, lengths = ([count * each for each in numbers] for numbers in (given.starts, given.lengths))
+        return _Given(values, starts, lengths, (*given.shape, *field.shape), _field_fill(given.fill, number))
+
+    return dict(spread(part_tree(given.constant.type, types), given, array, elements, member))
 
 
 def _field_fill(fill: Constant | None, index: int) -> Constant | None:

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.columns import constant_parts
-from nczarr.arrays.parts import NUMPY, Types, descr, escape, is_fixed
+from nczarr.arrays.parts import (
+    NUMPY,
+    Leaf,
+    ListTree,
+    PartTree,
+    RecordTree,
+    Types,
+    descr,
+    is_fixed,
+    part_tree,
+    spread,
+)
 from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 
@@ -77,29 +88,32 @@ class Reader:
     Expects the arrays of `parts(T)` in memory or readable by slices; ragged content is read as far as counts say.
     """
 
-    def __init__(self, parts: Parts, type_name: str, types: Types, path: str = "") -> None:
-        self._types = types
+    def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:
+        self._tree = tree = part_tree(type_name, types) if tree is None else tree
         self._dtype = c_dtype(type_name, types)
-        self._type = type_name
-        self._declared = types.get(type_name)
         self._at = 0
-        inside = path + "/" if path else ""
-        self._source = parts.get(path)
+        self._source: ArraySource | None = None
         self._children: list[Reader] = []
-        if isinstance(self._declared, VlenType):
-            self._source = parts[inside + "counts"]
-            self._children = [Reader(parts, self._declared.base, types, inside + "content")]
-        elif isinstance(self._declared, CompoundType) and not is_fixed(type_name, types):
-            fields = self._declared.fields
-            self._children = [Reader(parts, field.type, types, inside + escape(field.name)) for field in fields]
+        match tree:
+            case ListTree():
+                self._source = parts[tree.counts.path]
+                self._children = [Reader(parts, tree.base, types, tree.content)]
+            case RecordTree():
+                self._children = [Reader(parts, field.type, types, inner) for field, inner in tree.members]
+            case Leaf():
+                self._source = parts[tree.path]
 
     def take(self, count: int) -> Values:
         """The next `count` values."""
-        if isinstance(self._declared, VlenType):
-            return self._lists(self._next(count))
-        if self._children:
-            return self._records(count)
-        return texts(self._next(count)) if self._type == "string" else Values(structs(self._next(count), self._dtype))
+        match self._tree:
+            case ListTree():
+                return self._lists(self._next(count))
+            case RecordTree():
+                return self._records(self._tree, count)
+            case Leaf(type="string"):
+                return texts(self._next(count))
+            case _:
+                return Values(structs(self._next(count), self._dtype))
 
     def own_sources(self) -> list[ArraySource]:
         """The arrays that have the variable's own dimensions in front."""
@@ -110,9 +124,8 @@ class Reader:
     def go_to(self, place: int) -> None:
         """Pass over elements up to the linear index `place`; they hold nothing, so ragged content stays where it is."""
         self._at = place
-        if self._source is None:
-            assert isinstance(self._declared, CompoundType)
-            for field, child in zip(self._declared.fields, self._children, strict=True):
+        if isinstance(self._tree, RecordTree):
+            for (field, _), child in zip(self._tree.members, self._children, strict=True):
                 child.go_to(place * math.prod(field.shape))
 
     def _next(self, count: int) -> NDArray[Any]:
@@ -133,13 +146,12 @@ class Reader:
         out["address"] = np.where(counts > 0, addresses, 0)
         return Values(out, content)
 
-    def _records(self, count: int) -> Values:
+    def _records(self, tree: RecordTree, count: int) -> Values:
         import numpy as np
 
-        assert isinstance(self._declared, CompoundType)
         out = np.zeros(count, self._dtype)
         kept = []
-        for number, (field, child) in enumerate(zip(self._declared.fields, self._children, strict=True)):
+        for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
             member = child.take(count * math.prod(field.shape))
             out[f"f{number}"] = member.array.reshape((count, *field.shape))
             kept.append(member)
@@ -196,35 +208,34 @@ def texts(values: NDArray[Any]) -> Values:
     return Values(out, (whole,))
 
 
-def unpacked(memory: NDArray[Any], type_name: str, types: Types, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
     """C structs as the arrays of `parts(T)`: the inverse of what `Reader` makes. Nothing is freed."""
     import ctypes
 
     import numpy as np
 
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = memory["length"].astype("<i8")
-        yield inside + "counts", counts
-        base = c_dtype(declared.base, types)
-        pieces = [
-            np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)
-            for length, address in zip(counts.reshape(-1), memory["address"].reshape(-1), strict=True)
-            if length
-        ]
-        content = np.concatenate(pieces) if pieces else np.empty(0, base)
-        yield from unpacked(content, declared.base, types, inside + "content")
-    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        for number, field in enumerate(declared.fields):
-            yield from unpacked(memory[f"f{number}"], field.type, types, inside + escape(field.name))
-    elif type_name == "string":
+    def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:
+        if leaf.counts:
+            return memory["length"].astype("<i8")
+        if leaf.type != "string":
+            return packed(memory, numpy_dtype(descr(leaf.type, types)))
         out = np.empty(memory.shape, object)
         for index, address in np.ndenumerate(memory):
             out[index] = ctypes.string_at(int(address)) if address else None
-        yield path, out
-    else:
-        yield path, packed(memory, numpy_dtype(descr(type_name, types)))
+        return out
+
+    def elements(tree: ListTree, memory: NDArray[Any]) -> NDArray[Any]:
+        base = c_dtype(tree.base, types)
+        pieces = [
+            np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)
+            for length, address in zip(memory["length"].reshape(-1), memory["address"].reshape(-1), strict=True)
+            if length
+        ]
+        return np.concatenate(pieces) if pieces else np.empty(0, base)
+
+    return spread(
+        part_tree(type_name, types), memory, array, elements, lambda number, field, memory: memory[f"f{number}"]
+    )
 
 
 def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from nczarr import names
 from nczarr.arrays.elements import element_of
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types as Known
-from nczarr.arrays.parts import descr, parts
+from nczarr.arrays.parts import descr, part_tree, parts
 from nczarr.arrays.source import ArraySource, Layout, Parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.node import TypeName
@@ -145,7 +145,8 @@ class _Reader:
                 continue
             try:
                 settled(variable.type, known.types)
-                values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
+                tree = part_tree(variable.type, known.types)
+                values = arrays(plain(column, None, self._deep), tree, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
@@ -247,7 +248,8 @@ class _Reader:
             attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
             named = any(each.name == "_FillValue" for each in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
-            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known, fills)
+            values = arrays(column_of, part_tree(type_name, types.known), shape, types.known)
+            self._keep(fqn, values, type_name, types.known, fills)
         except UnsayableError as fault:
             types.made.clear()
             types.made.update(before)

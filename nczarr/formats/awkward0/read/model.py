@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.arrays.elements import declared, element_of, modelled
 from nczarr.arrays.grid import converted
-from nczarr.arrays.parts import NUMPY, descr, escape, is_fixed
+from nczarr.arrays.parts import NUMPY, Leaf, ListTree, PartTree, RecordTree, descr
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.source import numpy_dtype
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
@@ -221,32 +221,28 @@ def rows(column: Flat) -> Lists:
     return Lists(np.arange(count + 1, dtype=np.int64) * length, Flat(values.reshape(count * length, *values.shape[2:])))
 
 
-def arrays(
-    column: Column, type_name: TypeName, shape: tuple[int, ...], types: Known, path: str = ""
-) -> Iterator[tuple[str, NDArray[Any]]]:
+def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
     """The values of a canonical column as the parts of a type, in the order of `data.parts`: path and array.
 
     Raises UnsayableError (`unreadable-array`) if the column is not of the type, or has not as many items.
     """
     import numpy as np
 
-    known = types.get(type_name)
-    inside = path + "/" if path else ""
-    if type_name == "string":
-        yield path, _texts(column, shape)
-    elif is_fixed(type_name, types):
-        yield path, _elements(column, type_name, types, shape)
-    elif isinstance(known, VlenType):
-        lists = _lists(column)
-        yield inside + "counts", _shaped(np.diff(lists.offsets), shape)
-        yield from arrays(lists.content, known.base, (len(lists.content),), types, inside + "content")
-    elif isinstance(known, CompoundType):
-        table = _records(column)
-        if table is None or len(table.columns) != len(known.fields):
-            raise _unsuited(f"it holds no records of {len(known.fields)} members")
-        for field, inner in zip(known.fields, table.columns, strict=True):
-            yield from arrays(_flattened(inner, field.shape), field.type, (*shape, *field.shape), types,
-                              inside + escape(field.name))  # fmt: skip
+    match tree:
+        case Leaf(type="string"):
+            yield tree.path, _texts(column, shape)
+        case Leaf():
+            yield tree.path, _elements(column, tree.type, types, shape)
+        case ListTree():
+            lists = _lists(column)
+            yield tree.counts.path, _shaped(np.diff(lists.offsets), shape)
+            yield from arrays(lists.content, tree.content, (len(lists.content),), types)
+        case RecordTree():
+            table = _records(column)
+            if table is None or len(table.columns) != len(tree.members):
+                raise _unsuited(f"it holds no records of {len(tree.members)} members")
+            for (field, inner), values in zip(tree.members, table.columns, strict=True):
+                yield from arrays(_flattened(values, field.shape), inner, (*shape, *field.shape), types)
 
 
 def _records(column: Column) -> Table | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types
 from nczarr.arrays.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.streaming import slabs
-from nczarr.ast import CompoundType, VlenType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted
 from nczarr.formats.cdl.write.texts import char_texts, grouped, value_texts
@@ -79,9 +78,9 @@ class Plain:
 class Ragged:
     """A vlen: counts, then their content."""
 
-    def __init__(self, parts: Parts, declared: VlenType, types: Types, path: str) -> None:
-        self._counts = Stream(parts[_inside(path, "counts")])
-        self._content = column(parts, declared.base, types, _inside(path, "content"))
+    def __init__(self, parts: Parts, tree: ListTree, types: Types) -> None:
+        self._counts = Stream(parts[tree.counts.path])
+        self._content = column(parts, tree.content, types)
 
     def take(self, count: int) -> list[str]:
         """The texts of the next values, each in braces."""
@@ -104,10 +103,8 @@ class Ragged:
 class Record:
     """A compound with members of variable size: one column a field."""
 
-    def __init__(self, parts: Parts, declared: CompoundType, types: Types, path: str) -> None:
-        self._fields = [
-            (field, column(parts, field.type, types, _inside(path, escape(field.name)))) for field in declared.fields
-        ]
+    def __init__(self, parts: Parts, tree: RecordTree, types: Types) -> None:
+        self._fields = [(field, column(parts, inner, types)) for field, inner in tree.members]
 
     def take(self, count: int) -> list[str]:
         """The texts of the next values, each in braces."""
@@ -121,15 +118,12 @@ class Record:
         return [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
 
 
-def column(parts: Parts, type_name: str, types: Types, path: str = "", fill: bytes | None = None) -> Column:
-    """The column of a type whose arrays lie at and below `path`. Raises KeyError if a part is missing."""
-    declared = types.get(type_name)
-    if isinstance(declared, VlenType):
-        return Ragged(parts, declared, types, path)
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        return Record(parts, declared, types, path)
-    return Plain(parts[path], type_name, types, fill)
-
-
-def _inside(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
+def column(parts: Parts, tree: PartTree, types: Types, fill: bytes | None = None) -> Column:
+    """The column of a type whose arrays are those of a tree. Raises KeyError if a part is missing."""
+    match tree:
+        case ListTree():
+            return Ragged(parts, tree, types)
+        case RecordTree():
+            return Record(parts, tree, types)
+        case Leaf():
+            return Plain(parts[tree.path], tree.type, types, fill)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nczarr.arrays.blocks import first_of, linear_block, region_of
-from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.parts import Types, is_fixed, part_tree
 from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize
 from nczarr.ast import Constant, Variable
 from nczarr.check.checked import Checked
@@ -163,7 +163,8 @@ def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
 def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
     """All rows of a variable that is not of type char, in pieces."""
     variable, types = checked.variables[fqn], checked.types
-    values = None if parts is None else column(parts, variable.type, types, "", _marked(variable, checked, fqn))
+    tree = part_tree(variable.type, types)
+    values = None if parts is None else column(parts, tree, types, _marked(variable, checked, fqn))
     words = parts is None or is_word(variable.type, types)
     empty = _fill_text(variable.type, types)
     batch = BATCH if words else BATCH // 16

@@ -37,10 +37,9 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
     return made
 
 
-def in_order(declared: CompoundType, types: Types) -> list[Field]:
+def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
     """The members of a compound as the wire has them: those that are structures behind all others (§3)."""
-    nested = [field for field in declared.fields if is_structure(field.type, types)]
-    return [field for field in declared.fields if not is_structure(field.type, types)] + nested
+    return sorted(fields, key=lambda field: is_structure(field.type, types))
 
 
 def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
@@ -136,7 +135,7 @@ class _Heading:
             made = into.structs.add(
                 name=_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
             )
-            for field in in_order(declared, self._types):
+            for field in in_order(declared.fields, self._types):
                 lengths = [pb.Dimension(length=length, isPrivate=True) for length in field.shape]
                 self._declare(made, field.name, field.type, lengths)
             return

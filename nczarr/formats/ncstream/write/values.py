@@ -11,12 +11,11 @@ from typing import Literal, NamedTuple
 
 from nczarr.arrays.blocks import every_block, linear_block, region_of, within
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
 from nczarr.arrays.sliced import cut
 from nczarr.arrays.source import Parts, Selection
 from nczarr.arrays.streaming import slabs
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream.wire.cells import Cursor
 from nczarr.formats.ncstream.wire.dtypes import full_bytes, wire_type
@@ -86,9 +85,9 @@ class Values(NamedTuple):
             for index in every_block(shape, block):
                 yield from self._numbers(region_of(index, block, shape), deflate)
             return
-        cursor = Cursor(self.sources, self.types)
+        cursor = Cursor(self.sources, self.type, self.types)
         for region in self._regions():
-            yield from self._message(cursor.tree(self.type, region), self._section(region), "mixed", None)
+            yield from self._message(cursor.tree(region), self._section(region), "mixed", None)
 
     def message(self, profile: Profile = "mixed", deflate: int | None = None) -> Iterator[Piece]:
         """All that is wanted as one message, as answers have it. `deflate`: a level, for numbers.
@@ -99,7 +98,7 @@ class Values(NamedTuple):
         if self.are_numbers and profile != "second":
             yield from self._numbers(whole, deflate)
             return
-        tree = Cursor(self.sources, self.types).tree(self.type, whole)
+        tree = Cursor(self.sources, self.type, self.types).tree(whole)
         yield from self._message(tree, self.ranges, profile, deflate)
 
     def _message(
@@ -140,7 +139,7 @@ class Values(NamedTuple):
         """How many cells of a region one message holds, by what its lists take on average."""
         cells: int = math.prod(part.stop - part.start for part in region)
         weight: int = 0
-        for path, width in _list_widths(self.type, self.types):
+        for path, width in _list_widths(part_tree(self.type, self.types), self.types):
             counts = self.sources[path]
             rest = tuple(slice(0, length) for length in counts.layout.shape[len(region) :])
             lengths = counts.read((*region, *rest))
@@ -150,18 +149,14 @@ class Values(NamedTuple):
         return cells if weight <= MESSAGE else max(1, cells * MESSAGE // weight)
 
 
-def _list_widths(type_name: TypeName, types: Types, path: str = "") -> Iterator[tuple[str, int]]:
-    """The counts of a type's outermost lists, and bytes of one item: what has none of its own counts as a few."""
-    from nczarr.arrays.parts import escape
-    from nczarr.ast.types import CompoundType
-
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        yield inside + "counts", size(declared.base, types) if is_fixed(declared.base, types) else 256
-    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        for field in declared.fields:
-            yield from _list_widths(field.type, types, inside + escape(field.name))
+def _list_widths(tree: PartTree, types: Types) -> Iterator[tuple[str, int]]:
+    """The counts of the outermost lists, and bytes of one item: what has none of its own counts as a few."""
+    match tree:
+        case ListTree():
+            yield tree.counts.path, size(tree.base, types) if is_fixed(tree.base, types) else 256
+        case RecordTree():
+            for _, inner in tree.members:
+                yield from _list_widths(inner, types)
 
 
 def has_first_form(tree: Tree) -> bool:
