@@ -155,7 +155,7 @@ def _arrays(value: Any) -> Any:
     except ImportError:
         return value
     from nczarr.formats.awkward0.columns.awkward2 import to_awkward
-    from nczarr.formats.awkward0.read.arrays import COLUMNS
+    from nczarr.formats.awkward0.columns.columns import Column
 
     done: dict[int, Any] = {}
 
@@ -165,7 +165,7 @@ def _arrays(value: Any) -> Any:
         return done[id(value)]
 
     def changed(value: Any) -> Any:
-        if isinstance(value, COLUMNS):
+        if isinstance(value, Column):
             return to_awkward(value)
         if isinstance(value, list):
             return [made(each) for each in value]

@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
+from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
 
 if TYPE_CHECKING:
@@ -33,7 +18,7 @@ _ASCII = frozenset({"ascii", "us-ascii", "utf-8", "utf8"})
 MOST_CONTENTS = 127
 
 
-def layout_of(column: Column, report: Report, place: str = "/") -> Any:
+def layout_of(column: nodes.Column, report: Report, place: str = "/") -> Any:
     """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
     try:
         return _Layouts(report).of(column, place)
@@ -51,39 +36,39 @@ class _Layouts:
     def __init__(self, report: Report) -> None:
         self._report = report
 
-    def of(self, column: Column, place: str) -> Any:
+    def of(self, column: nodes.Column, place: str) -> Any:
         """The layout of any column."""
         from awkward import contents
 
         inner = f"{place.rstrip('/')}/[]"
         match column:
-            case Flat():
+            case nodes.Flat():
                 return self._flat(column.values, place)
-            case Lists():
+            case nodes.Lists():
                 return contents.ListOffsetArray(_index(column.offsets), self.of(column.content, inner))
-            case Spans():
+            case nodes.Spans():
                 starts, stops = _alike(column.starts, column.stops)
                 return contents.ListArray(starts, stops, self.of(column.content, inner))
-            case Texts():
+            case nodes.Texts():
                 return self._texts(column, place)
-            case Table():
+            case nodes.Table():
                 return self._table(column, place)
-            case Masked() | BitMasked() | Indexed():
+            case nodes.Masked() | nodes.BitMasked() | nodes.Indexed():
                 return self._chosen(column, place)
-            case Sparse():
+            case nodes.Sparse():
                 return self._sparse(column, place)
-            case Union():
+            case nodes.Union():
                 return self._union(column, place)
-            case Chunks():
+            case nodes.Chunks():
                 return _joined([self.of(each, place) for each in column.pieces])
-            case Objects():
+            case nodes.Objects():
                 return self._objects(column, place)
-            case Later():
+            case nodes.Later():
                 return self._unsuited(place, f"refers to array {column.id}, which is around it")
             case _:
                 assert_never(column)
 
-    def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
+    def _chosen(self, column: nodes.Masked | nodes.BitMasked | nodes.Indexed, place: str) -> Any:
         """Items of the content, some of them missing or in another order."""
         import numpy as np
         from awkward import contents, index
@@ -92,12 +77,12 @@ class _Layouts:
         if content.is_union and loses(content.contents):
             return chosen_of_union(column, content)
         match column:
-            case Masked():
+            case nodes.Masked():
                 length = len(column)
                 mask = index.Index8(_truths(column.mask[:length]))
                 when = not column.masked_when
                 return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
-            case BitMasked():
+            case nodes.BitMasked():
                 return contents.BitMaskedArray.simplified(
                     index.IndexU8(np.ascontiguousarray(column.mask).view("u1")),
                     content,
@@ -105,9 +90,9 @@ class _Layouts:
                     length=len(column.content),
                     lsb_order=column.lsb_order,
                 )
-            case Indexed() if column.optional:
+            case nodes.Indexed() if column.optional:
                 return contents.IndexedOptionArray.simplified(_index(column.index, signed=True), content)
-            case Indexed():
+            case nodes.Indexed():
                 return contents.IndexedArray.simplified(_index(column.index), content)
 
     def _flat(self, values: NDArray[Any], place: str) -> Any:
@@ -152,7 +137,7 @@ class _Layouts:
         bounds = index.Index64(starts), index.Index64(starts + lengths)
         return contents.ListArray(*bounds, content, parameters={"__array__": kind})
 
-    def _texts(self, column: Texts, place: str) -> Any:
+    def _texts(self, column: nodes.Texts, place: str) -> Any:
         import numpy as np
         from awkward import contents
 
@@ -164,22 +149,20 @@ class _Layouts:
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
             offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
-            bytes_, raw = Lists(offsets, Flat(data)), contents.NumpyArray(data)
+            bytes_, raw = nodes.Lists(offsets, nodes.Flat(data)), contents.NumpyArray(data)
         content = contents.NumpyArray(raw.data, parameters={"__array__": item})
         parameters = {"__array__": kind}
-        if isinstance(bytes_, Lists):
+        if isinstance(bytes_, nodes.Lists):
             return contents.ListOffsetArray(_index(bytes_.offsets), content, parameters=parameters)
         return contents.ListArray(*_alike(bytes_.starts, bytes_.stops), content, parameters=parameters)
 
     def _recoded(
-        self, lists: Lists | Spans, data: NDArray[Any], encoding: str, place: str
+        self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
         import numpy as np
 
-        starts, stops = (
-            (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
-        )
+        starts, stops = nodes.bounds(lists)
         raw = data.tobytes()
         try:
             texts = [
@@ -192,7 +175,7 @@ class _Layouts:
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return offsets, np.frombuffer(b"".join(texts), "u1")
 
-    def _table(self, column: Table, place: str) -> Any:
+    def _table(self, column: nodes.Table, place: str) -> Any:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
@@ -203,14 +186,14 @@ class _Layouts:
         ]
         return contents.RecordArray(parts, list(column.names), length=column.length)
 
-    def _sparse(self, column: Sparse, place: str) -> Any:
+    def _sparse(self, column: nodes.Sparse, place: str) -> Any:
         """All items, each taken from the values or from the default behind them."""
         import awkward as ak
         import numpy as np
         from awkward import contents, index
 
         flat = column.content
-        if isinstance(flat, Flat) and (column.default is None or _fits(column.default, flat.values)):
+        if isinstance(flat, nodes.Flat) and (column.default is None or _fits(column.default, flat.values)):
             dense = np.zeros((column.length, *flat.values.shape[1:]), flat.values.dtype)
             if column.default is not None:
                 dense[...] = column.default
@@ -224,7 +207,7 @@ class _Layouts:
         places[column.index] = np.arange(len(values))
         return contents.IndexedArray.simplified(index.Index64(places), _joined([values, default]))
 
-    def _union(self, column: Union, place: str) -> Any:
+    def _union(self, column: nodes.Union, place: str) -> Any:
         import numpy as np
         from awkward import contents, index
 
@@ -239,7 +222,7 @@ class _Layouts:
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
         return union_of(tags, places, parts)
 
-    def _objects(self, column: Objects, place: str) -> Any:
+    def _objects(self, column: nodes.Objects, place: str) -> Any:
         layout = self.of(column.content, place)
         said: dict[str, Any] = {"function": list(column.function)}
         if column.args:
@@ -319,6 +302,3 @@ def _fits(value: Any, values: NDArray[Any]) -> bool:
         return bool(np.array(value).astype(values.dtype) == value)
     except OverflowError:
         return False
-
-
-__all__ = ["FUNCTION", "layout_of"]

@@ -53,6 +53,11 @@ class Spans:
         return len(self.starts)
 
 
+def bounds(lists: Lists | Spans) -> tuple[Integers, Integers]:
+    """Return where each list begins and ends in its content."""
+    return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
     """Lists of bytes (`Flat` of `uint8`) that are texts of this encoding, or bytes where it is None."""
@@ -176,21 +181,3 @@ Column: TypeAlias = (
     Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
 )
 """One array of anything that can be persisted."""
-
-__all__ = [
-    "BitMasked",
-    "Chunks",
-    "Column",
-    "Flat",
-    "Indexed",
-    "Integers",
-    "Later",
-    "Lists",
-    "Masked",
-    "Objects",
-    "Spans",
-    "Sparse",
-    "Table",
-    "Texts",
-    "Union",
-]

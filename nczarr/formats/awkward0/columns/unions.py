@@ -87,6 +87,3 @@ def loses(layouts: list[Any]) -> bool:
         return False
     wide = [each for each in found if each.dtype.kind in "iu" and each.dtype.itemsize == 8 and each.size]
     return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
-
-
-__all__ = ["chosen_of_union", "loses", "union_of"]

@@ -10,22 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, assert_never
 
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
+from nczarr.formats.awkward0.columns import columns as nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +22,7 @@ DEEPEST = 200
 """Levels of arrays in each other."""
 
 
-def items(column: Column, most: int = MOST) -> list[Any]:
+def items(column: nodes.Column, most: int = MOST) -> list[Any]:
     """All items. Raises ValueError if they are more than `most`, or nest without an end."""
     import numpy as np
 
@@ -51,7 +36,7 @@ class _Walk:
         self._left = most
         self._depth = 0
 
-    def take(self, column: Column, where: NDArray[Any]) -> list[Any]:
+    def take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
         """The items at these places."""
         self._left -= len(where)
         self._depth += 1
@@ -61,38 +46,38 @@ class _Walk:
         self._depth -= 1
         return found
 
-    def _taken(self, column: Column, where: NDArray[Any]) -> list[Any]:
+    def _taken(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
         match column:
-            case Flat():
+            case nodes.Flat():
                 return self._elements(column.values[where])
-            case Lists():
+            case nodes.Lists():
                 return self._lists(column.content, column.offsets[:-1][where], column.offsets[1:][where])
-            case Spans():
+            case nodes.Spans():
                 return self._lists(column.content, column.starts[where], column.stops[where])
-            case Texts():
+            case nodes.Texts():
                 return self._texts(column, where)
-            case Table():
+            case nodes.Table():
                 columns = [self.take(each, where) for each in column.columns]
                 rows = zip(*columns, strict=True) if columns else ((),) * len(where)
                 return [dict(zip(column.names, row, strict=True)) for row in rows]
-            case Masked():
+            case nodes.Masked():
                 return self._present(column.content, where, column.mask[where].astype(bool) != column.masked_when)
-            case BitMasked():
+            case nodes.BitMasked():
                 return self._present(column.content, where, bits(column, where) != column.masked_when)
-            case Indexed():
+            case nodes.Indexed():
                 index = column.index[where]
                 if column.optional:
                     return self._present(column.content, index, index >= 0)
                 return self.take(column.content, index)
-            case Sparse():
+            case nodes.Sparse():
                 return self._sparse(column, where)
-            case Union():
+            case nodes.Union():
                 return self._union(column, where)
-            case Chunks():
+            case nodes.Chunks():
                 return self._pieces(column, where)
-            case Objects():
+            case nodes.Objects():
                 return self.take(column.content, where)
-            case Later():
+            case nodes.Later():
                 return self.take(column.found(), where)
             case _:
                 assert_never(column)
@@ -111,7 +96,7 @@ class _Walk:
             return list(values) if values.ndim == 1 else [self._elements(each) for each in values]
         return list(values.tolist())
 
-    def _lists(self, content: Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
+    def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
         import numpy as np
 
         counts = np.subtract(stops, starts, dtype=np.int64)
@@ -124,12 +109,10 @@ class _Walk:
         cuts = [0, *ends.tolist()]
         return [inner[start:stop] for start, stop in itertools.pairwise(cuts)]
 
-    def _texts(self, column: Texts, where: NDArray[Any]) -> list[Any]:
+    def _texts(self, column: nodes.Texts, where: NDArray[Any]) -> list[Any]:
         inside = column.bytes
-        starts, stops = (
-            (inside.offsets[:-1], inside.offsets[1:]) if isinstance(inside, Lists) else (inside.starts, inside.stops)
-        )
-        if not isinstance(inside.content, Flat):
+        starts, stops = nodes.bounds(inside)
+        if not isinstance(inside.content, nodes.Flat):
             raise TypeError("texts are lists of bytes")
         data = inside.content.values
         pairs = zip(starts[where].tolist(), stops[where].tolist(), strict=True)
@@ -138,11 +121,11 @@ class _Walk:
             return list(found)
         return [text(each, column.encoding) for each in found]
 
-    def _present(self, content: Column, where: NDArray[Any], present: NDArray[Any]) -> list[Any]:
+    def _present(self, content: nodes.Column, where: NDArray[Any], present: NDArray[Any]) -> list[Any]:
         found = iter(self.take(content, where[present]))
         return [next(found) if there else None for there in present.tolist()]
 
-    def _sparse(self, column: Sparse, where: NDArray[Any]) -> list[Any]:
+    def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
         import numpy as np
 
         place = np.searchsorted(column.index, where)
@@ -152,11 +135,11 @@ class _Walk:
         default = column.default
         if isinstance(default, np.ndarray | np.generic):
             default = self._elements(np.asarray(default)[np.newaxis])[0]
-        elif default is None and isinstance(column.content, Lists | Spans):
+        elif default is None and isinstance(column.content, nodes.Lists | nodes.Spans):
             default = []
         return [next(found) if each else default for each in there.tolist()]
 
-    def _union(self, column: Union, where: NDArray[Any]) -> list[Any]:
+    def _union(self, column: nodes.Union, where: NDArray[Any]) -> list[Any]:
         tags, index = column.tags[where], column.index[where]
         found: list[Any] = [None] * len(where)
         for tag in sorted(set(tags.tolist())):
@@ -166,7 +149,7 @@ class _Walk:
                 found[place] = item
         return found
 
-    def _pieces(self, column: Chunks, where: NDArray[Any]) -> list[Any]:
+    def _pieces(self, column: nodes.Chunks, where: NDArray[Any]) -> list[Any]:
         import numpy as np
 
         ends = np.cumsum([len(each) for each in column.pieces])
@@ -180,7 +163,7 @@ class _Walk:
         return found
 
 
-def bits(column: BitMasked, where: NDArray[Any]) -> NDArray[Any]:
+def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
     """The bits of a mask that stand for the items at these places, as truth values."""
     bit = where & 7 if column.lsb_order else 7 - (where & 7)
     found: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1

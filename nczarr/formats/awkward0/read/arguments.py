@@ -96,7 +96,7 @@ class Arguments:
 
         if isinstance(value, Later) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
-        if isinstance(value, arrays.COLUMNS):
+        if isinstance(value, Column):
             return value
         with self.about(name):
             if isinstance(value, list | tuple):

@@ -9,46 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
+from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.values import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
 from nczarr.json.positions import kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-COLUMNS = (
-    Flat,
-    Lists,
-    Spans,
-    Texts,
-    Table,
-    Masked,
-    BitMasked,
-    Indexed,
-    Sparse,
-    Union,
-    Chunks,
-    Objects,
-    Later,
-)
-"""Every kind of column."""
-
 
 LAST_CHARACTER = 0x10FFFF
 """Of Unicode."""
@@ -62,14 +29,14 @@ class Measure(NamedTuple):
     depth: int
 
 
-def elements(values: NDArray[Any]) -> Flat:
+def elements(values: NDArray[Any]) -> nodes.Flat:
     """Stored elements as a column: truth values are 0 or 1, and characters are some. Raises RefusedError."""
     import numpy as np
 
     if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
         values = values.view(np.uint8) != 0
     _check_characters(values)
-    return Flat(values)
+    return nodes.Flat(values)
 
 
 def _check_characters(values: NDArray[Any]) -> None:
@@ -87,17 +54,17 @@ def _check_characters(values: NDArray[Any]) -> None:
 def children(value: Any) -> tuple[Any, ...]:
     """The arrays and values that one holds, one level below."""
     match value:
-        case Lists() | Spans() | Masked() | BitMasked() | Indexed() | Sparse():
+        case nodes.Lists() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
             return (value.content,)
-        case Texts():
+        case nodes.Texts():
             return (value.bytes,)
-        case Objects():
+        case nodes.Objects():
             return (value.content, *value.args, *(each for _, each in value.kwargs))
-        case Table():
+        case nodes.Table():
             return value.columns
-        case Union():
+        case nodes.Union():
             return value.contents
-        case Chunks():
+        case nodes.Chunks():
             return value.pieces
         case list() | tuple():
             return tuple(value)
@@ -110,17 +77,17 @@ def children(value: Any) -> tuple[Any, ...]:
 def own(value: Any) -> tuple[NDArray[Any], ...]:
     """The arrays that a column has of its own."""
     match value:
-        case Flat():
+        case nodes.Flat():
             return (value.values,)
-        case Lists():
+        case nodes.Lists():
             return (value.offsets,)
-        case Spans():
+        case nodes.Spans():
             return (value.starts, value.stops)
-        case Masked() | BitMasked():
+        case nodes.Masked() | nodes.BitMasked():
             return (value.mask,)
-        case Indexed() | Sparse():
+        case nodes.Indexed() | nodes.Sparse():
             return (value.index,)
-        case Union():
+        case nodes.Union():
             return (value.tags, value.index)
         case _:
             return ()
@@ -129,21 +96,21 @@ def own(value: Any) -> tuple[NDArray[Any], ...]:
 def made_bytes(value: Any) -> int:
     """Bytes of the items that a column has without arrays of its own: as one array, or in memory of numbers."""
     match value:
-        case Flat():
+        case nodes.Flat():
             return max(0, len(value.values) - value.values.nbytes)
-        case Sparse():
-            item = value.content.values if isinstance(value.content, Flat) else None
+        case nodes.Sparse():
+            item = value.content.values if isinstance(value.content, nodes.Flat) else None
             return value.length * max(8, 0 if item is None or not len(item) else item.nbytes // len(item))
         case _:
             return 0
 
 
-def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
+def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Column:
     """A list of numbers, truth values or texts as a column; `dtype`: of an empty one. Raises RefusedError."""
     import numpy as np
 
     if not values:
-        return Flat(np.empty(0, dtype))
+        return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(each, str) for each in values):
         return _texts(values)
     leaves = set(_kinds(values))
@@ -155,7 +122,7 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         made = None
     if made is None or made.dtype.kind not in "biuf" or (leaves == {int} and made.dtype.kind == "f"):
         raise RefusedError("bad-awkward-array", "a list of numbers is no array: its shape or range is none")
-    return Flat(made)
+    return nodes.Flat(made)
 
 
 def _kinds(values: Any) -> set[type]:
@@ -168,7 +135,7 @@ def _kinds(values: Any) -> set[type]:
     return found
 
 
-def _texts(values: Any) -> Texts:
+def _texts(values: Any) -> nodes.Texts:
     import numpy as np
 
     try:
@@ -177,21 +144,21 @@ def _texts(values: Any) -> Texts:
         raise RefusedError("bad-awkward-array", "a text holds half of a surrogate pair, which no UTF-8 holds") from None
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(each) for each in encoded], out=offsets[1:])
-    return Texts(Lists(offsets, Flat(np.frombuffer(b"".join(encoded), np.uint8))))
+    return nodes.Texts(nodes.Lists(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
 
-def plain(column: Column, inside: Callable[[Column], NDArray[Any]]) -> NDArray[Any]:
+def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
     """The items of a column of elements as one array; `inside` does the same for what it holds. Raises RefusedError."""
     import numpy as np
 
     match column:
-        case Flat():
+        case nodes.Flat():
             return column.values
-        case Chunks() if column.pieces:
+        case nodes.Chunks() if column.pieces:
             pieces = [inside(each) for each in column.pieces]
             if len({(each.dtype, each.shape[1:]) for each in pieces}) == 1:
                 return np.concatenate(pieces)
-        case Indexed() if not column.optional:
+        case nodes.Indexed() if not column.optional:
             return inside(column.content)[column.index]
     name = type(column).__name__
     raise RefusedError("bad-awkward-array", f"an array of elements is needed, and this one is of kind {name}")
@@ -215,19 +182,19 @@ def flat(values: NDArray[Any]) -> NDArray[Any]:
     return values if values.ndim == 1 else values.reshape(-1)
 
 
-def folded(column: Column, shape: tuple[int, ...]) -> Column:
+def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
     """A column whose items were counted in one dimension, as lists of the sizes of all dimensions but the first."""
     import numpy as np
 
     for axis in range(len(shape) - 1, 0, -1):
         count = int(np.prod(shape[:axis], dtype=object))
-        column = Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
+        column = nodes.Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
     return column
 
 
 def described(value: Any) -> str:
     """What a value of an expression is, in words."""
-    if isinstance(value, COLUMNS):
+    if isinstance(value, nodes.Column):
         return "an array"
     return (
         kind(value) if value is None or isinstance(value, bool | str | int | float | list | dict) else "another value"
@@ -249,8 +216,8 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
-    listed = Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
-    made = listed.values if isinstance(listed, Flat) else np.empty(0, "S1")
+    listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
+    made = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
     if made.dtype == np.uint64 and dtype != np.uint64:
@@ -280,4 +247,4 @@ def zero(values: NDArray[Any]) -> Any:
     import numpy as np
 
     made = np.zeros(values.shape[1:], values.dtype)
-    return items(Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]
+    return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

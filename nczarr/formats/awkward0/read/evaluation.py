@@ -68,7 +68,7 @@ class Evaluation:
         found = self._value(self._document.schema)
         for later, at in self._enclosing:
             made = self._values[later.id]
-            if isinstance(made, Later) or not isinstance(made, arrays.COLUMNS):
+            if isinstance(made, Later) or not isinstance(made, Column):
                 raise RefusedError("bad-awkward-expression", "the reference leads to itself, and to no array", at)
         for later, check in self._checks:
             check(len(later))
@@ -258,7 +258,7 @@ class Evaluation:
             1 + sum(each.arrays for each in below),
             1 + max((each.depth for each in below), default=0),
         )
-        if isinstance(value, (*arrays.COLUMNS, list, tuple, dict)):
+        if isinstance(value, Column | list | tuple | dict):
             self._measures[id(value)] = (value, found)
         self._count(*own)
         limits, given = self._limits, self._blobs.given

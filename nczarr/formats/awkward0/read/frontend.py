@@ -30,11 +30,11 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.duplicate_names import Namesake
 from nczarr.check.tables import tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.archive_names import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.read import reader as reading
 from nczarr.formats.awkward0.read.model import Types, arrays, settled, units
+from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.write.sentinel import free_value
 from nczarr.json import ast_document
 from nczarr.json.documents import Documents
@@ -191,7 +191,15 @@ class _Reader:
         )
 
     def _array(
-        self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
+        self,
+        column: Column,
+        path: str,
+        name: str,
+        into: _Found,
+        types: Types,
+        key: str,
+        taken: set[str],
+        depth: int,
     ) -> None:
         """An array as a variable, or a group if it is a table."""
         bare = self._bare(column)
@@ -235,7 +243,14 @@ class _Reader:
             self._variable(inner, path, name, (along, len(table)), into, types, key)
 
     def _variable(
-        self, column: Column, path: str, name: str, along: tuple[str, int] | None, into: _Found, types: Types, key: str
+        self,
+        column: Column,
+        path: str,
+        name: str,
+        along: tuple[str, int] | None,
+        into: _Found,
+        types: Types,
+        key: str,
     ) -> None:
         import numpy as np
 

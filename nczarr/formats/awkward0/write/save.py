@@ -23,7 +23,8 @@ from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
-from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming, say
+from nczarr.formats.awkward0.write.inputs import say
+from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
 from nczarr.stores.base import is_safe, safe_key
 
 SUFFIX = ".awkd"
@@ -199,6 +200,3 @@ def _free(group: Any, name: str) -> None:
             return
         if each == name or not _is_group(group, each) or SCHEMA in group[each]:
             raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")
-
-
-__all__ = ["NameTakenError", "put", "remove", "save"]

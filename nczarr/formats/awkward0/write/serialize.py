@@ -20,8 +20,7 @@ from nczarr.awkward.expressions import Expression
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, Rule, rules
 from nczarr.formats.awkward0.write.encoder import Encoder
-from nczarr.formats.awkward0.write.inputs import Json, taken
-from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
+from nczarr.formats.awkward0.write.inputs import Json, LostPartsWarning, say, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,4 +146,4 @@ def encode(
     return Encoded(names.schema_key, document, blobs)
 
 
-__all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "say", "serialize"]
+__all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "serialize"]

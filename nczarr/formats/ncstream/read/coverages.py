@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire.decode import inflated
 from nczarr.formats.ncstream.wire.elements import NUMPY, check_shape, dtype_of, name_of
-from nczarr.formats.ncstream.wire.inflate import inflated
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 
 if TYPE_CHECKING:

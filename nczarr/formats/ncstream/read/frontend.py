@@ -28,8 +28,14 @@ from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
-from nczarr.formats.ncstream.read import immediate, model
-from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
+from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.read.header_reader import (
+    dataset_of,
+    immediate_values,
+    shapes_of,
+    suited_fills,
+    told_fills,
+)
 from nczarr.formats.ncstream.read.lazy_local import Held, Piece, sources
 from nczarr.formats.ncstream.read.names import named
 from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
@@ -247,7 +253,7 @@ class _Reader:
         """The values that the header itself has of a variable; None if it has none."""
         type_name = known.variables[path].type
         try:
-            values = immediate.values(declared, type_name, shape, known.types)
+            values = immediate_values(declared, type_name, shape, known.types)
         except ValueError as fault:
             self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None

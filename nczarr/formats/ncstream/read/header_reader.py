@@ -6,19 +6,29 @@ Where the header holds the model (`heading.py` wrote it) that is the tree, else 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.parts import descr, is_fixed, parts, size
+from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import itemsize
 from nczarr.arrays.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
+from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Unchecked
 from nczarr.check.tables import Tables
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.wire.cells import fixed
+from nczarr.formats.ncstream.wire.decode import unsigned
+from nczarr.formats.ncstream.wire.definitions import Declared
+from nczarr.formats.ncstream.wire.elements import NUMPY, dtype_of
+from nczarr.formats.ncstream.wire.trees import Numbers, Tree
 from nczarr.json import ast_document
 from nczarr.source import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
@@ -74,3 +84,22 @@ def suited_fills(
         elif fill is not None:
             found[part.path] = fill
     return found
+
+
+def immediate_values(
+    declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> NDArray[Any] | None:
+    """The values that the header has of a variable, None if it has none. Raises ValueError if they do not suit it."""
+    if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+        return None
+    return fixed(_numbers(declared), type_name, shape, types)
+
+
+def _numbers(declared: pb.Variable) -> Tree:
+    """The values, big-endian as all of them are. Raises ValueError if they are no numbers."""
+    import numpy as np
+
+    if declared.dataType not in NUMPY:
+        raise ValueError("they are no numbers")
+    made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
+    return unsigned(made) if declared.unsigned else made

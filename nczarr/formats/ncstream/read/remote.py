@@ -28,8 +28,14 @@ from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import immediate, model
-from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
+from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.read.header_reader import (
+    dataset_of,
+    immediate_values,
+    shapes_of,
+    suited_fills,
+    told_fills,
+)
 from nczarr.formats.ncstream.read.lazy_remote import Blocks
 from nczarr.formats.ncstream.read.names import named
 from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
@@ -184,7 +190,7 @@ class _Reader:
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
         """The values that the header itself has of a variable, if they suit it."""
         try:
-            return immediate.values(self._declared(path), type_name, shape, types)
+            return immediate_values(self._declared(path), type_name, shape, types)
         except ValueError:
             return None  # then they are asked for
 

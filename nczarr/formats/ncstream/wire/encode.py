@@ -16,8 +16,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import pack_rows, protobuf
 from nczarr.formats.ncstream.wire.elements import RAGGED, Section, dtype_of, shape_of, write_section
 from nczarr.formats.ncstream.wire.framing import COLUMN
-from nczarr.formats.ncstream.wire.message_header import VERSION, begun, head
-from nczarr.formats.ncstream.wire.nil import nil_runs
+from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, head
 from nczarr.formats.ncstream.wire.pieces import (
     Piece,
     Raw,
@@ -28,7 +27,17 @@ from nczarr.formats.ncstream.wire.pieces import (
     size_of,
     written,
 )
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Rows, Texts, Tree, element_type
+from nczarr.formats.ncstream.wire.trees import (
+    Lists,
+    Numbers,
+    Opaque,
+    Records,
+    Rows,
+    Texts,
+    Tree,
+    element_type,
+    nil_runs,
+)
 
 if TYPE_CHECKING:
     import numpy as np

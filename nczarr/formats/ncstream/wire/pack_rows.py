@@ -11,19 +11,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.elements import Section, dtype_of, shape_of
-from nczarr.formats.ncstream.wire.framing import LAST_RECORD, RECORD
-from nczarr.formats.ncstream.wire.message_header import begun, head
-from nczarr.formats.ncstream.wire.nil import nil_runs
+from nczarr.formats.ncstream.wire.elements import Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD
 from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError, check_block, raw
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+VERSION = 3
+"""The version of data messages of both kinds."""
+
 BATCH = 1 << 14
 """Records of a sequence that are made at once."""
+
+
+def head(name: bytes, data_type: int, section: Section | None, *, big: bool = True) -> pb.Data:
+    """What a message of the first kind says of itself; fields that the first generation requires are always there."""
+    made = pb.Data(varName=name, dataType=pb.DataType.Name(data_type), bigend=big, version=VERSION)
+    if section is not None:
+        write_section(section, made.section)
+    return made
+
+
+def begun(message: pb.Data) -> bytes:
+    """The magic and the block of a message, before its payload."""
+    block = message.SerializeToString(deterministic=True)
+    return DATA + protobuf.encoded(len(block)) + block
 
 
 class _Strings(NamedTuple):

@@ -18,10 +18,9 @@ from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
 from nczarr.formats.ncstream.wire.elements import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, contradictory
-from nczarr.formats.ncstream.wire.nil import with_nil
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree, with_nil
 
 if TYPE_CHECKING:
     import numpy as np
