@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.codecs import same_bytes
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
@@ -37,8 +38,6 @@ class Referred(NamedTuple):
 
     def keys(self) -> Iterator[str]:
         """The key of each row."""
-        import numpy as np
-
         chunk = self.columns.chunk
         if not self.counts:
             yield from (f"{self.prefix}{self.lead or '0'}" for _ in range(len(chunk)))
@@ -56,8 +55,6 @@ def columns_of(manifest: Manifest) -> Columns:
     """A manifest with a row for each chunk."""
     if isinstance(manifest, Columns):
         return manifest
-    import numpy as np
-
     number = np.arange(manifest.count, dtype=np.int64)
     zeros = np.zeros(manifest.count, np.int64)
     offset = manifest.base + number * manifest.stride
@@ -80,8 +77,6 @@ def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
         return None
     if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
         return stored.codecs
-    import numpy as np
-
     masks, counts = np.unique(manifest.mask, return_counts=True)
     return unmasked(stored.codecs, int(masks[counts.argmax()]))
 
@@ -103,8 +98,6 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     if manifest is None:
         return None
     columns = columns_of(manifest)
-    import numpy as np
-
     fitting = [
         mask
         for mask in np.unique(columns.mask).tolist()

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
@@ -152,8 +153,6 @@ def _placed(given: _Given, types: Types) -> Parts:
     """Lay one constant out as the arrays of its type."""
 
     def array(leaf: Leaf, given: _Given) -> ArraySource:
-        import numpy as np
-
         constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.arrays.blocks import every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
 from nczarr.arrays.codecs import same_bytes
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import (
     ArraySource,
@@ -103,8 +104,6 @@ class Joined(Whole):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region, put together from the sources."""
-        import numpy as np
-
         bounds = zip(selection, self.layout.shape, strict=True)
         selection = tuple(slice(*part.indices(length)[:2]) for part, length in bounds)
         pieces = list(self._pieces(selection))
@@ -130,8 +129,6 @@ class Joined(Whole):
 
     def _moved(self, number: int, table: Manifest) -> Columns:
         """The chunks of a source as those of the whole."""
-        import numpy as np
-
         columns = columns_of(table)
         chunks = self.layout.chunks
         grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
@@ -282,8 +279,6 @@ def _times(lengths: tuple[int, ...]) -> str:
 
 def _merged(tables: list[Columns]) -> Columns:
     """Several tables as one, in the order of chunks; a file that several name is named once."""
-    import numpy as np
-
     numbers: dict[str, int] = {}
     source = []
     for table in tables:

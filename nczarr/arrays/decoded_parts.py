@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nczarr.arrays.blocks import every_block
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, parts
 from nczarr.arrays.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
@@ -159,8 +160,6 @@ class DecodedContent(Computed):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, out of the stretches that hold it. Raises OSError."""
-        import numpy as np
-
         start, stop = selection[0].start, selection[0].stop
         ends = self.sections.ends(self.part.path, stop)
         found = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import ArraySource, Index, Layout, Manifest, Place, Selection, Stored, Whole
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ class Raised(Whole):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The source's values of a region."""
-        import numpy as np
-
         return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
 
 

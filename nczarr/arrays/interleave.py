@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, numpy_dtype
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 BLOCK = 1 << 16
@@ -47,15 +47,11 @@ class Bounds:
     @property
     def edges(self) -> NDArray[np.int64]:
         """One row a source: the content of index i lies from element i to i + 1 of the row. Reads counts once."""
-        import numpy as np
-
         if not self._known:
             self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
         return self._known[0]
 
     def _edges(self, number: int) -> NDArray[np.int64]:
-        import numpy as np
-
         source = self.counts[number]
         shape = source.layout.shape
         if self.within is None:
@@ -94,8 +90,6 @@ class Woven(Computed):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: what is needed of a source lies in one piece there."""
-        import numpy as np
-
         first, last = selection[0].start, selection[0].stop
         out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
         edges, count = self.bounds.edges, len(self.sources)

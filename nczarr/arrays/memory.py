@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import every_block, every_index
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import Computed, Index, Layout, Selection, numpy_dtype
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
     """A new array of this shape that holds the layout's fill value everywhere (zeros, or empty strings, if none)."""
-    import numpy as np
-
     dtype = numpy_dtype(layout.dtype)
     if dtype.hasobject:
         out = np.empty(shape, dtype=object)

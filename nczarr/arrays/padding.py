@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
     """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype, or one text."""
-    import numpy as np
-
     if values.shape == chunks:
         return np.ascontiguousarray(values)
     full = np.empty(chunks, values.dtype)
@@ -27,8 +27,6 @@ def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArra
 
 def is_all(values: NDArray[Any], fill: bytes) -> bool:
     """Whether a chunk in C order is the element `fill` over and over, bit by bit. Its ends decide for most chunks."""
-    import numpy as np
-
     flat = values.reshape(-1)
     if not flat.size or flat[0].tobytes() != fill or flat[-1].tobytes() != fill:
         return not flat.size

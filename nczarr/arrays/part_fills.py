@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import every_block
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
 from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
@@ -64,8 +65,6 @@ class Repeated(Computed):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region."""
-        import numpy as np
-
         dtype = numpy_dtype(self.layout.dtype)
         if dtype.hasobject:
             values = np.empty(len(self.pattern), dtype=object)

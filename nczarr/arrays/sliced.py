@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.chunk_references import columns_of, some
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import (
@@ -103,8 +104,6 @@ class Sliced(Whole):
         manifest = self.source.manifest if self._aligned else None
         if manifest is None:
             return None
-        import numpy as np
-
         columns, whole = columns_of(manifest), self.source.layout
         places = np.unravel_index(columns.chunk, grid_of(whole.shape, whole.chunks)) if whole.shape else ()
         rows = np.ones(len(columns.chunk), bool)
@@ -156,8 +155,6 @@ class Sliced(Whole):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region: a box of the source where that is small, else piece by piece."""
-        import numpy as np
-
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
         boxes = list(_boxes(wanted))
         if len(boxes) == 1:

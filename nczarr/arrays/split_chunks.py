@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.chunk_references import some
 from nczarr.arrays.concatenate import is_hollow, misfit
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import (
     Affine,
     ArraySource,
@@ -120,8 +121,6 @@ class Pieces(Whole):
     @property
     def manifest(self) -> Manifest | None:
         """The pieces of all chunks; None where the source has no table. Raises OSError."""
-        import numpy as np
-
         table = self.source.manifest
         shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
         if table is None or math.prod(chunks[: self.axis]) != 1:

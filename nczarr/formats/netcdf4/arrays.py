@@ -20,6 +20,7 @@ from nczarr import names
 from nczarr.arrays.blocks import every_block, linear_block, region_of
 from nczarr.arrays.decoded_parts import Region, Sections
 from nczarr.arrays.grid import unreadable
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed, parts
@@ -113,8 +114,6 @@ class StoredVariable(Sections):
         region = section
         if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
             return self._given(region)
-        import numpy as np
-
         given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True))
         inside = all(part.start < part.stop for part in given)
         found = self._given(given) if inside else {}
@@ -155,8 +154,6 @@ class StoredVariable(Sections):
                 except OSError as error:
                     self._unreadable(error)
                 return {"": found}
-        import numpy as np
-
         memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
         start = sizes([part.start for part in region])
         count = sizes([part.stop - part.start for part in region])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays import codecs, decoded_parts
 from nczarr.arrays.decode import Config
 from nczarr.arrays.grid import converted
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.source import (
@@ -67,8 +68,7 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     ):
         return found
     layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
-    through_library = found[""]
-    assert isinstance(through_library, decoded_parts.DecodedCells)
+    through_library = decoded_parts.DecodedCells(variable, "", found[""].layout)
     made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, through_library)
     return {"": made} if made is not None else found
 
@@ -79,8 +79,6 @@ def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
         return element
     if isinstance(dtype, str):
         return element[::-1]
-    import numpy as np
-
     return converted(np.frombuffer(element, numpy_dtype(dtype)), wanted).tobytes()
 
 

@@ -16,6 +16,7 @@ from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
@@ -113,8 +114,6 @@ class ChunkedArray(Near):
     @property
     def manifest(self) -> Manifest:
         """The allocated chunks whose bytes alone say what the array holds there. Raises OSError."""
-        import numpy as np
-
         rows = self._table
         if self._outgrown:
             whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
@@ -172,8 +171,6 @@ class ChunkedArray(Near):
 
     def _indices(self, table: ChunkTable) -> Iterator[Index]:
         """The places of all allocated chunks in the grid, in C order."""
-        import numpy as np
-
         counts = grid_of(self.layout.shape, self.layout.chunks)
         for start in range(0, len(table.chunk), _BATCH):
             places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
@@ -184,8 +181,6 @@ class ChunkedArray(Near):
 
         Raises OSError if the file is out of reach, or was changed; CompileError for a chunk of a wrong length.
         """
-        import numpy as np
-
         self.file.check()
         table = self._table
         number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
@@ -259,8 +254,6 @@ class ChunkedArray(Near):
 
     def _mapped(self, place: Place) -> NDArray[Any]:
         """A large chunk of plain elements, as a view of the file, in its byte order. Raises ValueError if it is cut."""
-        import numpy as np
-
         dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
         if place.offset + place.length > self.file.size:
             raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))

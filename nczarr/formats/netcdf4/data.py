@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
@@ -175,6 +176,4 @@ def _one(checked: Checked, fqn: str, region: Selection) -> Values:
         fill = None
     if fill is not None:
         return constant_values(fill, checked.types)
-    import numpy as np
-
     return Values(np.zeros(1, c_dtype(variable.type, checked.types)))

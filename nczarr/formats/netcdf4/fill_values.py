@@ -11,6 +11,7 @@ import math
 from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.arrays.source import fill_of
@@ -71,8 +72,6 @@ def beyond(
     if type_name in ATOMIC:
         data = ask.fill(*at, ATOMIC[type_name].size)
         return data if BYTE_ORDER == "little" else data[::-1]
-    import numpy as np
-
     dtype = c_dtype(type_name, types)
     memory = np.frombuffer(ask.fill(*at, dtype.itemsize), dtype)
     return dict(unpacked(memory, type_name, types))[""].tobytes()

@@ -11,6 +11,7 @@ from ctypes import addressof, create_string_buffer
 from typing import TypeAlias
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import Parts
@@ -363,8 +364,6 @@ class _Reader:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:
                 return Attribute(name=name, value=Constant(type="string", count=length, data=texts))
-        import numpy as np
-
         memory = np.zeros(length, c_dtype(type_name, self.types))
         if length:
             self.ask.read_attribute(group, owner, name, memory.ctypes.data)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.columns import constant_parts
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import (
     NUMPY,
     Leaf,
@@ -30,7 +31,6 @@ from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 POINTER = "=u8"
@@ -50,8 +50,6 @@ class Values(NamedTuple):
 
 def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
     """The C struct of a type as a numpy dtype, in the machine's byte order."""
-    import numpy as np
-
     declared = types.get(type_name)
     match declared:
         case None:
@@ -136,8 +134,6 @@ class Reader:
         return read_flat(self._source, shape, first, count)
 
     def _lists(self, counts: NDArray[Any]) -> Values:
-        import numpy as np
-
         content = self._children[0].take(int(counts.sum()))
         out = np.zeros(len(counts), self._dtype)
         out["length"] = counts
@@ -147,8 +143,6 @@ class Reader:
         return Values(out, content)
 
     def _records(self, tree: RecordTree, count: int) -> Values:
-        import numpy as np
-
         out = np.zeros(count, self._dtype)
         kept = []
         for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
@@ -160,8 +154,6 @@ class Reader:
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
     """Elements `first ...` of an array in C order. Reads whole rows of the outermost dimension."""
-    import numpy as np
-
     if not shape:
         return np.ascontiguousarray(source.read(())).reshape(-1)[:count]
     row = math.prod(shape[1:])
@@ -174,8 +166,6 @@ def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> ND
 
 def structs(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Packed little-endian values as C structs."""
-    import numpy as np
-
     if values.dtype.fields is None:
         return np.ascontiguousarray(values, dtype)
     out = np.zeros(values.shape, dtype)
@@ -196,8 +186,6 @@ def _assign(out: NDArray[Any], values: NDArray[Any]) -> None:
 
 def texts(values: NDArray[Any]) -> Values:
     """Pointers to texts; None is NIL."""
-    import numpy as np
-
     pieces = [b"" if text is None else text for text in values.tolist()]
     whole = np.frombuffer(b"\0".join(pieces) + b"\0", np.uint8)
     starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0))[: len(pieces)]
@@ -211,8 +199,6 @@ def texts(values: NDArray[Any]) -> Values:
 def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
     """C structs as the arrays of `parts(T)`: the inverse of what `Reader` makes. Nothing is freed."""
     import ctypes
-
-    import numpy as np
 
     def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:
         if leaf.counts:
@@ -240,8 +226,6 @@ def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tup
 
 def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """C structs of fixed size as packed, little-endian values."""
-    import numpy as np
-
     if dtype.names is None:
         return np.ascontiguousarray(memory, dtype).reshape(memory.shape)
     out = np.zeros(memory.shape, dtype)
@@ -253,8 +237,6 @@ def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
     """Values of an attribute, one dimension of C structs, as a constant."""
     import ctypes
-
-    import numpy as np
 
     declared = types.get(type_name)
     count = len(memory)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, open_file
 from nczarr.formats.netcdf4.library import sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
@@ -25,8 +26,6 @@ def read_texts(
     h5: Hdf5, path: str, group: tuple[str, ...], name: str, kind: FixedText, region: Selection
 ) -> NDArray[Any]:
     """Return the texts of a region of a dataset: an array of objects. Expects the lock. Raises OSError."""
-    import numpy as np
-
     shape = tuple(part.stop - part.start for part in region)
     made = np.zeros(shape, f"S{kind.size}")
     file = open_file(h5, path)

@@ -21,6 +21,7 @@ from nczarr.arrays import codecs
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.padding import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
@@ -166,8 +167,6 @@ class ChunkWriter:
 
     def _move(self, into: Into, start: Any, chunk: Place) -> None:
         """HDF5 is given pages of zeros that are in no memory; where it put them, the source's bytes come."""
-        import numpy as np
-
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:

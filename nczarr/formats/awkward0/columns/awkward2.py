@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
@@ -105,8 +106,6 @@ class _Columns:
         inner = f"{place.rstrip('/')}/[]"
         match layout:
             case kinds.EmptyArray():
-                import numpy as np
-
                 self._lose(place, "is of unknown type, written as float64")
                 return nodes.Flat(np.empty(0, "<f8"))
             case kinds.NumpyArray():
@@ -128,8 +127,6 @@ class _Columns:
                 content = self.column(layout.content[: layout.length], place)
                 return nodes.BitMasked(layout.mask.data, content, not layout.valid_when, bool(layout.lsb_order))
             case kinds.UnmaskedArray():
-                import numpy as np
-
                 return nodes.Masked(np.zeros(len(layout), np.bool_), self.column(layout.content, place))
             case kinds.IndexedOptionArray():
                 return nodes.Indexed(layout.index.data, self.column(layout.content, place), optional=True)
@@ -155,8 +152,6 @@ class _Columns:
 
     def _regular(self, layout: Any, place: str, inner: str) -> nodes.Column:
         """Rows of numbers as one array of more dimensions, bytes as opaque ones; other lists of one length as lists."""
-        import numpy as np
-
         count, size = len(layout), layout.size
         content = self._items(layout, inner)
         text = layout.parameter("__array__") in ("string", "bytestring")

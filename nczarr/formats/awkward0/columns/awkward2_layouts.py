@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
@@ -70,7 +71,6 @@ class _Layouts:
 
     def _chosen(self, column: nodes.Masked | nodes.BitMasked | nodes.Indexed, place: str) -> Any:
         """Items of the content, some of them missing or in another order."""
-        import numpy as np
         from awkward import contents, index
 
         content = self.of(column.content, place)
@@ -96,7 +96,6 @@ class _Layouts:
                 return contents.IndexedArray.simplified(_index(column.index), content)
 
     def _flat(self, values: NDArray[Any], place: str) -> Any:
-        import numpy as np
         from awkward import contents
 
         if values.dtype.names is not None:
@@ -114,7 +113,6 @@ class _Layouts:
 
     def _fixed(self, values: NDArray[Any], place: str) -> Any:
         """Texts and bytes of fixed length, without the NULs behind them; opaque bytes with all of them."""
-        import numpy as np
         from awkward import contents, index
 
         if values.dtype.kind == "U":
@@ -138,7 +136,6 @@ class _Layouts:
         return contents.ListArray(*bounds, content, parameters={"__array__": kind})
 
     def _texts(self, column: nodes.Texts, place: str) -> Any:
-        import numpy as np
         from awkward import contents
 
         inner = self.of(column.bytes.content, place)
@@ -160,8 +157,6 @@ class _Layouts:
         self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
-        import numpy as np
-
         starts, stops = nodes.bounds(lists)
         raw = data.tobytes()
         try:
@@ -189,7 +184,6 @@ class _Layouts:
     def _sparse(self, column: nodes.Sparse, place: str) -> Any:
         """All items, each taken from the values or from the default behind them."""
         import awkward as ak
-        import numpy as np
         from awkward import contents, index
 
         flat = column.content
@@ -208,7 +202,6 @@ class _Layouts:
         return contents.IndexedArray.simplified(index.Index64(places), _joined([values, default]))
 
     def _union(self, column: nodes.Union, place: str) -> Any:
-        import numpy as np
         from awkward import contents, index
 
         if len(column.contents) > MOST_CONTENTS:
@@ -238,7 +231,6 @@ class _Layouts:
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
     """Positions as an index; those of 32 and 64 bits are shared."""
-    import numpy as np
     from awkward import index
 
     native = np.ascontiguousarray(values)
@@ -258,8 +250,6 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
 
 def _truths(mask: NDArray[Any]) -> NDArray[Any]:
     """A mask of the bytes 0 and 1, which are all that awkward knows."""
-    import numpy as np
-
     return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 
@@ -277,7 +267,6 @@ def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
 def _joined(layouts: list[Any]) -> Any:
     """Layouts one behind the other."""
     import awkward as ak
-    import numpy as np
     from awkward import contents
 
     if not layouts:
@@ -292,8 +281,6 @@ def _joined(layouts: list[Any]) -> Any:
 
 def _fits(value: Any, values: NDArray[Any]) -> bool:
     """Whether an array can hold a value as it is."""
-    import numpy as np
-
     if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
         return False
     if values.dtype.kind not in "biufc":

@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.wire.limits import DEFAULT
 
@@ -65,8 +66,6 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
     """The items at these places (None: all) in canonical form. Raises UnsayableError for unions and cycles, and where
     there is no room.
     """
-    import numpy as np
-
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
         raise UnsayableError("lost-union", "arrays nest without an end")
@@ -126,8 +125,6 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
 
 def _days(values: NDArray[Any]) -> NDArray[Any]:
     """Dates in years and months as days, because no two years need to have one length; all else as it is."""
-    import numpy as np
-
     if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
         return values
     days = values.astype("<M8[D]")
@@ -140,8 +137,6 @@ def _days(values: NDArray[Any]) -> NDArray[Any]:
 def _lists(
     starts: NDArray[Any], stops: NDArray[Any], content: nodes.Column, where: NDArray[Any] | None, deep: Deep
 ) -> nodes.Lists:
-    import numpy as np
-
     if where is not None:
         starts, stops = starts[where], stops[where]
     counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
@@ -162,8 +157,6 @@ def _masked(
     mask: NDArray[Any], content: nodes.Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep
 ) -> nodes.Column:
     """Items at an index, some of them missing; what stands in those is anything."""
-    import numpy as np
-
     if where is not None:
         mask, index = mask[where], index[where]
     if not mask.any():
@@ -177,8 +170,6 @@ def _masked(
 
 
 def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
-    import numpy as np
-
     content = plain(column.content, None, deep)
     if not isinstance(content, nodes.Flat):
         raise UnsayableError("lost-union", "a sparse array of anything but elements of fixed size")
@@ -198,8 +189,6 @@ def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nod
 
 def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     """A union of which all items are of one content is that; any other the model has not."""
-    import numpy as np
-
     tags = column.tags if where is None else column.tags[where]
     index = column.index[: len(column)] if where is None else column.index[where]
     used = np.unique(tags)
@@ -215,8 +204,6 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
 
 def joined(pieces: list[nodes.Column]) -> nodes.Column:
     """Canonical columns one behind the other."""
-    import numpy as np
-
     filled = [each for each in pieces if len(each)] or pieces[:1]
     if not filled:
         return nodes.Flat(np.zeros(0))
@@ -267,8 +254,6 @@ def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
 
 def blank(column: nodes.Column, length: int) -> nodes.Column:
     """Items of the same type that nobody looks at."""
-    import numpy as np
-
     match column:
         case nodes.Flat():
             return nodes.Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))

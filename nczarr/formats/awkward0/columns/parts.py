@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import columns as nodes
 
 if TYPE_CHECKING:
@@ -62,15 +63,11 @@ class Cuts:
             case nodes.Objects():
                 return nodes.Objects(self(column.content, start, stop), column.function, column.args, column.kwargs)
             case nodes.Later():
-                import numpy as np
-
                 return nodes.Indexed(np.arange(start, stop), column)
             case _:
                 assert_never(column)
 
     def _sparse(self, column: nodes.Sparse, start: int, stop: int) -> nodes.Column:
-        import numpy as np
-
         low, high = (int(place) for place in np.searchsorted(column.index, [start, stop]))
         index = np.asarray(column.index[low:high]).astype("<i8") - start
         return nodes.Sparse(stop - start, index, self(column.content, low, high), column.default)
@@ -88,8 +85,6 @@ class Cuts:
 
 def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
     """The first `count` bits of a mask, one byte (0 or 1) each."""
-    import numpy as np
-
     raw = np.asarray(mask).view(np.uint8)
     return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
 
@@ -101,8 +96,6 @@ def stand_in(column: nodes.Column) -> nodes.Column:
     lists without items, because no buffer can be cut into them; a union without items is none of one that has an item;
     a sparse array of defaults alone has one of them as a value.
     """
-    import numpy as np
-
     match column:
         case nodes.Chunks() if column.pieces and not any(map(len, column.pieces)):
             return stand_in(column.pieces[0])
@@ -134,8 +127,6 @@ def one_item(column: nodes.Column) -> nodes.Column:
 
     For types whose arrays may not be empty (unions of awkward0).
     """
-    import numpy as np
-
     match column:
         case nodes.Flat():
             return nodes.Flat(np.zeros((1, *column.values.shape[1:]), column.values.dtype))

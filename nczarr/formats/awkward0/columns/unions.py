@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns.columns import BitMasked, Indexed, Masked
 from nczarr.formats.awkward0.columns.parts import bits
 
@@ -44,7 +45,6 @@ def _simplified(tags: Any, index: Any, contents: list[Any]) -> Any:
 
 def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
     """Items of a union whose numbers must not become one type, which the constructors of options would make of them."""
-    import numpy as np
     from awkward import contents, index
 
     match column:
@@ -68,8 +68,6 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
 
 def loses(layouts: list[Any]) -> bool:
     """Whether contents of a union, made one as numbers, would lose digits of large integers."""
-    import numpy as np
-
     found: list[NDArray[Any]] = []
 
     def collect(layout: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, assert_never
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import columns as nodes
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ DEEPEST = 200
 
 def items(column: nodes.Column, most: int = MOST) -> list[Any]:
     """All items. Raises ValueError if they are more than `most`, or nest without an end."""
-    import numpy as np
-
     return _Walk(most).take(column, np.arange(len(column)))
 
 
@@ -97,8 +96,6 @@ class _Walk:
         return list(values.tolist())
 
     def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
-        import numpy as np
-
         counts = np.subtract(stops, starts, dtype=np.int64)
         ends = np.cumsum(counts)
         total = int(ends[-1])
@@ -126,8 +123,6 @@ class _Walk:
         return [next(found) if there else None for there in present.tolist()]
 
     def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
-        import numpy as np
-
         place = np.searchsorted(column.index, where)
         there = place < len(column.index)
         there[there] = column.index[place[there]] == where[there]
@@ -150,8 +145,6 @@ class _Walk:
         return found
 
     def _pieces(self, column: nodes.Chunks, where: NDArray[Any]) -> list[Any]:
-        import numpy as np
-
         ends = np.cumsum([len(each) for each in column.pieces])
         piece = np.searchsorted(ends, where, side="right")
         found: list[Any] = [None] * len(where)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns.columns import Column, Flat, Later
 from nczarr.formats.awkward0.read import arrays
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, Raw
@@ -92,8 +93,6 @@ class Arguments:
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
         """A value that belongs to an argument as an array."""
-        import numpy as np
-
         if isinstance(value, Later) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
         if isinstance(value, Column):

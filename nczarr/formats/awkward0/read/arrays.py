@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.values import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
@@ -31,8 +32,6 @@ class Measure(NamedTuple):
 
 def elements(values: NDArray[Any]) -> nodes.Flat:
     """Stored elements as a column: truth values are 0 or 1, and characters are some. Raises RefusedError."""
-    import numpy as np
-
     if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
         values = values.view(np.uint8) != 0
     _check_characters(values)
@@ -40,8 +39,6 @@ def elements(values: NDArray[Any]) -> nodes.Flat:
 
 
 def _check_characters(values: NDArray[Any]) -> None:
-    import numpy as np
-
     if values.dtype.names is not None:
         for name in values.dtype.names:
             _check_characters(values[name])
@@ -107,8 +104,6 @@ def made_bytes(value: Any) -> int:
 
 def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Column:
     """A list of numbers, truth values or texts as a column; `dtype`: of an empty one. Raises RefusedError."""
-    import numpy as np
-
     if not values:
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(each, str) for each in values):
@@ -136,8 +131,6 @@ def _kinds(values: Any) -> set[type]:
 
 
 def _texts(values: Any) -> nodes.Texts:
-    import numpy as np
-
     try:
         encoded = [each.encode() for each in values]
     except UnicodeEncodeError:
@@ -149,8 +142,6 @@ def _texts(values: Any) -> nodes.Texts:
 
 def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
     """The items of a column of elements as one array; `inside` does the same for what it holds. Raises RefusedError."""
-    import numpy as np
-
     match column:
         case nodes.Flat():
             return column.values
@@ -166,8 +157,6 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
     """Elements as integers that fit in 64 bits with sign, in the machine's order. Raises RefusedError."""
-    import numpy as np
-
     if values.dtype.kind not in "iu":
         raise RefusedError("bad-awkward-array", f"integers are needed, and these items are {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
@@ -184,8 +173,6 @@ def flat(values: NDArray[Any]) -> NDArray[Any]:
 
 def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
     """A column whose items were counted in one dimension, as lists of the sizes of all dimensions but the first."""
-    import numpy as np
-
     for axis in range(len(shape) - 1, 0, -1):
         count = int(np.prod(shape[:axis], dtype=object))
         column = nodes.Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
@@ -212,8 +199,6 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
 
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A value as an element that can stand among others of a type, as it is given. Raises RefusedError."""
-    import numpy as np
-
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
@@ -227,8 +212,6 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 def item(value: Any) -> Any:
     """A value as an item among lists, texts or records: JSON with integers of 64 bits. Raises RefusedError."""
-    import numpy as np
-
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         value = value.tolist()
     level = [value]
@@ -244,7 +227,5 @@ def item(value: Any) -> Any:
 
 def zero(values: NDArray[Any]) -> Any:
     """The element of zeros among these: a number of numpy or an array, a dictionary for a structure."""
-    import numpy as np
-
     made = np.zeros(values.shape[1:], values.dtype)
     return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.read import arrays, lists
 from nczarr.formats.awkward0.read.arguments import Arguments, Named
@@ -15,7 +16,6 @@ from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 jagged, jagged_of_counts, jagged_of_offsets = lists.jagged, lists.jagged_of_counts, lists.jagged_of_offsets
@@ -28,8 +28,6 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     More bytes are right in a blob that is read absolutely: it may be the last chunk of a Zarr array, which is padded
     (§10). Without a count the elements are as many as the bytes make.
     """
-    import numpy as np
-
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):
         raise given.wrong("buffer", "bytes of a blob")
@@ -64,8 +62,6 @@ def from_buffer(given: Arguments) -> nodes.Flat:
 
 
 def _dtype(given: Arguments) -> np.dtype[Any]:
-    import numpy as np
-
     from nczarr.formats.awkward0.wire import dtypes
 
     value = given.value("dtype", "<f8")
@@ -107,8 +103,6 @@ def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.T
 
 def table_view(given: Arguments) -> nodes.Column:
     """`Table.fromview`: rows of a table: none (all of them), start, step and length, or an array of indices."""
-    import numpy as np
-
     base, view = given.value("base"), given.value("view")
     if not isinstance(base, nodes.Table):
         raise given.wrong("base", "a table")
@@ -140,8 +134,6 @@ def table_view(given: Arguments) -> nodes.Column:
 
 def masked(given: Arguments) -> nodes.Masked:
     """`MaskedArray`: an item is missing where the mask is `maskedwhen`; items behind the mask's end are not there."""
-    import numpy as np
-
     mask = _flat(given, "mask", "|b1")
     content = given.column("content")
     if len(mask) > len(content):
@@ -153,8 +145,6 @@ def masked(given: Arguments) -> nodes.Masked:
 
 def bit_masked(given: Arguments) -> nodes.BitMasked:
     """`BitMaskedArray`: as `MaskedArray`, with the bits of the bytes of the mask; by default the highest bit first."""
-    import numpy as np
-
     mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
     content = given.column("content")
     if len(mask) * 8 < len(content):
@@ -181,8 +171,6 @@ def indexed(given: Arguments) -> nodes.Column:
 
 def indexed_masked(given: Arguments) -> nodes.Indexed:
     """`IndexedMaskedArray`: items of the content by number, or missing where the mask is `maskedwhen`."""
-    import numpy as np
-
     index = given.flat_integers("mask")
     content = given.column("content", later=True)
     missing = given.integer("maskedwhen", -1)
@@ -247,8 +235,6 @@ def union(given: Arguments) -> nodes.Column:
 
 def union_of_tags(given: Arguments) -> nodes.Column:
     """`UnionArray.fromtags`: the items of every content in their order."""
-    import numpy as np
-
     tags, contents = given.integers("tags"), given.columns("contents", later=True)
     flat = arrays.flat(tags)
     _check_tags(given, flat, len(contents))
@@ -273,8 +259,6 @@ def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
 def _union(
     given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[nodes.Column, ...]
 ) -> nodes.Column:
-    import numpy as np
-
     flat = arrays.flat(tags)
     _check_tags(given, flat, len(contents))
     if given.bounds(index)[0] < 0:
@@ -311,8 +295,6 @@ def chunked(given: Arguments) -> nodes.Chunks:
 
 def appendable(given: Arguments) -> nodes.Chunks:
     """`AppendableArray`: pieces of one type, the last of which may have become longer."""
-    import numpy as np
-
     shape = given.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
     if not isinstance(shape, list | tuple) or not shape or not all(type(each) is int and each > 0 for each in shape):

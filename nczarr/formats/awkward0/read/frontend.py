@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.elements import element_of
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.parts import descr, part_tree, parts
@@ -252,8 +253,6 @@ class _Reader:
         types: Types,
         key: str,
     ) -> None:
-        import numpy as np
-
         fqn = names.join(path, name)
         before = dict(types.made)
         try:

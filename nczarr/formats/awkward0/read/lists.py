@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Spans, Texts
 from nczarr.formats.awkward0.read import arrays
 from nczarr.formats.awkward0.read.arguments import Arguments
@@ -54,8 +55,6 @@ def texts(given: Arguments) -> Column:
 
 
 def _bytes(given: Arguments) -> Flat:
-    import numpy as np
-
     values = given.elements("content", "|u1")
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
@@ -77,8 +76,6 @@ def _encoding(given: Arguments) -> str | None:
 
 
 def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists:
-    import numpy as np
-
     least, most = given.bounds(counts)
     if least < 0:
         raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")

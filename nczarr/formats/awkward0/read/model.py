@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.arrays.elements import declared, element_of, modelled
 from nczarr.arrays.grid import converted
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import NUMPY, Leaf, ListTree, PartTree, RecordTree, descr
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.source import numpy_dtype
@@ -26,7 +27,6 @@ from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Masked,
 from nczarr.names import name_problem
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
@@ -60,8 +60,6 @@ def units(column: Column) -> Iterator[tuple[str, str]]:
 
 
 def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
-    import numpy as np
-
     for name in dtype.names or ():
         yield from ((_joined(name, path), unit) for path, unit in _units(dtype[name].base))
     if dtype.kind in "mM":
@@ -214,8 +212,6 @@ def settled(type_name: TypeName, types: Known) -> None:
 
 def rows(column: Flat) -> Lists:
     """Rows of elements as lists."""
-    import numpy as np
-
     values = column.values
     count, length = values.shape[:2]
     return Lists(np.arange(count + 1, dtype=np.int64) * length, Flat(values.reshape(count * length, *values.shape[2:])))
@@ -226,8 +222,6 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
 
     Raises UnsayableError (`unreadable-array`) if the column is not of the type, or has not as many items.
     """
-    import numpy as np
-
     match tree:
         case Leaf(type="string"):
             yield tree.path, _texts(column, shape)
@@ -285,8 +279,6 @@ def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
 
 def _lists(column: Column) -> Lists:
     """A column as lists; missing ones are empty."""
-    import numpy as np
-
     if isinstance(column, Masked):
         inner = _lists(column.content)
         starts, stops = inner.offsets[:-1], np.where(column.mask, inner.offsets[:-1], inner.offsets[1:])
@@ -304,8 +296,6 @@ def _lists(column: Column) -> Lists:
 
 def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     """Texts as `bytes | None`."""
-    import numpy as np
-
     mask = column.mask if isinstance(column, Masked) else None
     inner = column.content if isinstance(column, Masked) else column
     if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":
@@ -333,8 +323,6 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
 
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
     """Values of a type of fixed size, little-endian and packed."""
-    import numpy as np
-
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(column, Masked):
         found = _elements(column.content, type_name, types, shape).copy()
@@ -382,8 +370,6 @@ def _fields(table: Table) -> list[tuple[str, Column]]:
 
 
 def _char() -> np.dtype[Any]:
-    import numpy as np
-
     return np.dtype("S1")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.wire.limits import Limits, RefusedError, shown
 from nczarr.stores.base import UnsafeKeyError
 
@@ -102,8 +103,6 @@ def _blob(key: str, value: Any) -> Blob:
         view = memoryview(value)
         return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        import numpy as np
-
         array = np.ascontiguousarray(value)
         if not array.dtype.hasobject:
             flat = array.reshape(-1)

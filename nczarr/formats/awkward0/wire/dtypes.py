@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.wire.limits import RefusedError, shown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 LARGEST_ITEM = 2**31 - 1
@@ -67,8 +67,6 @@ def _shape(value: Any) -> bool:
 
 
 def _described(value: Any) -> np.dtype[Any]:
-    import numpy as np
-
     match value:
         case str():
             return _simple(value)
@@ -84,8 +82,6 @@ def _described(value: Any) -> np.dtype[Any]:
 
 
 def _simple(text: str) -> np.dtype[Any]:
-    import numpy as np
-
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
         raise _refused(f"{shown(text)} is not among the names that are known")
@@ -97,8 +93,6 @@ def _simple(text: str) -> np.dtype[Any]:
 
 
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
-    import numpy as np
-
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(each) and each >= 0 for each in sizes):
         raise _refused(f"{shown(shape)} is no shape")
@@ -161,8 +155,6 @@ def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
 
 def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type without padding between members, in all depths."""
-    import numpy as np
-
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((packed(base), shape))
@@ -183,8 +175,6 @@ def described(dtype: np.dtype[Any]) -> Any:
 
 def rows(values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
     """The values without padding in C order, and the JSON of one row, which is an element of the first dimension."""
-    import numpy as np
-
     plain = np.asarray(values)
     kind = packed(plain.dtype)
     if kind != plain.dtype or kind.itemsize != plain.dtype.itemsize:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from nczarr.arrays.lazy_numpy import np
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -99,8 +101,6 @@ def rules(policy: Policy) -> tuple[Rule, ...]:
     if policy is True:
         return (_rule(zlib.compress),)
     if isinstance(policy, str) and policy == DEFAULT:
-        import numpy as np
-
         return (_rule({"minsize": SMALLEST, "types": [bool, np.bool_, np.integer], "pair": zlib.compress}),)
     if isinstance(policy, list | tuple) and not isinstance(policy, Rule) and not _is_pair(policy):
         return tuple(_rule(each) for each in policy)

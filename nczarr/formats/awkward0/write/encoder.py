@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions as made
 from nczarr.awkward.expressions import Expression, Numbers, awkward
 from nczarr.diagnostics.report import Report
@@ -178,8 +179,6 @@ class Encoder:
         )
 
     def _indexed(self, column: nodes.Indexed, number: int, place: str) -> Expression:
-        import numpy as np
-
         index = self._integers(column.index, place)
         low, high = _range(index)
         if high >= len(column.content) or (low < 0 and not column.optional):
@@ -207,8 +206,6 @@ class Encoder:
         )
 
     def _union(self, column: nodes.Union, number: int, place: str) -> Expression:
-        import numpy as np
-
         length = len(column.tags)
         tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
         low, high = _range(tags)
@@ -285,8 +282,6 @@ class Encoder:
 
     def _bounds(self, column: nodes.Lists | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Where each list starts and stops, checked; lists without items lie within the content, too."""
-        import numpy as np
-
         if isinstance(column, nodes.Lists):
             offsets = self._integers(column.offsets, place)
             starts, stops = offsets[:-1], offsets[1:]
@@ -307,8 +302,6 @@ class Encoder:
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
         """Integers as `<i8`; the same object gives the same object."""
-        import numpy as np
-
         if id(values) not in self._converted:
             found = np.asarray(values)
             if (

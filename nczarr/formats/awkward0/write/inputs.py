@@ -11,6 +11,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward.expressions import DEEPEST
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.columns import columns as nodes
@@ -38,11 +39,8 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
 
         if awkward2.is_awkward(given):
             return awkward2.column_of(given, report)
-    if "numpy" in sys.modules:
-        import numpy as np
-
-        if isinstance(given, np.ndarray):
-            return of_numpy(given, report)
+    if "numpy" in sys.modules and isinstance(given, np.ndarray):
+        return of_numpy(given, report)
     try:
         return Json(json_of(given))
     except NotJsonError as error:
@@ -78,8 +76,6 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
 def _number(given: Any) -> bool | int | float | None:
     """A number of Python or numpy; None where JSON has no number that equals it, and for what is no number."""
     if "numpy" in sys.modules:
-        import numpy as np
-
         if isinstance(given, np.bool_):
             return bool(given)
         if isinstance(given, np.timedelta64):
@@ -94,8 +90,6 @@ def _number(given: Any) -> bool | int | float | None:
 
 def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
     """A numpy array as a column, lists of masked items if it has a mask; None and an error if it has no length."""
-    import numpy as np
-
     if values.ndim == 0:
         report.error(
             "unsuited-array",

@@ -19,6 +19,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import IO, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
@@ -110,8 +111,6 @@ def put(
     Raises CompileError for arrays that cannot be said, NameTakenError (a KeyError and ValueError) if the name is in
     use or lies in another array, OSError; the file holds nothing new then.
     """
-    import numpy as np
-
     _free(group, name)
     found = report if report is not None else Report()
     names = naming(name, "/", suffix, f"/{SCHEMA}")

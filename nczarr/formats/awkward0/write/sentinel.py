@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.elements import is_element
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import NUMPY
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.awkward0.columns.columns import Flat
@@ -22,8 +23,6 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
 
     Tried first is netCDF's default of the type, so that readers who know no fill value take it for missing as well.
     """
-    import numpy as np
-
     plain = values.astype("<i8") if values.dtype.kind in "mM" else values
     halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
     if halves:
@@ -44,8 +43,6 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
 
 
 def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
-    import numpy as np
-
     default = default_fill(name, {})
     if default is not None:
         yield dtype.type(default.as_numbers()[0])

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
@@ -76,8 +77,6 @@ class _Growing:
 
     def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
         """Append numbers; `remaining` is how many times their text fits into what is left to read, itself included."""
-        import numpy as np
-
         length = self.length + len(numbers)
         if self.room is None or length > len(self.room):
             room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
@@ -96,8 +95,6 @@ class _Slabs:
     """Parses slabs for one variable."""
 
     def __init__(self, type_name: str, fill: Constant | None) -> None:
-        import numpy as np
-
         from nczarr.arrays.parts import NUMPY
 
         self.atomic = ATOMIC[type_name]
@@ -110,8 +107,6 @@ class _Slabs:
 
     def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
         """The numbers of one slab. Raises _GiveUp."""
-        import numpy as np
-
         if b"\v" in text:
             raise _GiveUp  # white space to numpy, but not to CDL
         codes = np.frombuffer(text, np.uint8)
@@ -144,8 +139,6 @@ class _Slabs:
 
     def _decimals(self, text: bytes, codes: NDArray[Any], odd: NDArray[Any], *, last: bool) -> NDArray[Any] | None:
         """The numbers of a slab with hardly an exponent in it; None: let numpy see. Raises _GiveUp."""
-        import numpy as np
-
         commas = codes == 44
         count = int(np.count_nonzero(commas)) + last
         if not odd.any():
@@ -170,8 +163,6 @@ class _Slabs:
         return found
 
     def _parse(self, text: bytes, count: int) -> NDArray[Any]:
-        import numpy as np
-
         wide: Any = np.float64
         if self.atomic.is_integer:
             wide = np.uint64 if self.atomic.name == "uint64" else np.int64
@@ -186,8 +177,6 @@ class _Slabs:
 
     def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
         """The numbers in the variable's own type, if they all fit."""
-        import numpy as np
-
         if self.atomic.is_integer:
             low, high = int(found.min()), int(found.max())
             limits = np.iinfo(found.dtype)
@@ -252,15 +241,11 @@ def _stripped(text: bytes, *, last: bool) -> bytes:
 
 def _commas(text: bytes) -> int:
     """Number of commas (numpy counts frequent bytes several times faster than `bytes.count`)."""
-    import numpy as np
-
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 44))
 
 
 def _is_suspect(text: bytes) -> bool:
     """Whether `_is_doubtful` has to look: a quick sieve, in which some exponents and words are caught as well."""
-    import numpy as np
-
     codes = np.frombuffer(b" " + text + b" ", np.uint8)
     digit = (codes - 48) < 10
     begun = digit | (codes == 46)
@@ -279,8 +264,6 @@ _CLASSES = bytes(
 
 def _is_doubtful(text: bytes) -> bool:
     """Whether an integer begins with a zero and another digit (octal in CDL), or a sign stands without a number."""
-    import numpy as np
-
     codes = np.frombuffer(b"  " + text.translate(_CLASSES) + b" ", np.uint8)
     middle, following, before = codes[2:-1], codes[3:], codes[1:-2]
     if ((middle == 45) & (following != 46) & ((following | 1) != 49)).any():

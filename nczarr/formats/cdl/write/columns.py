@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types
 from nczarr.arrays.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.streaming import slabs
@@ -39,8 +40,6 @@ class Stream:
 
     def take(self, count: int) -> NDArray[Any]:
         """The next `count` elements. Raises CompileError if the array ends before."""
-        import numpy as np
-
         pieces = []
         while count > 0:
             if self._rest is None or not len(self._rest):

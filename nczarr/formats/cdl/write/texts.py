@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
@@ -89,8 +90,6 @@ def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
 
 def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
     """Replace the texts of values that equal the fill value, bit for bit."""
-    import numpy as np
-
     plain = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
     same = (plain == np.frombuffer(fill, np.uint8)).all(axis=1)
     if same.all():
@@ -104,8 +103,6 @@ def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
     listed = values.tolist()
     if not atomic.is_float:
         return repr(listed)[1:-1].split(", ") if listed else []
-    import numpy as np
-
     if not listed:
         return []
     digits = "%.7g " if atomic.code == "f" else "%.15g "

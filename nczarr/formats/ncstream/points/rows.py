@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.decoded_parts import in_one_piece
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import descr, escape, is_fixed
 from nczarr.arrays.source import Parts, numpy_dtype
@@ -18,14 +19,11 @@ from nczarr.formats.ncstream.points.collection import LOCATION, Collection, Memb
 from nczarr.formats.ncstream.wire.limits import contradictory
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
 def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
     """The type of a row as numpy has it. Fields are called by their number: names may be anything."""
-    import numpy as np
-
     fields: list[tuple[str, str, tuple[int, ...]]] = []
     for number, each in enumerate(members):
         if each.type == "string":
@@ -39,8 +37,6 @@ def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
 
 def parts(collection: Collection, record: CompoundType) -> Parts:
     """The arrays of the records of a collection. Raises RefusedError where indices of strings lead nowhere."""
-    import numpy as np
-
     count = len(collection.rows)
     places = np.array(collection.places, "<f8").reshape(count, len(LOCATION))
     found = np.empty(count, row_dtype(collection.members))
@@ -72,8 +68,6 @@ def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
 
 def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:
     """The values of members of strings, by their number."""
-    import numpy as np
-
     numbers = [number for number, each in enumerate(collection.members) if each.type == "string"]
     members = [collection.members[number] for number in numbers]
     count = len(found)
@@ -124,8 +118,6 @@ def rows(
     columns: Sequence[NDArray[Any]], members: Sequence[Member], count: int
 ) -> tuple[list[bytes], list[list[bytes]]]:
     """The rows of `count` features and the strings of each, from the values of all members; NIL is an empty string."""
-    import numpy as np
-
     made = np.zeros(count, row_dtype(members))
     texts: list[list[bytes]] = [[] for _ in range(count)]
     index = 0

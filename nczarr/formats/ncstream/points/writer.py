@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import escape, is_fixed
 from nczarr.arrays.source import Parts, Selection
@@ -195,8 +196,6 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
 
 def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
     """Where and when each of some points is, in the order of the message."""
-    import numpy as np
-
     time = columns[plan.places[0] or ""]
     instead = (None, None, None, np.full(count, math.nan), time)
     found = [

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.decode import inflated
 from nczarr.formats.ncstream.wire.elements import NUMPY, check_shape, dtype_of, name_of
@@ -21,8 +22,6 @@ def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) 
 
 
 def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
-    import numpy as np
-
     if each.dataType not in NUMPY:
         raise bad(f"a coverage has values of type {name_of(each.dataType)}", offset)
     dtype = dtype_of(each.dataType, big=each.bigend)
@@ -41,8 +40,6 @@ def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[
 
 def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
     """The values of axes that have some, by name: doubles, big-endian. Raises RefusedError."""
-    import numpy as np
-
     made = {}
     for each in found:
         if not each.values:

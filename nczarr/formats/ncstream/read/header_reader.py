@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import itemsize
 from nczarr.arrays.validate_constant import sound_types
@@ -97,8 +98,6 @@ def immediate_values(
 
 def _numbers(declared: pb.Variable) -> Tree:
     """The values, big-endian as all of them are. Raises ValueError if they are no numbers."""
-    import numpy as np
-
     if declared.dataType not in NUMPY:
         raise ValueError("they are no numbers")
     made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))

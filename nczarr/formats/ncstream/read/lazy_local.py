@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from nczarr.arrays.blocks import every_block, first_of
 from nczarr.arrays.decoded_parts import Sections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Part, Types, parts
 from nczarr.arrays.source import Index, Parts
@@ -94,8 +95,6 @@ class Held(NamedTuple):
         """The elements of all lists by part, those of the cells that messages hold, or that a fill value has; memory is
         in proportion to these. Raises OSError, ValueError.
         """
-        import numpy as np
-
         total = math.prod(self.shape)
         if total > LARGEST:
             raise ValueError(f"a variable of {total} cells has more than can be numbered ({LARGEST})")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Types, part_tree, spread
 from nczarr.ast.node import TypeName
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Values: TypeAlias = Mapping[str, NDArray[Any]]
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
     """Values one behind the other."""
-    import numpy as np
-
     if len(every) == 1:
         return dict(every[0])
     return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
@@ -43,8 +41,6 @@ def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: 
 
 def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """The numbers of the items of lists."""
-    import numpy as np
-
     kept = counts[cells]
     starts = (np.cumsum(counts) - counts)[cells]
     ends = np.cumsum(kept)
@@ -56,16 +52,12 @@ def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]
     """The numbers of the elements of an array field."""
     import math
 
-    import numpy as np
-
     width = math.prod(shape)
     return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
 
 
 def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """The numbers in C order of the cells of a section of a shape."""
-    import numpy as np
-
     found = np.zeros((), np.int64)
     for indices, length in zip(ranges, shape, strict=True):
         found = found[..., None] * length + np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import lengths_of
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree, size
 from nczarr.arrays.source import Parts, Selection, little, numpy_dtype
 from nczarr.ast.node import TypeName
@@ -43,8 +44,6 @@ class Cursor:
         return self._tree(self._parts, region)
 
     def _tree(self, parts: PartTree, region: Selection) -> Tree:
-        import numpy as np
-
         match parts:
             case ListTree(counts=Leaf(path=path)):
                 counts = self._sources[path].read(region).reshape(-1).astype(np.int64)
@@ -104,8 +103,6 @@ def _arrays(tree: Tree, parts: PartTree, shape: tuple[int, ...], types: Types) -
 
 def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
     """Values of a type of fixed size, or texts, little-endian and packed. Raises UnsuitedError."""
-    import numpy as np
-
     declared = types.get(type_name)
     if type_name == "string":
         if not isinstance(tree, Texts):
@@ -147,8 +144,6 @@ def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tupl
 
 def _lists(tree: Tree, *, single: bool) -> Lists:
     """A tree as lists, or a `single` one; opaque values are lists of their bytes. Raises UnsuitedError."""
-    import numpy as np
-
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
         return Lists(counts, Numbers(UBYTE, np.frombuffer(b"".join(tree.items), np.uint8)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.elements import NUMPY, Section, dtype_of, known_type, name_of, section_of, shape_of
@@ -20,7 +21,6 @@ from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, with_nil
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 PRIMITIVES, STRINGS, LENGTHS, OPAQUES, MEMBERS, NIL = 10, 11, 12, 13, 14, 1000
@@ -175,8 +175,6 @@ class Decoder:
         return len(self._items(column, STRINGS if column.message.dataType == pb.STRING else OPAQUES))
 
     def _counts(self, column: Column) -> NDArray[np.int64]:
-        import numpy as np
-
         pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in column.found.get(LENGTHS, ())]
         for first, last in column.found.get(LENGTHS | UNPACKED, ()):
             lengths = pb.DataCol.FromString(self._view(first, last)).vlens
@@ -204,8 +202,6 @@ class Decoder:
                 return self._numbers(column, count)
 
     def _numbers(self, column: Column, count: int) -> Numbers:
-        import numpy as np
-
         dtype = dtype_of(column.message.dataType, big=self._big)
         start, end = column.payload or (column.start, column.start)
         if count * dtype.itemsize != end - start:
@@ -221,8 +217,6 @@ class Decoder:
         return items
 
     def _nil(self, column: Column) -> NDArray[np.uint64]:
-        import numpy as np
-
         pieces = [
             protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
         ]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, is_counted
 from nczarr.formats.ncstream.wire import definitions as known
@@ -35,7 +36,6 @@ from nczarr.formats.ncstream.wire.rows import RowReader
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Texts, Tree, with_nil
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 JOINED = 512
@@ -138,8 +138,6 @@ class _Reader:
         return Decoded(self._section, shape_of(self._section), tree, self._ragged)
 
     def _numbers(self, count: int | None) -> Tree:
-        import numpy as np
-
         dtype = dtype_of(self._message.dataType, big=True)
         buffer, start, size = self._buffer, self._start, self._end - self._start
         if self._message.compress == pb.Data.DEFLATE:
@@ -212,14 +210,10 @@ class _Reader:
         return data, found
 
     def _nil(self) -> NDArray[np.uint64]:
-        import numpy as np
-
         pieces = [protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in self._entry.nil]
         return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
 
     def _lists(self, buffer: Buffer, bounds: Bounds) -> Decoded:
-        import numpy as np
-
         starts, lengths = bounds
         dtype = dtype_of(self._message.dataType, big=True)
         shape, inner = self._cells(len(starts))
@@ -267,8 +261,6 @@ class _Reader:
 
 def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
     """Bytes of many places one behind the other."""
-    import numpy as np
-
     starts, lengths = bounds
     total = int(lengths.sum())
     if not total:

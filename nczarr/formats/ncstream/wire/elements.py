@@ -6,13 +6,10 @@ Invariant: a section becomes a shape only if an array of that shape could exist.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Section = tuple[range, ...]
 """Which part of a variable a message has: the indices of each dimension."""
@@ -46,8 +43,6 @@ def name_of(data_type: int) -> str:
 
 def dtype_of(data_type: int, *, big: bool) -> np.dtype[np.generic]:
     """What numpy calls a type of fixed width."""
-    import numpy as np
-
     return np.dtype(NUMPY[data_type]).newbyteorder(">" if big else "<")
 
 

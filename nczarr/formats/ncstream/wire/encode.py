@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import pack_rows, protobuf
 from nczarr.formats.ncstream.wire.elements import RAGGED, Section, dtype_of, shape_of, write_section
@@ -40,7 +41,6 @@ from nczarr.formats.ncstream.wire.trees import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 

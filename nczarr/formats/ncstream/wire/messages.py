@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -248,8 +249,6 @@ def of_values(
     `section`: all of the array if None. `data_type`: where the dtype does not say it: OPAQUE, ENUM1, …. `column`:
     which kind of message; None: lists and records are columns, everything else is not.
     """
-    import numpy as np
-
     number = None if data_type is None else pb.DataType.Value(data_type)
     found = np.asarray(array)
     sequence = number == pb.SEQUENCE

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.elements import Section, dtype_of, shape_of, write_section
@@ -17,7 +18,6 @@ from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError, check_bl
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 VERSION = 3
@@ -124,8 +124,6 @@ def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
 
 def _records(packed: _Packed, start: int, stop: int) -> bytes:
     """Records with their magics, one behind the other."""
-    import numpy as np
-
     length = packed.rows.dtype.itemsize
     data = b"".join(raw(packed.rows[start:stop], packed.rows.dtype))
     rest = pb.StructureData(nrows=1, rowLength=length)
@@ -154,8 +152,6 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
 
 def _packed(tree: Records, *, each: bool) -> _Packed:
     """Records as rows; `each`: whether every record has a heap of its own."""
-    import numpy as np
-
     if not tree.names:
         raise UnwritableError("records without a member")
     tree = _in_order_of_headers(tree)
@@ -187,8 +183,6 @@ class _Heap:
 
     def take(self, cells: int) -> NDArray[np.int64]:
         """The entries of a member that has so many cells in all."""
-        import numpy as np
-
         one = cells // self.records if self.records and self._each else cells
         found = np.arange(cells, dtype=np.int64)
         if self._each and one:
@@ -199,8 +193,6 @@ class _Heap:
 
 
 def _dtype(tree: Records) -> Any:
-    import numpy as np
-
     fields: list[tuple[str, Any, tuple[int, ...]]] = []
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         match member:

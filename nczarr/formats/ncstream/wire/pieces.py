@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 PIECE = 1 << 18
@@ -53,8 +53,6 @@ def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
 
 def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
     """The bytes of an array as elements of a dtype of the same width, in C order."""
-    import numpy as np
-
     if not values.size:
         return
     if values.dtype.itemsize != dtype.itemsize or values.dtype.kind not in "iufbSV":

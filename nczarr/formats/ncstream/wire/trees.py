@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.limits import bad
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -139,8 +139,6 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
     made = np.empty(len(items), object)
     made[:] = items
     return made.reshape(shape)
@@ -163,8 +161,6 @@ def _text(item: bytes | None) -> str | bytes | None:
 
 
 def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
     content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
     stops = np.cumsum(tree.counts)
     cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
@@ -183,8 +179,6 @@ def is_fixed(tree: Tree) -> bool:
 
 
 def _dtype(tree: Tree) -> Any:
-    import numpy as np
-
     match tree:
         case Numbers() | Rows():
             return tree.values.dtype
@@ -196,8 +190,6 @@ def _dtype(tree: Tree) -> Any:
 
 
 def _records(tree: Records) -> NDArray[Any]:
-    import numpy as np
-
     if tree.rows is not None and is_fixed(tree):
         return tree.rows
     made = np.empty(tree.length, _dtype(tree))
@@ -244,8 +236,6 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
 
 
 def _of_objects(items: list[Any], data_type: int | None) -> Tree:
-    import numpy as np
-
     some = next((each for each in items if each is not None), None)
     if isinstance(some, np.ndarray):
         if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
