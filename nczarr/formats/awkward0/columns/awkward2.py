@@ -13,7 +13,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.columns import columns as nodes
 from nczarr.formats.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
-from nczarr.formats.awkward0.write.inputs import say
+from nczarr.formats.awkward0.write.warnings import say
 
 if TYPE_CHECKING:
     import awkward as ak

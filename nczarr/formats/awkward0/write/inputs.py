@@ -6,14 +6,13 @@ Nothing is ever pickled: what neither bytes nor JSON can say is reported (awkwar
 from __future__ import annotations
 
 import sys
-import warnings
 from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward.expressions import DEEPEST
-from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import columns as nodes
 
 if TYPE_CHECKING:
@@ -112,20 +111,3 @@ def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
         count = len(column) // size if size else int(np.prod(values.shape[: values.ndim - 1]))
         column = nodes.Lists(np.arange(count + 1, dtype="<i8") * size, column)
     return column
-
-
-class LostPartsWarning(UserWarning):
-    """Values are written, but not all that an array says of them."""
-
-
-def say(report: Report, made: object, *, given: Report | None) -> None:
-    """Raise what stands in the way of writing, else warn of what is lost, unless the caller reads the report himself.
-
-    Raises CompileError.
-    """
-    found = report.sorted()
-    if made is None:
-        raise CompileError(found)
-    if given is None:
-        for each in found:
-            warnings.warn(f"{each.code}: {each.message}", LostPartsWarning, stacklevel=4)

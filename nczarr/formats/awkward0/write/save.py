@@ -24,8 +24,8 @@ from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
-from nczarr.formats.awkward0.write.inputs import say
 from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
+from nczarr.formats.awkward0.write.warnings import say
 from nczarr.stores.base import is_safe, safe_key
 
 SUFFIX = ".awkd"

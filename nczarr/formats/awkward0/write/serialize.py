@@ -20,7 +20,8 @@ from nczarr.awkward.expressions import Expression
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, Rule, rules
 from nczarr.formats.awkward0.write.encoder import Encoder
-from nczarr.formats.awkward0.write.inputs import Json, LostPartsWarning, say, taken
+from nczarr.formats.awkward0.write.inputs import Json, taken
+from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
