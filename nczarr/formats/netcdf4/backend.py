@@ -26,8 +26,8 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     from nczarr.formats.netcdf4.data import write_data
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.filters import provide
+    from nczarr.formats.netcdf4.headers import take_times
     from nczarr.formats.netcdf4.no_fill import define_fills, take_fills, undefined, unfilled
-    from nczarr.formats.netcdf4.object_times import take_times
     from nczarr.formats.netcdf4.write_chunks import check_memory, chunk_writer
 
     if not (provide(lib, plan, report) and check_memory(plan, report)):

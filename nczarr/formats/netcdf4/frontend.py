@@ -43,9 +43,8 @@ from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.arrays import StoredVariable, opened
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
-from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
+from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.formats.netcdf4.members import Members
 from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import Seen, look, strange, unseen

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.formats.netcdf4.library import Library
@@ -219,6 +220,38 @@ class Inquiry:
     def release(self, file: int, kind: int, address: int, count: int) -> None:
         """Free what the library's pointers in an array of values point at."""
         self._do("nc_reclaim_data", c_int(file), c_int(kind), c_void_p(address), c_size_t(count))
+
+
+@dataclass
+class Members:
+    """Members of a group, by the library's numbers; `shown` and `below`: names of variables and groups in the tree."""
+
+    types: dict[int, TypeInfo]
+    dimensions: dict[int, tuple[str, int, bool]]
+    variables: dict[int, VariableInfo]
+    groups: dict[int, str]
+    shown: dict[int, str]
+    below: dict[int, str]
+    alike: dict[str, list[int]]
+    """Variables by name as the file spells it; two have one where one is stored under another."""
+
+    @classmethod
+    def of(cls, ask: Inquiry, group: int) -> Members:
+        """Ask for the members of a group."""
+        below = {child: ask.group_name(child) for child in ask.groups(group)}
+        made = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})
+        for number, info in made.variables.items():
+            made.alike.setdefault(info.name, []).append(number)
+        return made
+
+    def items(self) -> list[tuple[str, str]]:
+        """Return kind and name of each, as the file spells them."""
+        return [
+            *(("type", each.name) for each in self.types.values()),
+            *(("dimension", name) for name, _, _ in self.dimensions.values()),
+            *(("variable", each.name) for each in self.variables.values()),
+            *(("group", name) for name in self.groups.values()),
+        ]
 
 
 def _text(buffer: ctypes.Array[ctypes.c_char]) -> str:

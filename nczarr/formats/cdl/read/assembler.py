@@ -14,10 +14,9 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import Scope, VariableDraft
 from nczarr.formats.cdl.read.special_attributes import GLOBAL, Specials
-from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.convert import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.formats.cdl.values.plain_numbers import plain_numbers
 from nczarr.formats.cdl.words import Words
 from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.tokens import Token

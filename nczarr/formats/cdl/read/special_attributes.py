@@ -23,7 +23,7 @@ from nczarr.source import Source, Span
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
 """Specials of the root group; all but `_Format` describe the file that a dump was made from, and are ignored."""
 
-_QUANTIZE = {
+QUANTIZE = {
     "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",
     "_QuantizeGranularBitRoundNumberOfSignificantDigits": "granularbitround",
     "_QuantizeBitRoundNumberOfSignificantDigits": "bitround",
@@ -32,7 +32,7 @@ _QUANTIZE = {
 SPECIAL = frozenset(
     {
         *("_Storage", "_ChunkSizes", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness"),
-        *("_Filter", "_Codecs", *_QUANTIZE, *GLOBAL),
+        *("_Filter", "_Codecs", *QUANTIZE, *GLOBAL),
     }
 )
 """Names that are never those of stored attributes (`_FillValue`, which is stored, is not among them)."""
@@ -57,7 +57,7 @@ class Specials:
             "_Endianness": self._endian,
             "_Filter": self._filter,
             "_Codecs": self._codecs,
-            **dict.fromkeys(_QUANTIZE, self._quantize),
+            **dict.fromkeys(QUANTIZE, self._quantize),
         }
         self.known = {*SPECIAL, "_FillValue"}
 
@@ -123,7 +123,7 @@ class Specials:
             codecs.append(Codec(id=CODEC_IDS["deflate"], parameters=(given["_DeflateLevel"],)))  # type: ignore[arg-type]
         listed = given.get("_Filter") or given.get("_Codecs") or ()
         codecs += [codec for codec in listed if codec.id not in {known.id for known in codecs}]  # type: ignore[attr-defined]
-        quantize = next((value for name, value in given.items() if name in _QUANTIZE), None)
+        quantize = next((value for name, value in given.items() if name in QUANTIZE), None)
         span = variable.specials["_ChunkSizes"][1] if given.get("_ChunkSizes") else variable.span
         lengths = given.get("_ChunkSizes") or ()
         chunks = lengths if any(lengths) else None  # type: ignore[arg-type]  # 0 asks for the default
@@ -241,7 +241,7 @@ class Specials:
         digits = self._integer(literals, place, name)
         if digits is None:
             return None
-        algorithm = _QUANTIZE[name]
+        algorithm = QUANTIZE[name]
         limit = most_digits(variable.type, algorithm)
         if not limit:
             message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"

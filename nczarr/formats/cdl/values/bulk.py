@@ -18,6 +18,8 @@ from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.decimals import decimals, parsed
+from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
+from nczarr.formats.cdl.values.numerals import SUFFIXES
 from nczarr.formats.cdl.values.slabs import slabs
 from nczarr.source import Source
 
@@ -36,15 +38,8 @@ _ODD = re.compile(
     rb"([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)"
     rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
 )
-_WORDS = {
-    b"NaN": b"nan", b"nan": b"nan", b"NaNf": b"nan", b"nanf": b"nan",
-    b"Infinity": b"inf", b"DoubleInf": b"inf", b"Infinityf": b"inf", b"Inff": b"inf", b"FloatInf": b"inf",
-    b"-Infinity": b"-inf", b"-Infinityf": b"-inf", b"-Inff": b"-inf",
-}  # fmt: skip
-_SUFFIX_TYPES = {
-    b"b": "byte", b"s": "short", b"l": "int", b"ll": "int64", b"ub": "ubyte", b"us": "ushort", b"u": "uint",
-    b"ul": "uint", b"ull": "uint64", b"bu": "ubyte", b"su": "ushort", b"lu": "uint", b"llu": "uint64",
-}  # fmt: skip
+_WORDS = {word: b"%g" % value for word, (value, _) in SPECIAL_WORDS.items()}
+"""Words of numbers as numpy reads them."""
 
 
 class _GiveUp(Exception):  # noqa: N818
@@ -212,7 +207,7 @@ class _Slabs:
             if self.atomic.is_integer:
                 raise _GiveUp
             return repr(single(float(real))).encode() if real_suffix in b"fF" else real
-        declared = _SUFFIX_TYPES.get(suffix.lower())
+        declared = SUFFIXES.get(suffix.lower())
         if declared is None or (integer.lstrip(b"+-")[:1] == b"0" and len(integer.lstrip(b"+-")) > 1):
             raise _GiveUp
         value = int(integer)

@@ -6,6 +6,7 @@ ncgen casts as C does, in silence; here out of range is an error and a lost frac
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
+
+
+_NUMBER = re.compile(
+    rb"[+-]?(?:(?P<int>0|[1-9][0-9]{0,8})"  # nine digits always fit an int; a leading zero would be octal
+    rb"|(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][+-]?[0-9]++)|[0-9]++\.[0-9]*+|\.[0-9]++(?:[eE][+-]?[0-9]++)?)(?P<float>[fF])?)"
+)
 
 
 class Converter:
@@ -281,3 +288,33 @@ def _spell(value: int | float) -> str:
 def pack(type_name: str, values: Sequence[int | float]) -> bytes:
     """Numbers as canonical bytes of an atomic numeric type."""
     return struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
+
+
+def plain_numbers(text: bytes, declared: str | None = None) -> Constant | None:
+    """Return the constant of plain ints, doubles or floats, of their own type or a declared one.
+
+    These are the commonest attribute values. None: anything else stands there, or a fault, which reading literal by
+    literal finds.
+    """
+    items = [item.strip(b" \t") for item in text.split(b",")]
+    kinds = {match.lastgroup or "double" if match else None for match in map(_NUMBER.fullmatch, items)}
+    own = kinds.pop()
+    if own is None or kinds:
+        return None
+    atomic = ATOMIC[declared or own]
+    if own == "int":
+        values: Sequence[int | float] = list(map(int, items))
+    else:
+        values = [float(item.rstrip(b"fF")) for item in items]
+        if own == "float":
+            values = [single(value) for value in values]
+    if atomic.is_integer:
+        if own != "int" or not atomic.low <= min(values) <= max(values) <= atomic.high:
+            return None
+    elif atomic.is_float:
+        values = [single(float(value)) if atomic.name == "float" else float(value) for value in values]
+        if not all(map(math.isfinite, values)):
+            return None
+    else:
+        return None
+    return Constant(type=atomic.name, count=len(values), data=pack(atomic.name, values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nczarr import names
@@ -20,6 +20,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.types import dependencies_first
 from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference
@@ -134,22 +135,6 @@ def _dimension(dimension: Dimension) -> str:
     return f"{identifier(dimension.name)} = {dimension.size} ;"
 
 
-def ordered(types: tuple[UserType, ...], path: str) -> list[UserType]:
+def ordered(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
     """The types of a group, each behind those it is made of (CDL knows no forward references), else in their order."""
-    waiting = {names.join(path, declared.name): declared for declared in types}
-    ordered: list[UserType] = []
-
-    def place(fqn: str) -> None:
-        declared = waiting.pop(fqn, None)
-        if declared is None:
-            return
-        if isinstance(declared, VlenType):
-            place(declared.base)
-        elif isinstance(declared, CompoundType):
-            for field in declared.fields:
-                place(field.type)
-        ordered.append(declared)
-
-    for fqn in list(waiting):
-        place(fqn)
-    return ordered
+    return dependencies_first({names.join(path, declared.name): declared for declared in types}).values()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nczarr.ast import Codec, Kind, Storage
 from nczarr.ast.storage import CODEC_IDS
+from nczarr.formats.cdl.read.special_attributes import QUANTIZE
 
 FORMATS: dict[Kind, str] = {
     "nc3": "classic",
@@ -16,11 +17,7 @@ FORMATS: dict[Kind, str] = {
 }
 """Kinds of file as `_Format` names them."""
 
-_QUANTIZE = {
-    "bitgroom": "_QuantizeBitGroomNumberOfSignificantDigits",
-    "granularbitround": "_QuantizeGranularBitRoundNumberOfSignificantDigits",
-    "bitround": "_QuantizeBitRoundNumberOfSignificantBits",
-}
+_QUANTIZE = {algorithm: name for name, algorithm in QUANTIZE.items()}
 _SHUFFLE, _DEFLATE, _FLETCHER = CODEC_IDS["shuffle"], CODEC_IDS["deflate"], CODEC_IDS["fletcher32"]
 _FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
 _LEVELS = range(1, 10)

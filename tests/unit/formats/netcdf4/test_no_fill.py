@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from nczarr.formats.netcdf4.headers import lookup3
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.lookup3 import lookup3
 from nczarr.formats.netcdf4.no_fill import take_fills
 from tests.conftest import Ran
 

@@ -1,8 +1,7 @@
-"""The reference token source of CDL: the lexer that ANTLR generates from the grammar, token by token.
+"""Reference token source of CDL: the lexer that ANTLR generates from the grammar, token by token.
 
-Ten times slower than `cdl_tokens.FastTokens`, and used where speed is nothing: to prove that both give one tree, and by
-`--plain-tokens` (hidden) to tell a fault of the grammar from one of the fast source. The bytes go in as Latin-1, so
-that offsets stay offsets of bytes; the grammar's names admit every character above ASCII.
+Ten times slower than `FastTokens`, it proves that both give one tree. The bytes go in as Latin-1, so that offsets stay
+offsets of bytes; the grammar's names admit every character above ASCII.
 """
 
 from __future__ import annotations
