@@ -16,7 +16,7 @@ from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Vari
 from nczarr.check.tables import Tables, tables
 
 if TYPE_CHECKING:
-    from nczarr.arrays.columns import Columns
+    from nczarr.arrays.value_lists import Columns
     from nczarr.check.duplicate_names import Namesake
     from nczarr.diagnostics.report import Report
     from nczarr.source import Span

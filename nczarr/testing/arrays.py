@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.columns import constant_parts
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts, little
+from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import Constant
 
 if TYPE_CHECKING:

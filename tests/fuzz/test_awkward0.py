@@ -19,7 +19,7 @@ import pytest
 import nczarr.awkward0
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Column
+from nczarr.formats.awkward0.columns.nodes import Column
 from tests.conftest import shared_folder
 from tests.support.fuzz_limits import limits
 from tests.support.ragged import CASES, OTHERS, Storage

@@ -19,7 +19,7 @@ import pytest
 
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Column
+from nczarr.formats.awkward0.columns.nodes import Column
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.limits import RefusedError

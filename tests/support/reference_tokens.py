@@ -11,7 +11,7 @@ from typing import Any
 from antlr4 import InputStream
 
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.read.header import check_bytes, scan_header
+from nczarr.formats.cdl.read.preamble import check_bytes, scan_header
 from nczarr.source import Source
 from nczarr.syntax._generated.CDLLexer import CDLLexer
 from nczarr.syntax.tokens import Token

@@ -30,9 +30,9 @@ from nczarr.arrays.source import (
     numpy_dtype,
 )
 from nczarr.arrays.strided import AffineArray
-from nczarr.formats.netcdf4.arrays import StoredVariable
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
+from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,11 +30,11 @@ from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4.c_values import constant_values
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.plan.hdf5_losses import without_nil
 from nczarr.plan.plans import FilePlan
 

@@ -18,10 +18,10 @@ from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
+from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import BYTE_ORDER
-from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import DatasetInfo, descr_of, find
 from nczarr.plan.plans import FilePlan
 

@@ -40,14 +40,14 @@ from nczarr.check.duplicate_names import Namesake, apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.arrays import StoredVariable, opened
+from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import Seen, look, strange, unseen
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened
 from nczarr.formats.netcdf4.survey import Refusal, Survey
 from nczarr.formats.netcdf4.type_agreement import agrees
 from nczarr.kinds import RESERVED_ATTRIBUTES

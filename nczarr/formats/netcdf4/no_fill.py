@@ -20,8 +20,8 @@ from typing import BinaryIO
 from nczarr import names
 from nczarr.arrays.parts import is_fixed
 from nczarr.formats.netcdf4.fill_values import own_fill
-from nczarr.formats.netcdf4.headers import Place, addresses, first_block, further_block, messages, put
 from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.object_headers import Place, addresses, first_block, further_block, messages, put
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.plan.plans import FilePlan
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
 from nczarr.formats.awkward0.write.warnings import say
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.wire.limits import DEFAULT
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns.columns import BitMasked, Indexed, Masked
-from nczarr.formats.awkward0.columns.parts import bits
+from nczarr.formats.awkward0.columns.cuts import bits
+from nczarr.formats.awkward0.columns.nodes import BitMasked, Indexed, Masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

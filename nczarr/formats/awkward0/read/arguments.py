@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns.columns import Column, Flat, Later
-from nczarr.formats.awkward0.read import arrays
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, Raw
 from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
 
@@ -84,7 +84,7 @@ class Arguments:
 
     def wrong(self, name: str, wanted: str) -> RefusedError:
         """What to raise about an argument of the wrong kind."""
-        given = arrays.described(self.value(name))
+        given = array_values.described(self.value(name))
         return self.refused(name, f"`{name}` must be {wanted}, and is {given}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
@@ -101,7 +101,7 @@ class Arguments:
             if isinstance(value, list | tuple):
                 return self.run.listed(value, dtype)
             if isinstance(value, Blob) and value.array is not None:
-                return arrays.elements(value.array)
+                return array_values.elements(value.array)
             if isinstance(value, Blob | Packed):
                 data = self.run.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
@@ -120,7 +120,9 @@ class Arguments:
         """Integers of one or more dimensions, none of which is 2^63 or more."""
         column = self.column(name, "<i8")
         with self.about(name):
-            made: NDArray[Any] = self.run.once("integers", (column,), lambda: arrays.integers_of(self.plain(column)))
+            made: NDArray[Any] = self.run.once(
+                "integers", (column,), lambda: array_values.integers_of(self.plain(column))
+            )
             return made
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
@@ -133,7 +135,7 @@ class Arguments:
         """The items of a column of elements as one array of numpy."""
         if isinstance(column, Flat):
             return column.values
-        found: NDArray[Any] = self.run.once("elements", (column,), lambda: arrays.plain(column, self.plain))
+        found: NDArray[Any] = self.run.once("elements", (column,), lambda: array_values.plain(column, self.plain))
         return found
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns import columns as nodes
-from nczarr.formats.awkward0.read import arrays, lists
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.read import array_values, lists
 from nczarr.formats.awkward0.read.arguments import Arguments, Named
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
@@ -58,7 +58,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
         given.run.charge(count * 8)
         return nodes.Flat(np.zeros((count, *dtype.shape), dtype.base))
     with given.about("buffer"):
-        return arrays.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
+        return array_values.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
 
 
 def _dtype(given: Arguments) -> np.dtype[Any]:
@@ -164,9 +164,9 @@ def indexed(given: Arguments) -> nodes.Column:
     """`IndexedArray`: items of the content by number."""
     index = given.integers("index")
     content = given.column("content", later=True)
-    flat = arrays.flat(index)
+    flat = array_values.flat(index)
     given.run.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
-    return arrays.folded(nodes.Indexed(flat, content), index.shape)
+    return array_values.folded(nodes.Indexed(flat, content), index.shape)
 
 
 def indexed_masked(given: Arguments) -> nodes.Indexed:
@@ -214,13 +214,13 @@ def sparse(given: Arguments) -> nodes.Sparse:
         raise given.wrong("default", "a value of an item")
     if default is None and not isinstance(content, nodes.Lists | nodes.Spans):
         with given.about("content"):
-            default = arrays.zero(given.plain(content))
+            default = array_values.zero(given.plain(content))
     elif isinstance(content, nodes.Flat):
         with given.about("default"):
-            default = arrays.element(default, content.values.shape[1:], content.values.dtype)
+            default = array_values.element(default, content.values.shape[1:], content.values.dtype)
     else:
         with given.about("default"):
-            default = arrays.item(default)
+            default = array_values.item(default)
     return nodes.Sparse(length, index, content, default)
 
 
@@ -230,13 +230,13 @@ def union(given: Arguments) -> nodes.Column:
     contents = given.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
         raise given.refused("index", f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices")
-    return _union(given, tags, arrays.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
+    return _union(given, tags, array_values.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
 
 
 def union_of_tags(given: Arguments) -> nodes.Column:
     """`UnionArray.fromtags`: the items of every content in their order."""
     tags, contents = given.integers("tags"), given.columns("contents", later=True)
-    flat = arrays.flat(tags)
+    flat = array_values.flat(tags)
     _check_tags(given, flat, len(contents))
 
     def numbered() -> NDArray[Any]:
@@ -259,7 +259,7 @@ def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
 def _union(
     given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[nodes.Column, ...]
 ) -> nodes.Column:
-    flat = arrays.flat(tags)
+    flat = array_values.flat(tags)
     _check_tags(given, flat, len(contents))
     if given.bounds(index)[0] < 0:
         raise given.refused("index", f"the index {given.bounds(index)[0]} is negative")
@@ -278,7 +278,7 @@ def _union(
                 raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
 
         given.run.when_known(content, check, given.at)
-    return arrays.folded(nodes.Union(flat, index, contents), tags.shape)
+    return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
 
 
 def chunked(given: Arguments) -> nodes.Chunks:
@@ -309,7 +309,7 @@ def appendable(given: Arguments) -> nodes.Chunks:
         if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
             raise given.refused("chunks", f"a piece is no array of {dtype} of the shape {tuple(shape[1:])}")
     with given.about("dtype"):
-        arrays.check_element(dtype, tuple(shape[1:]))
+        array_values.check_element(dtype, tuple(shape[1:]))
     return nodes.Chunks(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))
 
 

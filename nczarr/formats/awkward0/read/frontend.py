@@ -32,9 +32,9 @@ from nczarr.check.duplicate_names import Namesake
 from nczarr.check.tables import tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
-from nczarr.formats.awkward0.columns.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
+from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.read import reader as reading
-from nczarr.formats.awkward0.read.model import Types, arrays, settled, units
+from nczarr.formats.awkward0.read.column_types import Types, arrays, settled, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.write.sentinel import free_value
 from nczarr.json import ast_document

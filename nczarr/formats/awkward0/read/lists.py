@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Spans, Texts
-from nczarr.formats.awkward0.read import arrays
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
@@ -23,7 +23,9 @@ ENCODINGS = {
 def jagged_of_counts(given: Arguments) -> Column:
     """`JaggedArray.fromcounts`: lists one behind the other; counts may have several dimensions."""
     counts = given.integers("counts")
-    return arrays.folded(_of_counts(given, arrays.flat(counts), given.column("content", later=True)), counts.shape)
+    return array_values.folded(
+        _of_counts(given, array_values.flat(counts), given.column("content", later=True)), counts.shape
+    )
 
 
 def jagged_of_offsets(given: Arguments) -> Lists:
@@ -34,13 +36,15 @@ def jagged_of_offsets(given: Arguments) -> Lists:
 def jagged(given: Arguments) -> Column:
     """`JaggedArray`: lists by starts and stops, in any order; both may have several dimensions."""
     starts = given.integers("starts")
-    return arrays.folded(_of_spans(given, starts, given.column("content", later=True)), starts.shape)
+    return array_values.folded(_of_spans(given, starts, given.column("content", later=True)), starts.shape)
 
 
 def texts_of_counts(given: Arguments) -> Column:
     """`StringArray.fromcounts`: as `JaggedArray.fromcounts`, of bytes."""
     counts, content = given.integers("counts"), _bytes(given)
-    return arrays.folded(Texts(_of_counts(given, arrays.flat(counts), content), _encoding(given)), counts.shape)
+    return array_values.folded(
+        Texts(_of_counts(given, array_values.flat(counts), content), _encoding(given)), counts.shape
+    )
 
 
 def texts_of_offsets(given: Arguments) -> Texts:
@@ -51,7 +55,7 @@ def texts_of_offsets(given: Arguments) -> Texts:
 def texts(given: Arguments) -> Column:
     """`StringArray`: as `JaggedArray`, of bytes."""
     starts, content = given.integers("starts"), _bytes(given)
-    return arrays.folded(Texts(_of_spans(given, starts, content), _encoding(given)), starts.shape)
+    return array_values.folded(Texts(_of_spans(given, starts, content), _encoding(given)), starts.shape)
 
 
 def _bytes(given: Arguments) -> Flat:
@@ -122,8 +126,8 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
         raise given.refused("stops", text)
-    flat = arrays.flat(starts)
-    ends = arrays.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
+    flat = array_values.flat(starts)
+    ends = array_values.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
     if given.bounds(flat)[0] < 0:
         raise given.refused("starts", f"the start {given.bounds(flat)[0]} is negative")
 

@@ -13,8 +13,8 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions as made
 from nczarr.awkward.expressions import Expression, Numbers, awkward
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns import columns as nodes
-from nczarr.formats.awkward0.columns.parts import Cuts, stand_in
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.columns.cuts import Cuts, stand_in
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.write import inputs
 from nczarr.formats.awkward0.write.compression import Rule, first

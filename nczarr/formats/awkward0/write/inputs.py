@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward.expressions import DEEPEST
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

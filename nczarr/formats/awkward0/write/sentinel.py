@@ -9,7 +9,7 @@ from nczarr.arrays.elements import is_element
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import NUMPY
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.awkward0.columns.columns import Flat
+from nczarr.formats.awkward0.columns.nodes import Flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

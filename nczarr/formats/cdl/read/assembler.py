@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import Scope, VariableDraft
 from nczarr.formats.cdl.read.special_attributes import GLOBAL, Specials
-from nczarr.formats.cdl.values.convert import Converter, plain_numbers
+from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.formats.cdl.words import Words

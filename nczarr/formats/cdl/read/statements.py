@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Label
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
 from nczarr.formats.cdl.read.declare import add_dimension, declare
 from nczarr.formats.cdl.read.scope import Scope
-from nczarr.formats.cdl.read.simple import simple
+from nczarr.formats.cdl.read.simple_statements import simple
 from nczarr.formats.cdl.read.typedefs import typedef
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token

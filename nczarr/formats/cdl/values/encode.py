@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.cdl.values.convert import Converter, pack
+from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.numerals import Literal
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]

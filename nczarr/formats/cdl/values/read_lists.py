@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.columns import Columns
+from nczarr.arrays.value_lists import Columns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.convert import Converter
 from nczarr.formats.cdl.values.encode import Encoder, Place, strings
+from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.source import Source, Span
@@ -183,7 +183,7 @@ class _VariableReader:
         return self.columns
 
     def _bulk(self) -> Columns | None:
-        from nczarr.formats.cdl.values.bulk import read_numbers
+        from nczarr.formats.cdl.values.bulk_numbers import read_numbers
 
         values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill, self.report)
         if values is None or not len(values):

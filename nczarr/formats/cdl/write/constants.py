@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 
-from nczarr.arrays.columns import constant_parts
 from nczarr.arrays.parts import Types, part_tree
+from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import ATOMIC, Constant
 from nczarr.formats.cdl.spelling import quoted, suffixed
-from nczarr.formats.cdl.write.columns import column
+from nczarr.formats.cdl.write.value_streams import column
 
 
 def needs_type(value: Constant) -> bool:

@@ -51,7 +51,7 @@ def is_points(head: bytes) -> bool:
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a stream of points; None, and an error with its offset, for what is none."""
-    from nczarr.formats.ncstream.points.rows import parts
+    from nczarr.formats.ncstream.points.point_rows import parts
 
     found: list[Collection] = []
     try:

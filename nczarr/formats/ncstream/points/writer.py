@@ -148,7 +148,7 @@ def _said(value: Constant) -> bytes:
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    from nczarr.formats.ncstream.points.rows import rows
+    from nczarr.formats.ncstream.points.point_rows import rows
 
     header = _header(plan).SerializeToString()
     yield COLLECTION + encoded(len(header)) + header

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.decode import inflated
-from nczarr.formats.ncstream.wire.elements import NUMPY, check_shape, dtype_of, name_of
+from nczarr.formats.ncstream.wire.element_types import NUMPY, check_shape, dtype_of, name_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What a header tells of a dataset: its tree, the shapes that follow from it, and what fills arrays.
 
-Where the header holds the model (`heading.py` wrote it) that is the tree, else one is made of the header's own words.
+Where the header holds the model (`header_writer.py` wrote it), that is the tree. Else one is made of its own words.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.tables import Tables
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.wire.cells import fixed
 from nczarr.formats.ncstream.wire.decode import unsigned
 from nczarr.formats.ncstream.wire.definitions import Declared
-from nczarr.formats.ncstream.wire.elements import NUMPY, dtype_of
+from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of
 from nczarr.formats.ncstream.wire.trees import Numbers, Tree
 from nczarr.json import ast_document
 from nczarr.source import Source
@@ -35,12 +35,12 @@ MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
 
 
-def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
+def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchecked | None:
     """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
     if header.HasField("nczarr"):
         dataset = ast_document.read(Source(name, header.nczarr, key=MODEL), asked.report)
         return None if dataset is None else Unchecked(dataset)
-    return Unchecked(model.dataset(header, asked))
+    return Unchecked(header_tree.dataset(header, asked))
 
 
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:

@@ -28,7 +28,7 @@ from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.header_reader import (
     dataset_of,
     immediate_values,
@@ -37,10 +37,10 @@ from nczarr.formats.ncstream.read.header_reader import (
     told_fills,
 )
 from nczarr.formats.ncstream.read.lazy_remote import Blocks
-from nczarr.formats.ncstream.read.names import named
 from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
-from nczarr.formats.ncstream.wire import headers
+from nczarr.formats.ncstream.read.unique_names import named
+from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.dtypes import full_bytes
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
@@ -129,7 +129,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if report.errors > before:
         return None
     with building():
-        return _Reader(source, headers.merged(given), report, options).read()
+        return _Reader(source, header_merge.merged(given), report, options).read()
 
 
 class _Reader:
@@ -146,7 +146,7 @@ class _Reader:
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
         span = Span(self._source, 0, len(self._source.data))
-        asked = model.Asked(span, self._report, self._options, self._opaque_size)
+        asked = header_tree.Asked(span, self._report, self._options, self._opaque_size)
         made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
             return None
@@ -169,7 +169,7 @@ class _Reader:
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
         path = self._named.spelled.get(path, path)
-        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
+        return Variable(self._source.service, path, type_name, shape, types, behind, header_merge.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
         """The array sources of a variable."""
@@ -203,7 +203,7 @@ class _Reader:
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
         path = self._named.spelled.get(path, path)
-        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
+        variable = Variable(self._source.service, path, "", shape, {}, 0, header_merge.alone(path, declared))
         try:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
         except ValueError:

@@ -17,9 +17,9 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, is_counted
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.columns import Decoder
+from nczarr.formats.ncstream.wire.data_columns import Decoder
 from nczarr.formats.ncstream.wire.definitions import Definitions
-from nczarr.formats.ncstream.wire.elements import (
+from nczarr.formats.ncstream.wire.element_types import (
     NUMPY,
     UNSIGNED,
     Section,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.elements import NUMPY, UNSIGNED, dtype_of
+from nczarr.formats.ncstream.wire.element_types import NUMPY, UNSIGNED, dtype_of
 from nczarr.formats.ncstream.wire.limits import MOST_DIMENSIONS, Limits, bad, oversized
 
 Declared = pb.Variable | pb.Structure

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import pack_rows, protobuf
-from nczarr.formats.ncstream.wire.elements import RAGGED, Section, dtype_of, shape_of, write_section
-from nczarr.formats.ncstream.wire.framing import COLUMN
-from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, head
-from nczarr.formats.ncstream.wire.pieces import (
+from nczarr.formats.ncstream.wire.byte_pieces import (
     Piece,
     Raw,
     UnwritableError,
@@ -28,6 +25,9 @@ from nczarr.formats.ncstream.wire.pieces import (
     size_of,
     written,
 )
+from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.framing import COLUMN
+from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, head
 from nczarr.formats.ncstream.wire.trees import (
     Lists,
     Numbers,

@@ -16,16 +16,16 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.coverages import arrays, axes
-from nczarr.formats.ncstream.read.model import Asked
+from nczarr.formats.ncstream.read.header_tree import Asked
 from nczarr.formats.ncstream.read.scan import Entry, entries
 from nczarr.formats.ncstream.wire import framing
+from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
-from nczarr.formats.ncstream.wire.elements import NAMES, Section, shape_of
+from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
 from nczarr.formats.ncstream.wire.encode import column_message, data_message
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
-from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
 from nczarr.options import UNREAD, Options

@@ -17,7 +17,7 @@ from nczarr.formats.ncstream.read.scan import Entry, parsed
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
-from nczarr.formats.ncstream.wire.elements import Section, shape_of
+from nczarr.formats.ncstream.wire.element_types import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, contradictory
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of

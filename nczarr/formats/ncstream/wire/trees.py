@@ -217,7 +217,7 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
 
     Raises ValueError for what the format has no words for.
     """
-    from nczarr.formats.ncstream.wire.elements import data_type_of
+    from nczarr.formats.ncstream.wire.element_types import data_type_of
 
     if array.dtype.names is not None:
         shapes = tuple(array.dtype[name].shape for name in array.dtype.names)

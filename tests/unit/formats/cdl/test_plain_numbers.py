@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.convert import Converter, plain_numbers
+from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.source import Source
 

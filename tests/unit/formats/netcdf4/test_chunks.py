@@ -19,7 +19,7 @@ from nczarr.arrays.source import ArraySource, Columns, little
 from nczarr.arrays.strided import AffineArray
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.library import library
 
 Make = Callable[[Any], None]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns import columns as nodes
-from nczarr.formats.awkward0.columns.values import items
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.columns.items import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
 from nczarr.json.positions import kind
 

@@ -9,9 +9,9 @@ from typing import Any
 from nczarr import names
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, is_counted
-from nczarr.formats.ncstream.wire.columns import Column
+from nczarr.formats.ncstream.wire.data_columns import Column
 from nczarr.formats.ncstream.wire.definitions import Declared
-from nczarr.formats.ncstream.wire.elements import RAGGED
+from nczarr.formats.ncstream.wire.element_types import RAGGED
 
 _KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
 """What a group has beside groups, by fields of its message."""

@@ -15,7 +15,7 @@ from nczarr.arrays.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.streaming import slabs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted
-from nczarr.formats.cdl.write.texts import char_texts, grouped, value_texts
+from nczarr.formats.cdl.write.value_texts import char_texts, grouped, value_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.storage import Element
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
-from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Masked, Spans, Table, Texts
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts
 from nczarr.names import name_problem
 
 if TYPE_CHECKING:

@@ -15,7 +15,15 @@ from google.protobuf.message import DecodeError
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.elements import NUMPY, Section, dtype_of, known_type, name_of, section_of, shape_of
+from nczarr.formats.ncstream.wire.element_types import (
+    NUMPY,
+    Section,
+    dtype_of,
+    known_type,
+    name_of,
+    section_of,
+    shape_of,
+)
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, with_nil

@@ -18,11 +18,11 @@ from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
+from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.library import Library, sizes
-from nczarr.formats.netcdf4.memory import Reader, Values, c_dtype, constant_values, structs, texts
 from nczarr.formats.netcdf4.objects import DatasetInfo
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
 from nczarr.plan.hdf5_losses import measures

@@ -28,12 +28,12 @@ from nczarr.arrays.source import Layout, Selection, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls
+from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
-from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ Each node is one array of `len(node)` items over numpy arrays; lists of numbers 
 The names are those of awkward0's classes where these say what a node is (awkward0-persistence §5).
 
 Nodes are immutable by agreement: nobody writes into their arrays. They compare by identity, as numpy arrays do not
-compare to one truth value; `items` of `values.py` gives the values as Python objects.
+compare to one truth value; `items.py` gives the values as Python objects.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

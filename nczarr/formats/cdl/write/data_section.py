@@ -16,9 +16,9 @@ from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize
 from nczarr.ast import Constant, Variable
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.spelling import identifier, quoted
-from nczarr.formats.cdl.write.columns import Stream, column
 from nczarr.formats.cdl.write.fold import fold
-from nczarr.formats.cdl.write.texts import is_word
+from nczarr.formats.cdl.write.value_streams import Stream, column
+from nczarr.formats.cdl.write.value_texts import is_word
 
 BATCH = 1 << 16
 """Values formatted at once; of types with nested values, a sixteenth."""

@@ -34,11 +34,11 @@ from nczarr.arrays.source import (
 )
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.arrays import StoredVariable
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
+from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 

@@ -11,7 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, assert_never
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.awkward0.columns import columns as nodes
+from nczarr.formats.awkward0.columns import nodes as nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from nczarr.arrays.c_structs import struct
-from nczarr.arrays.columns import constant_parts
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import (
     NUMPY,
@@ -28,6 +27,7 @@ from nczarr.arrays.parts import (
     spread,
 )
 from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
+from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 
 if TYPE_CHECKING:
