@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.formats.netcdf4.library import Library
+from nczarr.names import to_bytes
 
 NAME = 4097
 """Bytes of a buffer for a name: the library's limit is 256, but what HDF5 files hold may be longer."""
@@ -171,7 +172,7 @@ class Inquiry:
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
         """Return type and length of an attribute by its name, of which the library takes the NFC."""
         kind, length = c_int(), c_size_t()
-        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), byref(kind), byref(length))
+        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), byref(kind), byref(length))
         return kind.value, length.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
@@ -215,7 +216,7 @@ class Inquiry:
 
     def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
         """The values of an attribute, as C structs, to an address."""
-        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), c_void_p(address))
+        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), c_void_p(address))
 
     def release(self, file: int, kind: int, address: int, count: int) -> None:
         """Free what the library's pointers in an array of values point at."""
@@ -256,7 +257,3 @@ class Members:
 
 def _text(buffer: ctypes.Array[ctypes.c_char]) -> str:
     return buffer.value.decode("utf-8", "surrogateescape")
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")

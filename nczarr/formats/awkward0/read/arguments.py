@@ -5,18 +5,20 @@ Each is asked for as what it has to be; where it is something else, the fault is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.wire.blobs import Blob, Packed, Raw
+from nczarr.formats.awkward0.wire.blobs import Blob, Packed
 from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from nczarr.formats.awkward0.read.evaluation import Evaluation
 
 
 class Named(NamedTuple):
@@ -32,35 +34,10 @@ class Argument(NamedTuple):
     at: At | None
 
 
-class Run(Protocol):
-    """What the evaluation of a document does for functions."""
-
-    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """The bytes of a blob (`Blobs.bytes_of`)."""
-
-    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
-        """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
-
-    def finished(self, value: Any) -> Any:
-        """A value without blobs and names of functions in it: bytes and arrays, and tuples of texts."""
-
-    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
-        """A list of numbers or texts as a column (`arrays.array_of_list`)."""
-
-    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What is made of these objects, made and counted when it is first asked for. Raises RefusedError."""
-
-    def charge(self, count: int) -> None:
-        """Count bytes that are made of nothing. Raises RefusedError."""
-
-    def apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
-        """The value of a function of the table. Raises RefusedError."""
-
-
 class Arguments:
     """Arguments by parameter. Methods raise RefusedError."""
 
-    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Run) -> None:
+    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Evaluation) -> None:
         self.function = function
         self.run = run
         self.at = at
@@ -78,9 +55,15 @@ class Arguments:
         at = self._values[name].at if name in self._values else self.at
         return RefusedError(code, f"{self.function}: {text}", at)
 
-    def about(self, name: str) -> _About:
-        """Whatever is refused inside is refused of this argument."""
-        return _About(self, name)
+    @contextmanager
+    def about(self, name: str) -> Iterator[None]:
+        """Give what is refused inside the place of this argument, if it has none."""
+        try:
+            yield
+        except RefusedError as error:
+            if error.at is not None:
+                raise
+            raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
 
     def wrong(self, name: str, wanted: str) -> RefusedError:
         """What to raise about an argument of the wrong kind."""
@@ -178,21 +161,3 @@ class Arguments:
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a truth value")
         return bool(value)
-
-
-class _About:
-    """Gives what is refused inside the place of an argument, if it has none."""
-
-    def __init__(self, given: Arguments, name: str) -> None:
-        self._given = given
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
-        if isinstance(error, RefusedError) and error.at is None:
-            raise self._given.refused(self._name, f"`{self._name}`: {error.message}", error.code) from None
-        return False

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.read import array_values, lists
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments, Named
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-jagged, jagged_of_counts, jagged_of_offsets = lists.jagged, lists.jagged_of_counts, lists.jagged_of_offsets
-texts, texts_of_counts, texts_of_offsets = lists.texts, lists.texts_of_counts, lists.texts_of_offsets
 
 
 def from_buffer(given: Arguments) -> nodes.Flat:

@@ -20,42 +20,30 @@ ENCODINGS = {
 """Encodings of texts, by name without hyphens and underscores."""
 
 
-def jagged_of_counts(given: Arguments) -> Column:
-    """`JaggedArray.fromcounts`: lists one behind the other; counts may have several dimensions."""
-    counts = given.integers("counts")
-    return array_values.folded(
-        _of_counts(given, array_values.flat(counts), given.column("content", later=True)), counts.shape
-    )
+def of_counts(given: Arguments, *, texts: bool) -> Column:
+    """`fromcounts`: lists, or texts of bytes, one behind the other; counts may have several dimensions."""
+    counts, content = given.integers("counts"), _content(given, texts=texts)
+    made = _of_counts(given, array_values.flat(counts), content)
+    return array_values.folded(_finished(given, made, texts=texts), counts.shape)
 
 
-def jagged_of_offsets(given: Arguments) -> Lists:
-    """`JaggedArray.fromoffsets`: list i is between offset i and offset i + 1."""
-    return _of_offsets(given, given.column("content", later=True))
+def of_offsets(given: Arguments, *, texts: bool) -> Column:
+    """`fromoffsets`: list or text i is between offset i and offset i + 1."""
+    return _finished(given, _of_offsets(given, _content(given, texts=texts)), texts=texts)
 
 
-def jagged(given: Arguments) -> Column:
-    """`JaggedArray`: lists by starts and stops, in any order; both may have several dimensions."""
-    starts = given.integers("starts")
-    return array_values.folded(_of_spans(given, starts, given.column("content", later=True)), starts.shape)
+def of_spans(given: Arguments, *, texts: bool) -> Column:
+    """`JaggedArray` or `StringArray`: by starts and stops, in any order; both may have several dimensions."""
+    starts, content = given.integers("starts"), _content(given, texts=texts)
+    return array_values.folded(_finished(given, _of_spans(given, starts, content), texts=texts), starts.shape)
 
 
-def texts_of_counts(given: Arguments) -> Column:
-    """`StringArray.fromcounts`: as `JaggedArray.fromcounts`, of bytes."""
-    counts, content = given.integers("counts"), _bytes(given)
-    return array_values.folded(
-        Texts(_of_counts(given, array_values.flat(counts), content), _encoding(given)), counts.shape
-    )
+def _content(given: Arguments, *, texts: bool) -> Column:
+    return _bytes(given) if texts else given.column("content", later=True)
 
 
-def texts_of_offsets(given: Arguments) -> Texts:
-    """`StringArray.fromoffsets`: as `JaggedArray.fromoffsets`, of bytes."""
-    return Texts(_of_offsets(given, _bytes(given)), _encoding(given))
-
-
-def texts(given: Arguments) -> Column:
-    """`StringArray`: as `JaggedArray`, of bytes."""
-    starts, content = given.integers("starts"), _bytes(given)
-    return array_values.folded(Texts(_of_spans(given, starts, content), _encoding(given)), starts.shape)
+def _finished(given: Arguments, made: Lists | Spans, *, texts: bool) -> Column:
+    return Texts(made, _encoding(given)) if texts else made
 
 
 def _bytes(given: Arguments) -> Flat:

@@ -7,6 +7,7 @@ unions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, assert_never
 
 from nczarr.arrays.lazy_numpy import np
@@ -99,41 +100,30 @@ class Encoder:
                 assert_never(column)
 
     def _lists(self, column: nodes.Lists | nodes.Spans, number: int, place: str) -> Expression:
-        starts, stops = self._bounds(column, place)
-        inner = f"{place.rstrip('/')}/[]"
-        if len(starts) and _contiguous(starts, stops):
-            content = self._cut(column.content, int(starts[0]), int(stops[-1]))
-            counts = self._array(stops - starts, "JaggedArray.counts", place)
-            return made.from_counts(counts, self.column(content, "JaggedArray.content", inner), number)
-        return made.call(
-            awkward("JaggedArray"),
-            self._array(starts, "JaggedArray.starts", place),
-            self._array(stops, "JaggedArray.stops", place),
-            self.column(column.content, "JaggedArray.content", inner),
-            number=number,
-        )
+        bounds, inner = self._bounds(column, place), f"{place.rstrip('/')}/[]"
+        return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
 
     def _texts(self, column: nodes.Texts, number: int, place: str) -> Expression:
-        starts, stops = self._bounds(column.bytes, place)
-        content = column.bytes.content
+        bounds, content = self._bounds(column.bytes, place), column.bytes.content
         if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
             return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+        texts = self._ragged("StringArray", bounds, content, place, place)
+        return made.call(*texts, self._numbers.constant(column.encoding), number=number)
+
+    def _ragged(
+        self, kind: str, bounds: tuple[NDArray[Any], NDArray[Any]], content: nodes.Column, place: str, inner: str
+    ) -> Iterator[Any]:
+        """The constructor of lists or texts, and its arguments: counts where one lies behind the other."""
+        starts, stops = bounds
         if len(starts) and _contiguous(starts, stops):
-            bytes_ = self._cut(content, int(starts[0]), int(stops[-1]))
-            return made.texts_from_counts(
-                self._array(stops - starts, "StringArray.counts", place),
-                self.column(bytes_, "StringArray.content", place),
-                self._numbers.constant(column.encoding),
-                number,
-            )
-        return made.call(
-            awkward("StringArray"),
-            self._array(starts, "StringArray.starts", place),
-            self._array(stops, "StringArray.stops", place),
-            self.column(content, "StringArray.content", place),
-            self._numbers.constant(column.encoding),
-            number=number,
-        )
+            content = self._cut(content, int(starts[0]), int(stops[-1]))
+            yield awkward(kind, "fromcounts")
+            yield self._array(stops - starts, f"{kind}.counts", place)
+        else:
+            yield awkward(kind)
+            yield self._array(starts, f"{kind}.starts", place)
+            yield self._array(stops, f"{kind}.stops", place)
+        yield self.column(content, f"{kind}.content", inner)
 
     def _table(self, column: nodes.Table, number: int, place: str) -> Expression:
         names, columns = column.names, column.columns

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension
-from nczarr.formats.cdl.read.declare import add_dimension, declare
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import Scope
 from nczarr.formats.cdl.words import RESERVED
@@ -39,7 +38,7 @@ def simple(assembler: Assembler, scope: Scope, run: Token) -> None:
             if match["dims"] is not None:
                 dimensions = _simple_dimensions(assembler, match, uses)
             type_name = PRIMITIVES.get(raw) or raw.decode()
-            declare(assembler, scope, type_name, name, dimensions, Span(source, start, end), uses)
+            assembler.declare(scope, type_name, name, dimensions, Span(source, start, end), uses)
         elif which is not None:
             _simple_dimension(assembler, scope, match)
 
@@ -69,7 +68,7 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]
         scope.dimensions.append(Dimension(name=name, size=0, unlimited=True, span=place))
         return
     size_place = Span(source, *match.span("size"))
-    add_dimension(assembler, scope, name, int(size), place, size_place)
+    assembler.add_dimension(scope, name, int(size), place, size_place)
 
 
 def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:

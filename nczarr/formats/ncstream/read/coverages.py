@@ -11,6 +11,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.decode import inflated
 from nczarr.formats.ncstream.wire.element_types import NUMPY, check_shape, dtype_of, name_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
+from nczarr.names import from_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
     """The arrays of an answer by the name of their coverage; the flag of byte order holds. Raises RefusedError."""
-    return {_text(each.coverageName): _array(each, offset, limits) for each in found}
+    return {from_bytes(each.coverageName): _array(each, offset, limits) for each in found}
 
 
 def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
@@ -46,9 +47,5 @@ def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
             continue
         if len(each.values) % 8:
             raise contradictory(f"an axis has {len(each.values)} bytes of doubles", offset)
-        made[_text(each.name)] = np.frombuffer(each.values, ">f8")
+        made[from_bytes(each.name)] = np.frombuffer(each.values, ">f8")
     return made
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

@@ -21,7 +21,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES, UNSIGNED
 from nczarr.formats.ncstream.wire.scopes import LARGEST, Scope, UnreadableVariableError, lengths_of, reference, split
-from nczarr.names import name_problem
+from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 from nczarr.source import Span
 
@@ -50,7 +50,7 @@ def dataset(header: pb.Header, asked: Asked) -> Dataset:
         for name, text in (("title", header.title), ("id", header.id))
         if text and all(each.name != name for each in top.attributes)
     ]
-    stem = os.path.splitext(os.path.basename(_text(header.location).rstrip("/")))[0]
+    stem = os.path.splitext(os.path.basename(from_bytes(header.location).rstrip("/")))[0]
     return Dataset(
         name=stem if name_problem(stem) is None else "",
         types=top.types,
@@ -60,10 +60,6 @@ def dataset(header: pb.Header, asked: Asked) -> Dataset:
         groups=top.groups,
         span=asked.span,
     )
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
 
 
 class _Reader:
@@ -81,7 +77,7 @@ class _Reader:
 
     def _name(self, given: bytes, what: str) -> str | None:
         """A name in the form of the model; None (reported) for one that nothing can have."""
-        name = names.normal(_text(given))
+        name = names.normal(from_bytes(given))
         problem = name_problem(name)
         if problem is not None:
             self.lost("unreadable-array", f"{what} is left out: {problem}")
@@ -93,7 +89,7 @@ class _Reader:
         """A group and all that is in it."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
-        taken = {names.normal(_text(each)) for each in _names(given)}
+        taken = {names.normal(from_bytes(each)) for each in _names(given)}
         known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
         scope = Scope(
             path,
@@ -153,7 +149,7 @@ class _Reader:
             codes: dict[int, str] = {}
             labels: set[str] = set()
             for item in each.map:
-                label = names.normal(_text(item.value))
+                label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
                     self.lost("unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice")
@@ -169,7 +165,7 @@ class _Reader:
         """The attributes of a group or variable, or of a `member` of it."""
         made = []
         for each in given:
-            name = member + names.normal(_text(each.name))
+            name = member + names.normal(from_bytes(each.name))
             try:
                 if name == member or name_problem(name) is not None:
                     raise UnreadableAttributeError("nothing can have that name")
@@ -200,7 +196,7 @@ class _Reader:
         element = self._type(given, name, fqn, (), scope, attributes)
         enums: list[EnumType] = []
         if isinstance(given, pb.Variable) and given.enumType and any(each.name == "_FillValue" for each in attributes):
-            known = scope.enums.get(names.normal(_text(given.enumType)))
+            known = scope.enums.get(names.normal(from_bytes(given.enumType)))
             every = [each for _, each in scope.enums.values()]
             enums = [known[1]] if known is not None and known[0] == element else every
         type_name = scope.listed(element, stars, lengths_of(inner), name)
@@ -253,11 +249,11 @@ class _Reader:
         if found is None:
             raise UnreadableVariableError(f"there is no data type {kind}")
         if given.enumType:
-            enum = scope.enums.get(names.normal(_text(given.enumType)))
+            enum = scope.enums.get(names.normal(from_bytes(given.enumType)))
             if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[found].size:
                 return enum[0]
             why = "nobody declares" if enum is None else "has integers of another size"
-            text = f"`{fqn}` is of enum {_text(given.enumType)!r}, which {why}: its integers are read"
+            text = f"`{fqn}` is of enum {from_bytes(given.enumType)!r}, which {why}: its integers are read"
             self._asked.report.warning("unknown-enum", text, self._asked.span)
         return UNSIGNED.get(found, found) if given.unsigned else found
 
@@ -275,7 +271,7 @@ class _Reader:
             raise UnreadableVariableError(f"structures nest more than {MAX_DEPTH} deep")
         fields = []
         for each in _declared(given):
-            called = names.normal(_text(each.name))
+            called = names.normal(from_bytes(each.name))
             problem = name_problem(called)
             if problem is not None:
                 raise UnreadableVariableError(f"a member: {problem}")

@@ -12,6 +12,7 @@ from nczarr import names
 from nczarr.check.duplicate_names import Namesake, apart, namesakes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.dtypes import full_name
+from nczarr.names import from_bytes
 
 
 class Named(NamedTuple):
@@ -97,14 +98,16 @@ class _Naming:
             if kind in known:
                 known[kind][before] = each.name
             elif kind == "variable" and (before != each.name or path != written):
-                self.spelled[names.join(path, _text(each.name))] = names.join(written, _text(before))
+                self.spelled[names.join(path, from_bytes(each.name))] = names.join(written, from_bytes(before))
         for each in group.enumTypes:
-            self._apart([("enum constant", item) for item in each.map], names.join(path, _text(each.name)), "value")
+            self._apart(
+                [("enum constant", item) for item in each.map], names.join(path, from_bytes(each.name)), "value"
+            )
         variables: list[Any] = [*group.vars, *group.structs]
         for each in variables:
-            self._variable(each, names.join(path, _text(each.name)), known["dimension"], known["type"])
+            self._variable(each, names.join(path, from_bytes(each.name)), known["dimension"], known["type"])
         for child, name in zip(group.groups, below, strict=True):
-            inside = names.join(path, _text(child.name)), names.join(written, _text(name))
+            inside = names.join(path, from_bytes(child.name)), names.join(written, from_bytes(name))
             self.group(child, *inside, known["dimension"], known["type"])
 
     def _variable(self, given: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]) -> None:
@@ -119,18 +122,14 @@ class _Naming:
         members = [*given.vars, *given.structs]
         self._apart([("field", each) for each in members], path)
         for each in members:
-            self._variable(each, names.join(path, _text(each.name)), dimensions, enums)
+            self._variable(each, names.join(path, from_bytes(each.name)), dimensions, enums)
 
     def _apart(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
         """Give things of one scope names of their own; returns those that they had."""
         before = [getattr(each, member) for _, each in things]
-        items = [(kind, _text(name)) for (kind, _), name in zip(things, before, strict=True)]
+        items = [(kind, from_bytes(name)) for (kind, _), name in zip(things, before, strict=True)]
         shown = apart(items)
         self.namesakes += namesakes(items, shown, scope)
         for (_, each), (name, _) in zip(things, shown, strict=True):
             setattr(each, member, name.encode("utf-8", "surrogateescape"))
         return before
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

@@ -28,6 +28,7 @@ from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
 from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
+from nczarr.names import to_bytes
 from nczarr.options import UNREAD, Options
 from nczarr.source import Source, Span
 
@@ -331,20 +332,16 @@ def written(message: Message) -> Iterator[Piece]:
             block = message.message.SerializeToString(deterministic=True)
             yield _MAGIC[message.kind] + encoded(len(block)) + block
         case DataColumn():
-            yield from column_message(_bytes(message.name), message.tree, message.section)
+            yield from column_message(to_bytes(message.name), message.tree, message.section)
         case Data():
             section = None if message.sequence else message.section
             if section is None and not message.sequence:
                 section = tuple(map(range, message.shape))
             yield from data_message(
-                _bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
+                to_bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
             )
         case _:
             raise UnwritableError(f"{type(message).__name__} is no message of a stream")
 
 
 _MAGIC = {kind: magic for magic, kind in framing.MAGICS.items()}
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
