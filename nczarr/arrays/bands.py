@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from nczarr.arrays.blocks import cut_along, inside, lengths_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Selection, itemsize, numpy_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HELD = 64 << 20
 """Bytes of a band that are held in memory, at most."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import same_bytes
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
 from nczarr.ast.storage import Codec
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 WHOLE = -1
 """The length of a reference to all of a target."""

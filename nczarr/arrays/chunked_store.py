@@ -10,7 +10,7 @@ import errno
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
@@ -18,7 +18,7 @@ from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.encode import Encoding, in_one
 from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, kept, unreadable
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import in_shard
@@ -38,9 +38,6 @@ from nczarr.stores import ranges
 from nczarr.stores.base import Range, Store
 from nczarr.stores.ranges import neighbours
 from nczarr.stores.reference import Reference
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
 from nczarr.arrays.codecs import same_bytes
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import (
     ArraySource,
@@ -34,9 +34,6 @@ from nczarr.arrays.source import (
     numpy_dtype,
     unwritten_of,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

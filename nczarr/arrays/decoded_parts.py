@@ -10,18 +10,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from nczarr.arrays.blocks import every_block
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, parts
 from nczarr.arrays.source import Computed, Descr, Index, Layout, Parts, Selection, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Region: TypeAlias = tuple[range, ...]
 """The indices of some cells along each dimension of the variable."""

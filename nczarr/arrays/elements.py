@@ -14,16 +14,13 @@ What a store called an element is kept as `Storage.element`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
 """The elements in numpy's words, little-endian."""

@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nczarr.arrays.blocks import every_index, region_of
 from nczarr.arrays.decode import Config, decoded, texts_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Descr, Index, Layout, Selection, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGEST_CHUNK = 4 << 30
 """Bytes that one decoded chunk may have."""

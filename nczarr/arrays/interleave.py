@@ -10,16 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, numpy_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""

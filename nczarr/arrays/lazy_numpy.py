@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 else:
 
     class _Numpy(ModuleType):
@@ -20,5 +21,6 @@ else:
             return found
 
     np = _Numpy("numpy")
+    NDArray = Any  # in annotations, which are not evaluated
 
-__all__ = ["np"]
+__all__ = ["NDArray", "np"]

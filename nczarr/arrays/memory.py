@@ -10,14 +10,11 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import every_block, every_index
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import Computed, Index, Layout, Selection, numpy_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:

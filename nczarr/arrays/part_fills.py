@@ -12,18 +12,15 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import every_block
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
 from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Parts, Selection, fill_of, numpy_dtype
 from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tuple[str, list[bytes]]]:

@@ -12,14 +12,11 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Computed, Index, Layout, Selection, numpy_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import kept
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import Index
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nczarr.arrays.chunked_store import StoredArray
 
 ABSENT = 2**64 - 1

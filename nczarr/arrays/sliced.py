@@ -11,11 +11,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.chunk_references import columns_of, some
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import (
@@ -31,9 +31,6 @@ from nczarr.arrays.source import (
     numpy_dtype,
 )
 from nczarr.ast.types import Field
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SPAN = 1 << 22
 """Elements that are read at once for those between them."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.chunk_references import some
 from nczarr.arrays.concatenate import is_hollow, misfit
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import (
     Affine,
     ArraySource,
@@ -27,9 +27,6 @@ from nczarr.arrays.source import (
     Whole,
     itemsize,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE = 32 << 20
 """Bytes of a chunk of plain elements above which it is cut."""

@@ -6,16 +6,13 @@ import math
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.bands import Bands
 from nczarr.arrays.blocks import every_block, lengths_of, linear_block, region_of, within
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Selection, itemsize, little
 from nczarr.ast.plain import is_utf8
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 1 << 22
 """Bytes of a piece, about."""

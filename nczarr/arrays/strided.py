@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import Affine, Columns, Index, Layout, Manifest, Near, Place, Selection, Stored, numpy_dtype
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nczarr.source import Buffer, Source
 
 RESIDENT = 1 << 26

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Columns:

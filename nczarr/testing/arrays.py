@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts, little
 from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import Constant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def parts_of(constant: Constant, shape: tuple[int, ...], types: Types) -> Parts:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.c_structs import struct
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import (
     NUMPY,
     Leaf,
@@ -29,9 +29,6 @@ from nczarr.arrays.parts import (
 from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
 from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 POINTER = "=u8"
 

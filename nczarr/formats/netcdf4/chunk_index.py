@@ -11,13 +11,10 @@ from __future__ import annotations
 import math
 from array import array
 from ctypes import byref, c_int, c_uint64
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 EXTENSIBLE_ARRAY = 4
 """H5D_CHUNK_IDX_EARRAY."""

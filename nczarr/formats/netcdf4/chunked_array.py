@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
@@ -41,9 +41,6 @@ from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAPPED = 8 << 20
 """Bytes of a chunk without filters above which it is looked at in the file, not read whole."""

@@ -14,13 +14,13 @@ from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nczarr import names
 from nczarr.arrays.blocks import every_block, linear_block, region_of
 from nczarr.arrays.decoded_parts import Region, Sections
 from nczarr.arrays.grid import unreadable
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed, parts
@@ -35,9 +35,6 @@ from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_wit
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SLAB = 8 << 20
 """Bytes of C structs read at once where a variable is read front to back."""

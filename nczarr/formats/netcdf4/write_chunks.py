@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays import codecs
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.padding import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
@@ -39,9 +39,6 @@ from nczarr.plan.memory_limit import check_chunk
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.base import Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE = 32 << 20
 """Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""

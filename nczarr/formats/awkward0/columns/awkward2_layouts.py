@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, assert_never
+from typing import Any, NoReturn, assert_never
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FUNCTION = "awkward0"
 """The parameter that keeps the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""

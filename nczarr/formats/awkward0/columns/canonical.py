@@ -9,15 +9,12 @@ than what is given: `Room` bounds by how much.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.wire.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DEEPEST = 100
 """Levels of arrays in each other."""

@@ -8,13 +8,10 @@ items of its content are given.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST = 100_000_000
 """Items that are made, those inside of items included, where nobody sets another limit."""

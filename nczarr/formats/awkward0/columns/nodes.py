@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray
 
 Integers: TypeAlias = "NDArray[Any]"
 """One-dimensional, of any integer type."""

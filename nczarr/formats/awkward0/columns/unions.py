@@ -6,14 +6,11 @@ beyond 2 ** 53; contents with such are left as they are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns.cuts import bits
 from nczarr.formats.awkward0.columns.nodes import BitMasked, Indexed, Masked
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 EXACT = 1 << 53
 """Integers up to this one are floats as well."""

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed
 from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nczarr.formats.awkward0.read.evaluation import Evaluation
 
 

@@ -7,16 +7,13 @@ their place). What it would make of other things by guessing is refused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.items import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
 from nczarr.json.positions import kind
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LAST_CHARACTER = 0x10FFFF
 """Of Unicode."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import declared, element_of, modelled
 from nczarr.arrays.grid import converted
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import NUMPY, Leaf, ListTree, PartTree, RecordTree, descr
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.source import numpy_dtype
@@ -25,9 +25,6 @@ from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts
 from nczarr.names import name_problem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 

@@ -6,17 +6,14 @@ Lengths and indices are checked as numpy arrays, at once; where an array enclose
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments, Named
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def from_buffer(given: Arguments) -> nodes.Flat:

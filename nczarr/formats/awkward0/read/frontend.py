@@ -15,11 +15,11 @@ import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import element_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.parts import descr, part_tree, parts
@@ -43,9 +43,6 @@ from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Range, Store, UnsafeKeyError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAPPED = 64 << 20
 """Bytes of a blob from which on it is not brought into memory."""

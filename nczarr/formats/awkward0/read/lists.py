@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ENCODINGS = {
     name.replace("-", ""): name

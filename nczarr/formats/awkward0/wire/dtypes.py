@@ -10,13 +10,10 @@ The order of bytes is always written, `<i4`, never `int32`. Structures are packe
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.wire.limits import RefusedError, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGEST_ITEM = 2**31 - 1
 """Bytes of an element, of which numpy has no more."""

@@ -18,12 +18,9 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from nczarr.arrays.lazy_numpy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 Compress: TypeAlias = Callable[[Any], Any]
 Policy: TypeAlias = Any

@@ -8,9 +8,9 @@ unions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.awkward import expressions as made
 from nczarr.awkward.expressions import Expression, Numbers, awkward
 from nczarr.diagnostics.report import Report
@@ -19,9 +19,6 @@ from nczarr.formats.awkward0.columns.cuts import Cuts, stand_in
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.write import inputs
 from nczarr.formats.awkward0.write.compression import Rule, first
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGEST = (1 << 63) - 1
 

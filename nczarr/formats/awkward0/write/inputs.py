@@ -8,15 +8,12 @@ from __future__ import annotations
 import sys
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.awkward.expressions import DEEPEST
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Json(NamedTuple):

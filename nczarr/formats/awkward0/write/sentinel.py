@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.elements import is_element
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import NUMPY
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.awkward0.columns.nodes import Flat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
@@ -22,9 +22,6 @@ from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
 from nczarr.formats.cdl.values.numerals import SUFFIXES
 from nczarr.formats.cdl.values.slabs import slabs
 from nczarr.source import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SLAB = 1 << 17
 """Bytes read at once."""

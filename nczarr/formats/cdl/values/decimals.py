@@ -9,12 +9,9 @@ Source: W. D. Clinger, "How to read floating point numbers accurately", 1990.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 MOST_DIGITS = 22
 """10^22 is the last power of ten that is a double."""

@@ -10,17 +10,14 @@ import math
 import struct
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.bands import Bands
 from nczarr.arrays.blocks import linear_block, region_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr, parts
 from nczarr.arrays.source import Parts, little, little_descr, numpy_dtype, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 """Elements looked at together."""

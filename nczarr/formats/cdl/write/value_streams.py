@@ -7,18 +7,15 @@ takes its counts and then as much content as they say, and nothing is ever held 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types
 from nczarr.arrays.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.streaming import slabs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted
 from nczarr.formats.cdl.write.value_texts import char_texts, grouped, value_texts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SLAB = 1 << 22
 """Bytes read at once; for strings, an eighth of it counts values."""

@@ -7,19 +7,16 @@ member with dimensions has as many strings as they make behind its index, so an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.decoded_parts import in_one_piece
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import descr, escape, is_fixed
 from nczarr.arrays.source import Parts, numpy_dtype
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.formats.ncstream.points.collection import LOCATION, Collection, Member
 from nczarr.formats.ncstream.wire.limits import contradictory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import escape, is_fixed
 from nczarr.arrays.source import Parts, Selection
@@ -28,9 +28,6 @@ from nczarr.formats.ncstream.points.collection import LOCATION, Member
 from nczarr.formats.ncstream.wire.dtypes import WIRE
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
 from nczarr.formats.ncstream.wire.protobuf import encoded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
 """What members may be called as well."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.decode import inflated
 from nczarr.formats.ncstream.wire.element_types import NUMPY, check_shape, dtype_of, name_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 from nczarr.names import from_bytes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:

@@ -6,9 +6,9 @@ Where the header holds the model (`header_writer.py` wrote it), that is the tree
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import itemsize
 from nczarr.arrays.validate_constant import sound_types
@@ -27,9 +27,6 @@ from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of
 from nczarr.formats.ncstream.wire.trees import Numbers, Tree
 from nczarr.json import ast_document
 from nczarr.source import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""

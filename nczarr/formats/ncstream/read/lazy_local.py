@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from nczarr.arrays.blocks import every_block, first_of
 from nczarr.arrays.decoded_parts import Sections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Part, Types, parts
 from nczarr.arrays.source import Index, Parts
@@ -27,8 +27,6 @@ from nczarr.formats.ncstream.wire.cells import arrays
 from nczarr.formats.ncstream.wire.trees import Records, Tree
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nczarr.formats.ncstream.read.merge import Values
 
 LARGEST = 2**63 - 1

@@ -13,14 +13,12 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.decoded_parts import Sections
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import parts
 from nczarr.formats.ncstream.read.remote_request import Region, Variable, each_at_once
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST = 2048
 """Cells of a block, at most."""

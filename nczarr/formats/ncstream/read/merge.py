@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, part_tree, spread
 from nczarr.ast.node import TypeName
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.decoded_parts import Sections, in_one_piece, sources
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, is_fixed, size
@@ -47,9 +48,6 @@ from nczarr.formats.ncstream.wire.trees import opaque_sizes
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 16 << 20
 """Bytes of values that one answer is asked for, at most."""

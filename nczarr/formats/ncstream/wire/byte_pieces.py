@@ -7,13 +7,10 @@ that was given is never changed later.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 1 << 18
 """Bytes that are converted at once."""

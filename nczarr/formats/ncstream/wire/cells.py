@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import lengths_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree, size
 from nczarr.arrays.source import Parts, Selection, little, numpy_dtype
 from nczarr.ast.node import TypeName
@@ -21,9 +21,6 @@ from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
 from nczarr.formats.ncstream.wire.dtypes import wire_type
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree
 from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class UnsuitedError(ValueError):

@@ -8,11 +8,11 @@ the bytes that are there agree with the section, whose product is checked before
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import (
@@ -27,9 +27,6 @@ from nczarr.formats.ncstream.wire.element_types import (
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, with_nil
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PRIMITIVES, STRINGS, LENGTHS, OPAQUES, MEMBERS, NIL = 10, 11, 12, 13, 14, 1000
 """Fields of a column that hold values."""

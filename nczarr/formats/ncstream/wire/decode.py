@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, is_counted
 from nczarr.formats.ncstream.wire import definitions as known
@@ -34,9 +34,6 @@ from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, b
 from nczarr.formats.ncstream.wire.protobuf import Buffer
 from nczarr.formats.ncstream.wire.rows import RowReader
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Texts, Tree, with_nil
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 JOINED = 512
 """Bytes of lists on average from which on they are moved one by one."""

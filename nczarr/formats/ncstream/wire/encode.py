@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import pack_rows, protobuf
 from nczarr.formats.ncstream.wire.byte_pieces import (
@@ -39,9 +39,6 @@ from nczarr.formats.ncstream.wire.trees import (
     element_type,
     nil_runs,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def data_message(

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from errno import EAGAIN
 from mmap import mmap
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
 from nczarr.formats.ncstream.wire.protobuf import Buffer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"

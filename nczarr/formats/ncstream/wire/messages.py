@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -31,9 +31,6 @@ from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_o
 from nczarr.names import to_bytes
 from nczarr.options import UNREAD, Options
 from nczarr.source import Source, Span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Message:

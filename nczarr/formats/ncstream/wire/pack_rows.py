@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError, check_block, raw
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
 from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 VERSION = 3
 """The version of data messages of both kinds."""

@@ -8,13 +8,10 @@ message's end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Buffer = bytes | bytearray | memoryview
 """Bytes that are here; a memory map comes as a view of it."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, parsed
 from nczarr.formats.ncstream.wire import definitions as known
@@ -22,9 +22,6 @@ from nczarr.formats.ncstream.wire.limits import Limits, contradictory
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree, with_nil
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})

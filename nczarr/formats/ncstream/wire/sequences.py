@@ -7,18 +7,15 @@ of its row and heap agrees with what it has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.limits import bad, contradictory
 from nczarr.formats.ncstream.wire.protobuf import Buffer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAGIC = 4
 """Bytes of what stands before each block, and at the end."""
