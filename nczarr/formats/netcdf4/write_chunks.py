@@ -32,6 +32,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
@@ -355,3 +356,27 @@ def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """The same elements in the byte order of a description."""
     wanted = numpy_dtype(dtype)
     return values.astype(wanted, copy=False)
+
+
+def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
+    """See to it that every filter of a dataset can be declared, and used where there are values to encode.
+
+    HDF5 filters that the library at hand has no plug-in for are lent to it where we have their codec. An unknown filter
+    can still be declared for a variable without values, because nothing calls it.
+
+    Reports `unavailable-filter`, with its number, for each variable whose values nobody can encode.
+    """
+    before = report.errors
+    for path, variable in plan.checked.variables.items():
+        for codec in plan.storage[path].codecs:
+            if codec.id in BUILT_IN or available(lib, codec.id):
+                continue
+            can = codec.id in OURS and codecs.expressible([codec])
+            if not can and plan.checked.parts.get(path) and not will_move(path, plan):
+                name = f" ({codec.name})" if codec.name else ""
+                text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
+                helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]
+                report.error("unavailable-filter", text, variable.span, helps=helps)
+            elif not is_lent(codec.id):
+                lend(lib, codec.id)
+    return report.errors == before

@@ -24,7 +24,7 @@ from nczarr.ast.types import Field as TypeField
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.collection import LOCATION, Member
+from nczarr.formats.ncstream.points.point_rows import LOCATION, Member, rows
 from nczarr.formats.ncstream.wire.dtypes import WIRE
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
 from nczarr.formats.ncstream.wire.protobuf import encoded
@@ -145,8 +145,6 @@ def _said(value: Constant) -> bytes:
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    from nczarr.formats.ncstream.points.point_rows import rows
-
     header = _header(plan).SerializeToString()
     yield COLLECTION + encoded(len(header)) + header
     [length] = checked.shapes[plan.path]

@@ -62,6 +62,14 @@ def dataset(header: pb.Header, asked: Asked) -> Dataset:
     )
 
 
+class _Owner(NamedTuple):
+    """A variable whose type is being read: its FQN, what is known in its group, and the attributes so far."""
+
+    fqn: str
+    scope: Scope
+    attributes: list[Attribute]
+
+
 class _Reader:
     """One run."""
 
@@ -193,7 +201,7 @@ class _Reader:
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(given.atts, fqn))
         outer, stars, inner = split(given.shape)
-        element = self._type(given, name, fqn, (), scope, attributes)
+        element = self._type(given, name, (), _Owner(fqn, scope, attributes))
         enums: list[EnumType] = []
         if isinstance(given, pb.Variable) and given.enumType and any(each.name == "_FillValue" for each in attributes):
             known = scope.enums.get(names.normal(from_bytes(given.enumType)))
@@ -228,19 +236,11 @@ class _Reader:
             made.append(each)
         return tuple(made)
 
-    def _type(
-        self,
-        given: pb.Variable | pb.Structure,
-        name: str,
-        fqn: str,
-        members: tuple[str, ...],
-        scope: Scope,
-        attributes: list[Attribute],
-    ) -> TypeName:
+    def _type(self, given: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
         """The type of the elements. Raises UnreadableVariableError."""
-        kind = int(given.dataType)
+        kind, fqn, scope = int(given.dataType), owner.fqn, owner.scope
         if isinstance(given, pb.Structure):
-            made = self._compound(given, name, fqn, members, scope, attributes)
+            made = self._compound(given, name, members, owner)
             return scope.listed(made, 1, (), f"{name}_records") if kind == pb.SEQUENCE else made
         if kind == pb.OPAQUE:
             size = self._asked.opaque_size(fqn, members)
@@ -257,16 +257,9 @@ class _Reader:
             self._asked.report.warning("unknown-enum", text, self._asked.span)
         return UNSIGNED.get(found, found) if given.unsigned else found
 
-    def _compound(
-        self,
-        given: pb.Structure,
-        name: str,
-        fqn: str,
-        members: tuple[str, ...],
-        scope: Scope,
-        attributes: list[Attribute],
-    ) -> TypeName:
+    def _compound(self, given: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
         """The type of records. Raises UnreadableVariableError."""
+        scope = owner.scope
         if len(members) >= MAX_DEPTH:
             raise UnreadableVariableError(f"structures nest more than {MAX_DEPTH} deep")
         fields = []
@@ -276,9 +269,9 @@ class _Reader:
             if problem is not None:
                 raise UnreadableVariableError(f"a member: {problem}")
             path = (*members, called)
-            attributes.extend(self._attributes(each.atts, fqn, ".".join(path) + "."))
+            owner.attributes.extend(self._attributes(each.atts, owner.fqn, ".".join(path) + "."))
             outer, stars, inner = split(each.shape)
-            element = self._type(each, f"{name}_{called}", fqn, path, scope, attributes)
+            element = self._type(each, f"{name}_{called}", path, owner)
             type_name = scope.listed(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
