@@ -66,14 +66,14 @@ class Message(NamedTuple):
     size: int
 
 
-class Place(NamedTuple):
+class ObjectPath(NamedTuple):
     """An object: the group that it lies in, and the names that it may have there, the first that exists counts."""
 
     group: tuple[str, ...]
     names: tuple[str, ...]
 
 
-def addresses(lib: Library, path: str, places: Iterable[Place]) -> list[int]:
+def addresses(lib: Library, path: str, places: Iterable[ObjectPath]) -> list[int]:
     """Where the headers of some objects lie in a file that nobody has open. Raises OSError."""
     h5 = hdf5(lib)
     with LOCK:
@@ -84,7 +84,7 @@ def addresses(lib: Library, path: str, places: Iterable[Place]) -> list[int]:
             return [_address(h5, file, place) for place in places]
 
 
-def _address(h5: Hdf5, file: int, place: Place) -> int:
+def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
     """Where the header of an object lies: HDF5's own files have the address as token."""
     info = ObjectInfo()
     for name in place.names:
@@ -149,7 +149,7 @@ def take_times(lib: Library, path: str, types: Collection[str]) -> None:
     """
     if not types:
         return
-    places = [Place(names.split(names.parent(each)), (names.last(each),)) for each in types]
+    places = [ObjectPath(names.split(names.parent(each)), (names.last(each),)) for each in types]
     found = addresses(lib, path, places)
     with open(path, "r+b") as raw:
         for address, name in zip(found, types, strict=True):

@@ -23,7 +23,7 @@ from nczarr.check.checked import Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.encode import Encoder, Place, strings
+from nczarr.formats.cdl.values.encode import Encoder, Slot, strings
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
@@ -91,7 +91,7 @@ def _read_attribute(
         report.error("empty-attribute", message, place, helps=["give a value"])
         return
     what = f"attribute `{attribute.name}`"
-    constant = Encoder(convert, known.types).constant(literals, type_name, Place(what, None, may_fill=False))
+    constant = Encoder(convert, known.types).constant(literals, type_name, Slot(what, None, may_fill=False))
     if constant is not None:
         values[owner, attribute.name] = constant
 
@@ -259,7 +259,7 @@ class _VariableReader:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:
                 self._too_many(literals[limit], limit, len(literals))
-            place = Place(self.what, self.fill)
+            place = Slot(self.what, self.fill)
             found = self.encoder.constant(literals, self.variable.type, place)
             if found is None:
                 raise _Fault
