@@ -22,7 +22,7 @@ from nczarr.formats.awkward0.wire.limits import DEFAULT, Limits
 from nczarr.formats.awkward0.write.compression import partner
 
 if TYPE_CHECKING:
-    from nczarr.formats.awkward0.columns.columns import Column
+    from nczarr.formats.awkward0.columns.nodes import Column
 
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
@@ -54,9 +54,9 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
     """The items of a column as Python objects. Raises ValueError if they are more than `most`, or nest without end."""
-    from nczarr.formats.awkward0.columns import values
+    from nczarr.formats.awkward0.columns import items
 
-    return values.items(column, most)
+    return items.items(column, most)
 
 
 def load(
@@ -155,7 +155,7 @@ def _arrays(value: Any) -> Any:
     except ImportError:
         return value
     from nczarr.formats.awkward0.columns.awkward2 import to_awkward
-    from nczarr.formats.awkward0.read.arrays import COLUMNS
+    from nczarr.formats.awkward0.columns.nodes import Column
 
     done: dict[int, Any] = {}
 
@@ -165,7 +165,7 @@ def _arrays(value: Any) -> Any:
         return done[id(value)]
 
     def changed(value: Any) -> Any:
-        if isinstance(value, COLUMNS):
+        if isinstance(value, Column):
             return to_awkward(value)
         if isinstance(value, list):
             return [made(each) for each in value]

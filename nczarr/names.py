@@ -107,6 +107,16 @@ def last(path: str) -> str:
     return split(path)[-1]
 
 
+def to_bytes(text: str) -> bytes:
+    """Return a text of another format as bytes: UTF-8, and what was none as it was."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def from_bytes(data: bytes) -> str:
+    """Return the inverse of `to_bytes`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
     """The Common Data Model's full name of the thing of this FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
 

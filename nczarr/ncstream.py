@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Start,
         Stations,
     )
-    from nczarr.formats.ncstream.write.values import Profile
+    from nczarr.formats.ncstream.write.variable_messages import Profile
 
 __all__ = [
     "CoverageData",
@@ -100,8 +100,8 @@ def read_messages(
 
 def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
     """Write messages one behind the other. Raises CompileError for one that has no form on the wire; OSError."""
+    from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.wire.messages import written
-    from nczarr.formats.ncstream.wire.pieces import UnwritableError
 
     for message in messages:
         try:
@@ -155,8 +155,8 @@ def data_messages(
     form. Raises KeyError for a name that no variable has, ValueError for indices that it lacks, or that go backwards;
     OSError; and CompileError (`unwritable-ncstream`) for values that one message does not hold.
     """
-    from nczarr.formats.ncstream.wire.pieces import UnwritableError
-    from nczarr.formats.ncstream.write.values import Values
+    from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
+    from nczarr.formats.ncstream.write.variable_messages import Values
 
     checked = _checked(dataset)
     for path, ranges in wanted:

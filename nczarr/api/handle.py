@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from nczarr import names
 from nczarr.api.options import TargetOptions, options_from, takes
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Dataset, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
@@ -18,9 +19,6 @@ from nczarr.source import Source
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from nczarr.check.checked import Checked
 
@@ -169,8 +167,6 @@ class VariableHandle:
         return read(self._checked, self.path, key)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        import numpy as np
-
         return np.asarray(self[...], dtype=dtype)
 
     def __len__(self) -> int:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from nczarr.arrays.blocks import cut_along, inside, lengths_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Selection, itemsize, numpy_dtype
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 HELD = 64 << 20
 """Bytes of a band that are held in memory, at most."""
@@ -62,8 +59,6 @@ class Bands:
             found.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
         if len(found) == 1:
             return found[0]
-        import numpy as np
-
         return np.concatenate(found, axis)
 
     def close(self) -> None:
@@ -95,8 +90,6 @@ class Bands:
             return self._values[place]
         if self._file is None:
             return self._source.read(selection)
-        import numpy as np
-
         # a copy, because pages of the file that are in use would count as memory
         return np.array(np.memmap(self._file, self._dtype, "r", shape=lengths_of(self._region))[place])
 
@@ -120,8 +113,6 @@ class Bands:
 
     def _spool(self, file: IO[bytes]) -> None:
         """Put the band into a file, block by block of whole chunks."""
-        import numpy as np
-
         shape, dtype = lengths_of(self._region), self._dtype
         for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import same_bytes
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.route import plain
-from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, NDArray, itemsize
+from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
 from nczarr.ast.storage import Codec
 from nczarr.capabilities import ChunkKeys
 
@@ -32,8 +33,6 @@ class Referred(NamedTuple):
 
     def keys(self) -> Iterator[str]:
         """The key of each row."""
-        import numpy as np
-
         chunk, (prefix, separator, lead) = self.columns.chunk, self.chunk_keys
         if not self.counts:
             yield from (self.chunk_keys.key(()) for _ in range(len(chunk)))
@@ -51,8 +50,6 @@ def columns_of(manifest: Manifest) -> Columns:
     """A manifest with a row for each chunk."""
     if isinstance(manifest, Columns):
         return manifest
-    import numpy as np
-
     number = np.arange(manifest.count, dtype=np.int64)
     zeros = np.zeros(manifest.count, np.int64)
     offset = manifest.base + number * manifest.stride
@@ -75,8 +72,6 @@ def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
         return None
     if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
         return stored.codecs
-    import numpy as np
-
     masks, counts = np.unique(manifest.mask, return_counts=True)
     return unmasked(stored.codecs, int(masks[counts.argmax()]))
 
@@ -98,8 +93,6 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     if manifest is None:
         return None
     columns = columns_of(manifest)
-    import numpy as np
-
     fitting = [
         mask
         for mask in np.unique(columns.mask).tolist()

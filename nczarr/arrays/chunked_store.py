@@ -17,6 +17,7 @@ from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import Encoding, assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import in_shard
@@ -26,7 +27,6 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
-    NDArray,
     Place,
     Selection,
     Stored,
@@ -121,8 +121,6 @@ class StoredArray(ArraySource):
         return listing.manifest
 
     def _columns(self) -> Columns | None:
-        import numpy as np
-
         layout, sources = self.layout, dict[str, int]()
         counts = grid_of(layout.shape, layout.chunks)
         rows: list[tuple[int, int, int, int, int]] = []
@@ -206,8 +204,6 @@ class StoredArray(ArraySource):
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
         """Make None of those empty texts that are NIL."""
-        import numpy as np
-
         firsts = np.array([first for first, _ in self.nil], np.int64)
         ends = np.array([first + count for first, count in self.nil], np.int64)
         linear = np.zeros((), np.int64)

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.storage import CODEC_IDS, Codec
 
 DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
@@ -244,8 +245,6 @@ def _shuffle(data: bytes, itemsize: int) -> bytes:
     """All first bytes, then all second bytes, and so on; what is no whole item stays at the end."""
     if itemsize < 2:
         return data
-    import numpy as np
-
     whole = len(data) // itemsize * itemsize
     columns = np.frombuffer(data, np.uint8, whole).reshape(-1, itemsize)
     return columns.T.tobytes() + data[whole:]
@@ -255,6 +254,4 @@ def _typed(codec: Codec, data: bytes, itemsize: int) -> Any:
     """Blosc shuffles by the item size of the buffer that it is given; the others take bytes as they are."""
     if codec.id != BLOSC or itemsize < 2 or len(data) % itemsize or itemsize > 255:
         return data
-    import numpy as np
-
     return np.frombuffer(data, f"V{itemsize}")

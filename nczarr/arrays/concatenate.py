@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.blocks import every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
 from nczarr.arrays.codecs import same_bytes
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import (
     ArraySource,
@@ -24,7 +25,6 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
-    NDArray,
     Place,
     Selection,
     Stored,
@@ -105,8 +105,6 @@ class Joined(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region, put together from the sources."""
-        import numpy as np
-
         bounds = zip(selection, self.layout.shape, strict=True)
         selection = tuple(slice(*part.indices(length)[:2]) for part, length in bounds)
         pieces = list(self._pieces(selection))
@@ -132,8 +130,6 @@ class Joined(ArraySource):
 
     def _moved(self, number: int, table: Manifest) -> Columns:
         """The chunks of a source as those of the whole."""
-        import numpy as np
-
         columns = columns_of(table)
         chunks = self.layout.chunks
         grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
@@ -280,8 +276,6 @@ def _times(lengths: tuple[int, ...]) -> str:
 
 def _merged(tables: list[Columns]) -> Columns:
     """Several tables as one, in the order of chunks; a file that several name is named once."""
-    import numpy as np
-
     numbers: dict[str, int] = {}
     source = []
     for table in tables:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from nczarr.arrays.lazy_numpy import np
+
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024
 """Stretches of long data that are worked through side by side."""
@@ -58,8 +60,6 @@ def _side_by_side(data: bytes, stretch: int) -> int:
     The state is linear in what went before: behind a stretch it is the state before, moved over as many zeros, plus
     the state that the stretch makes of nothing.
     """
-    import numpy as np
-
     table = np.array(_table(), np.uint32)
     columns = np.frombuffer(data, np.uint8).reshape(_LANES, stretch).T
     states = np.zeros(_LANES, np.uint32)

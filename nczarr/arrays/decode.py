@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nczarr.arrays import bounded_decompression
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.lengths import texts_end
 
 Config = Mapping[str, Any]
@@ -113,8 +114,6 @@ def unshuffled(data: bytes, itemsize: int) -> bytes:
     """The inverse of HDF5's shuffle; what is no whole item stays at the end."""
     if itemsize < 2:
         return data
-    import numpy as np
-
     whole = len(data) // itemsize * itemsize
     rows = np.frombuffer(data, np.uint8, whole).reshape(itemsize, -1)
     out = np.empty((rows.shape[1], itemsize), np.uint8)
@@ -125,7 +124,6 @@ def unshuffled(data: bytes, itemsize: int) -> bytes:
 
 def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
     import numcodecs.registry
-    import numpy as np
 
     ratio = 8 if step.get("id") == "packbits" else 1
     for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):

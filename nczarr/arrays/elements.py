@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Descr, NDArray, itemsize
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
 
@@ -78,8 +79,6 @@ def stored_bytes(data: bytes, dtype: Descr) -> bytes:
     if not isinstance(dtype, str) or dtype[1] in "SVO":
         return data
     if dtype[1:] == "f2":
-        import numpy as np
-
         data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
     return swapped(data, dtype) if dtype[0] == ">" else data
 
@@ -93,8 +92,6 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     little = swapped(data, dtype) if dtype[0] == ">" else data
     if dtype[1:] != "f2":
         return little
-    import numpy as np
-
     return np.frombuffer(little, "<f2").astype("<f4").tobytes()
 
 
@@ -116,8 +113,6 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """
     if not isinstance(dtype, str) or dtype[1:] != "f2" or values.dtype.itemsize == 2:
         return values
-    import numpy as np
-
     with np.errstate(over="ignore", under="ignore"):
         halves = values.astype("<f2")
     back = halves.astype(values.dtype)

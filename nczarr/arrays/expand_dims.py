@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, NDArray, Place, Selection, Stored
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, Place, Selection, Stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +61,6 @@ class Raised(DerivedSource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The source's values of a region."""
-        import numpy as np
-
         return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
 
 

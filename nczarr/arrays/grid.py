@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.blocks import every_index, region_of
 from nczarr.arrays.decode import Config, decoded, texts_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Descr, Index, Layout, Selection, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LARGEST_CHUNK = 4 << 30
 """Bytes that one decoded chunk may have."""
@@ -147,8 +144,6 @@ def chunk_of(
     `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`, ValueError
     for a chunk of another length.
     """
-    import numpy as np
-
     chunks = layout.chunks
     stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
     count = math.prod(chunks)
@@ -173,8 +168,6 @@ def chunk_of(
 
 def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """Elements as they are stored → elements of a layout: little-endian, fields in their own types."""
-    import numpy as np
-
     if dtype == "|O":  # texts of fixed length
         out = np.empty(values.shape, dtype=object)
         out[...] = values.tolist()
@@ -190,8 +183,6 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype with float32 for the float16 fields of records, which the model has no type for."""
-    import numpy as np
-
     if dtype.names is None or dtype.fields is None:
         if dtype.subdtype is not None:
             return np.dtype((_widened(dtype.subdtype[0]), dtype.subdtype[1]))

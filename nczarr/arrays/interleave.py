@@ -10,17 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
-from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, numpy_dtype
-from nczarr.ast.types import CompoundType, VlenType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""
@@ -48,15 +44,11 @@ class Bounds:
     @property
     def edges(self) -> NDArray[np.int64]:
         """One row a source: the content of index i lies from element i to i + 1 of the row. Reads counts once."""
-        import numpy as np
-
         if not self._known:
             self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
         return self._known[0]
 
     def _edges(self, number: int) -> NDArray[np.int64]:
-        import numpy as np
-
         source = self.counts[number]
         shape = source.layout.shape
         if self.within is None:
@@ -91,8 +83,6 @@ class Woven(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: what is needed of a source lies in one piece there."""
-        import numpy as np
-
         first, last = selection[0].start, selection[0].stop
         out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
         edges, count = self.bounds.edges, len(self.sources)
@@ -116,41 +106,24 @@ class Woven(ArraySource):
         return out
 
 
-def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join, path: str = "") -> Parts:
+def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join) -> Parts:
     """The parts of a variable in several datasets, joined along an axis; `one` joins arrays.
 
     Raises KeyError if parts are not those of the type.
     """
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = tuple(parts[inside + "counts"] for parts in every)
-        found = {inside + "counts": one(counts, axis)}
-        bounds = Bounds(counts, axis) if axis else None
-        return found | _content(declared.base, every, bounds, types, inside + "content")
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        found = {}
-        for member in declared.fields:
-            found |= join(member.type, every, axis, types, one, inside + escape(member.name))
-        return found
-    return {path: one([parts[path] for parts in every], axis)}
 
+    def array(leaf: Leaf, cells: int | Bounds | None) -> ArraySource:
+        sources = tuple(parts[leaf.path] for parts in every)
+        return one(sources, cells) if isinstance(cells, int) else _one(sources, cells)
 
-def _content(type_name: str, every: Sequence[Parts], bounds: Bounds | None, types: Types, path: str) -> Parts:
-    """The parts of ragged content."""
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = tuple(parts[inside + "counts"] for parts in every)
-        deeper = None if bounds is None else Bounds(counts, 0, bounds)
-        found = {inside + "counts": _one(counts, bounds)}
-        return found | _content(declared.base, every, deeper, types, inside + "content")
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        found = {}
-        for member in declared.fields:
-            found |= _content(member.type, every, bounds, types, inside + escape(member.name))
-        return found
-    return {path: _one(tuple(parts[path] for parts in every), bounds)}
+    def elements(tree: ListTree, cells: int | Bounds | None) -> Bounds | None:
+        counts = tuple(parts[tree.counts.path] for parts in every)
+        if isinstance(cells, int):
+            return Bounds(counts, cells) if cells else None
+        return None if cells is None else Bounds(counts, 0, cells)
+
+    whole: int | Bounds | None = axis
+    return dict(spread(part_tree(type_name, types), whole, array, elements, lambda number, field, cells: cells))
 
 
 def _one(sources: tuple[ArraySource, ...], bounds: Bounds | None) -> ArraySource:

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.blocks import every_index
-from nczarr.arrays.source import ArraySource, Index, Layout, NDArray, Selection, numpy_dtype
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
     """A new array of this shape that holds the layout's fill value everywhere (zeros, or empty strings, if none)."""
-    import numpy as np
-
     dtype = numpy_dtype(layout.dtype)
     if dtype.hasobject:
         out = np.empty(shape, dtype=object)
@@ -137,8 +136,6 @@ def fill_source(layout: Layout) -> Runs:
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
     """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype, or one text."""
-    import numpy as np
-
     if values.shape == chunks:
         return np.ascontiguousarray(values)
     full = np.empty(chunks, values.dtype)
@@ -154,8 +151,6 @@ def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArra
 
 def is_all(values: NDArray[Any], fill: bytes) -> bool:
     """Whether a chunk in C order is the element `fill` over and over, bit by bit. Its ends decide for most chunks."""
-    import numpy as np
-
     flat = values.reshape(-1)
     if not flat.size or flat[0].tobytes() != fill or flat[-1].tobytes() != fill:
         return not flat.size

@@ -14,37 +14,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import Types, descr, escape, is_fixed, parts, size
-from nczarr.arrays.source import ArraySource, Layout, NDArray, Parts, Selection, fill_of, numpy_dtype
-from nczarr.ast.types import CompoundType, VlenType
+from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
+from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, fill_of, numpy_dtype
+from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
 
 
-def patterns(fill: Constant | None, type_name: str, types: Types, path: str = "") -> Iterator[tuple[str, list[bytes]]]:
+def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tuple[str, list[bytes]]]:
     """For each part, in the order of `parts`, the elements that repeat through an array that is all fill.
 
     An element is in the bytes of the part's type, for strings the text. No fill value means zeros.
     """
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    data = fill.data if fill is not None else None
-    if isinstance(declared, VlenType):
-        elements = [item for item in data or () if isinstance(item, Constant)] if not isinstance(data, bytes) else []
-        content = elements[0] if elements else None
-        yield inside + "counts", [struct.pack("<q", content.count if content is not None else 0)]
-        yield from patterns(content, declared.base, types, inside + "content")
-    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        members = [item for item in data if isinstance(item, Constant)] if isinstance(data, tuple) else []
-        for number, field in enumerate(declared.fields):
-            member = members[number] if number < len(members) else None
-            yield from patterns(member, field.type, types, inside + escape(field.name))
-    elif type_name == "string":
-        yield path, [item if isinstance(item, bytes) else b"" for item in data or ()] or [b""]
-    else:
-        width = size(type_name, types)
+
+    def items(fill: Constant | None) -> list[Constant]:
+        return [item for item in fill.data if isinstance(item, Constant)] if fill is not None else []
+
+    def array(leaf: Leaf, fill: Constant | None) -> list[bytes]:
+        data = fill.data if fill is not None else b""
+        if leaf.counts:
+            return [struct.pack("<q", next((item.count for item in items(fill)), 0))]
+        if leaf.type == "string":
+            return [item if isinstance(item, bytes) else b"" for item in data] or [b""]
+        width = size(leaf.type, types)
         packed = data if isinstance(data, bytes) and data else bytes(width)
-        yield path, [packed[start : start + width] for start in range(0, len(packed), width)]
+        return [packed[start : start + width] for start in range(0, len(packed), width)]
+
+    def member(number: int, field: Field, fill: Constant | None) -> Constant | None:
+        return next(iter(items(fill)[number : number + 1]), None)
+
+    return spread(part_tree(type_name, types), fill, array, lambda tree, fill: next(iter(items(fill)), None), member)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +61,6 @@ class Repeated(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region."""
-        import numpy as np
-
         dtype = numpy_dtype(self.layout.dtype)
         if dtype.hasobject:
             values = np.empty(len(self.pattern), dtype=object)

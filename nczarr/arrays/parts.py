@@ -1,18 +1,20 @@
-"""The one rule of how types lie in arrays: `parts(T)`.
+"""The one rule of how types lie in arrays: the columnar tree of a type, and `parts(T)`, its arrays.
 
 A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen is `counts` (int64, of the
 variable's shape) and `content` = parts of its base in one dimension. A compound with members of variable
 size is one child a member. Nothing else exists.
+
+`part_tree` makes the tree, `spread` is the walk through it; formats map their wire onto both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, assert_never
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
+from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
@@ -83,18 +85,84 @@ def size(type_name: TypeName, types: Types) -> int:
     return itemsize(descr(type_name, types))
 
 
-def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types, path: str = "") -> Iterator[Part]:
-    """The arrays of a variable of this type and shape, in a fixed order: counts before content, fields in order."""
+class Leaf(NamedTuple):
+    """One array: a type of fixed size, strings, or the lengths of lists (`counts`)."""
+
+    path: str
+    type: TypeName
+    counts: bool = False
+
+
+class ListTree(NamedTuple):
+    """Lists: their lengths, and the elements of all of them, which are of the type `base`."""
+
+    counts: Leaf
+    base: TypeName
+    content: PartTree
+
+
+class RecordTree(NamedTuple):
+    """Records with members of variable size."""
+
+    members: tuple[tuple[Field, PartTree], ...]
+
+
+PartTree: TypeAlias = Leaf | ListTree | RecordTree
+"""How the values of one type lie in arrays."""
+
+
+def part_tree(type_name: TypeName, types: Types, path: str = "") -> PartTree:
+    """Return the columnar tree of a type, whose arrays lie at and below a path."""
     declared = types.get(type_name)
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):
-        yield Part(inside + "counts", "int64", shape, counts=True)
-        yield from parts(declared.base, (None,), types, inside + "content")
-    elif isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        for field in declared.fields:
-            yield from parts(field.type, (*shape, *field.shape), types, inside + escape(field.name))
-    else:
-        yield Part(path, type_name, shape)
+        content = part_tree(declared.base, types, inside + "content")
+        return ListTree(Leaf(inside + "counts", "int64", counts=True), declared.base, content)
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        members = ((each, part_tree(each.type, types, inside + escape(each.name))) for each in declared.fields)
+        return RecordTree(tuple(members))
+    return Leaf(path, type_name)
+
+
+Cells = TypeVar("Cells")
+Found = TypeVar("Found")
+
+
+def spread(
+    tree: PartTree,
+    cells: Cells,
+    array: Callable[[Leaf, Cells], Found],
+    elements: Callable[[ListTree, Cells], Cells],
+    member: Callable[[int, Field, Cells], Cells],
+) -> Iterator[tuple[str, Found]]:
+    """Yield path and `array` of each array, counts before content, fields in order.
+
+    `cells` says of what: some cells of the variable, their values or their shape. `elements` makes of cells what the
+    content of their lists is, `member` what a member of records is, by number and field.
+    """
+    match tree:
+        case Leaf():
+            yield tree.path, array(tree, cells)
+        case ListTree():
+            yield tree.counts.path, array(tree.counts, cells)
+            yield from spread(tree.content, elements(tree, cells), array, elements, member)
+        case RecordTree():
+            for number, (field, inner) in enumerate(tree.members):
+                yield from spread(inner, member(number, field, cells), array, elements, member)
+        case _:
+            assert_never(tree)
+
+
+def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types) -> Iterator[Part]:
+    """The arrays of a variable of this type and shape, in a fixed order: counts before content, fields in order."""
+    found = spread(
+        part_tree(type_name, types),
+        shape,
+        lambda leaf, shape: Part(leaf.path, leaf.type, shape, leaf.counts),
+        lambda tree, shape: (None,),
+        lambda number, field, shape: (*shape, *field.shape),
+    )
+    return (part for _, part in found)
 
 
 def escape(name: str) -> str:

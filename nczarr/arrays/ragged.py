@@ -12,14 +12,11 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout, Selection, numpy_dtype
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""
@@ -55,8 +52,6 @@ class Cells:
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Which of the cells from `start` to `stop` are kept."""
-        import numpy as np
-
         rest = np.arange(start, stop, dtype=np.int64)
         found = np.ones(stop - start, np.bool_)
         for length, indices in zip(reversed(self.shape), reversed(self.ranges), strict=True):
@@ -110,8 +105,6 @@ class Ragged:
         yield _Block((), 0, start, kept)
 
     def _lengths(self, region: Selection) -> NDArray[np.int64]:
-        import numpy as np
-
         return self.counts.read(region).reshape(-1).astype(np.int64, copy=False)
 
     @property
@@ -121,8 +114,6 @@ class Ragged:
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Which of the elements from `start` to `stop` are kept."""
-        import numpy as np
-
         found = np.zeros(stop - start, np.bool_)
         blocks = self.blocks
         for number in range(self._block_of(start), len(blocks) - 1):
@@ -148,8 +139,6 @@ class Ragged:
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Where the kept elements number `first` to `last` (not included) lie: (start, stop), ascending."""
-        import numpy as np
-
         for block, following in itertools.pairwise(self.blocks):
             if following.kept <= first or block.kept >= last or following.kept == block.kept:
                 continue
@@ -165,8 +154,6 @@ class Ragged:
 
 def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Ascending ranges without the empty ones, those that touch made one."""
-    import numpy as np
-
     some = stops > starts
     starts, stops = starts[some], stops[some]
     if not len(starts):
@@ -185,8 +172,6 @@ class Inner:
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Which of the cells from `start` to `stop` are kept."""
-        import numpy as np
-
         first, last = start // self.inner, -(-stop // self.inner)
         found = np.repeat(self.whole.mask(first, last), self.inner)
         return found[start - first * self.inner : stop - first * self.inner]
@@ -214,8 +199,6 @@ class Gathered(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region: runs that lie near each other are read in one go."""
-        import numpy as np
-
         first, last = selection[0].start, selection[0].stop
         shape = (last - first, *(part.stop - part.start for part in selection[1:]))
         out = np.empty(shape, numpy_dtype(self.source.layout.dtype))

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import kept
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import Index
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from nczarr.arrays.chunked_store import StoredArray
 
 ABSENT = 2**64 - 1
@@ -95,8 +93,6 @@ def _index_size(array: StoredArray, count: int) -> int:
 
 def _table(array: StoredArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
     """The numbers of a shard's index."""
-    import numpy as np
-
     steps = array.encoding.index_steps
     try:
         plain = decoded(data, steps[1:], 8, 16 * count)
@@ -110,8 +106,6 @@ def _table(array: StoredArray, data: bytes, key: str, count: int) -> NDArray[np.
 
 def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:
     """Whether chunks share bytes. A few bytes could stand for any number of chunks so; no writer does that."""
-    import numpy as np
-
     there = (offset != ABSENT) & (length > 0)
     begin, size = offset[there].astype(np.uint64), length[there].astype(np.uint64)
     order = np.argsort(begin, kind="stable")

@@ -11,11 +11,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.chunk_references import columns_of, some
-from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import (
     ArraySource,
@@ -23,14 +24,13 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
-    NDArray,
     Parts,
     Place,
     Selection,
     Stored,
     numpy_dtype,
 )
-from nczarr.ast.types import CompoundType, VlenType
+from nczarr.ast.types import Field
 
 SPAN = 1 << 22
 """Elements that are read at once for those between them."""
@@ -81,8 +81,6 @@ class Sliced(DerivedSource):
         manifest = self.source.manifest if self._aligned else None
         if manifest is None:
             return None
-        import numpy as np
-
         columns, whole = columns_of(manifest), self.source.layout
         places = np.unravel_index(columns.chunk, grid_of(whole.shape, whole.chunks)) if whole.shape else ()
         rows = np.ones(len(columns.chunk), bool)
@@ -130,8 +128,6 @@ class Sliced(DerivedSource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region: a box of the source where that is small, else piece by piece."""
-        import numpy as np
-
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
         boxes = list(_boxes(wanted))
         if len(boxes) == 1:
@@ -214,39 +210,32 @@ def sliced(source: ArraySource, ranges: Ranges) -> ArraySource:
     return source if ranges == whole else Sliced(source, ranges)
 
 
-def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types, path: str = "") -> Parts:
+class _Elements(NamedTuple):
+    """Elements of ragged content that are kept; each is `inner` cells of the part."""
+
+    kept: Kept
+    inner: int
+
+
+def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
     """The parts of a variable of which some indices are kept along each dimension.
 
     Raises KeyError if `parts` are not those of the type.
     """
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = parts[inside + "counts"]
-        kept = Cells(counts.layout.shape, ranges)
-        found = {inside + "counts": sliced(counts, ranges)}
-        return found | _content(declared.base, Ragged(counts, kept), parts, types, inside + "content")
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        found = {}
-        for field in declared.fields:
-            found |= cut(field.type, (*ranges, *map(range, field.shape)), parts, types, inside + escape(field.name))
-        return found
-    return {path: sliced(parts[path], ranges)}
 
+    def array(leaf: Leaf, cells: Ranges | _Elements) -> ArraySource:
+        source = parts[leaf.path]
+        return Gathered(source, cells.kept) if isinstance(cells, _Elements) else sliced(source, cells)
 
-def _content(type_name: str, kept: Kept, parts: Parts, types: Types, path: str, inner: int = 1) -> Parts:
-    """The parts of ragged content of which some elements are kept; each is `inner` cells of the part."""
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = parts[inside + "counts"]
-        deeper = Ragged(counts, Inner(kept, inner))
-        found: Parts = {inside + "counts": Gathered(counts, kept)}
-        return found | _content(declared.base, deeper, parts, types, inside + "content")
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        found = {}
-        for field in declared.fields:
-            cells = inner * math.prod(field.shape)
-            found |= _content(field.type, kept, parts, types, inside + escape(field.name), cells)
-        return found
-    return {path: Gathered(parts[path], kept)}
+    def elements(tree: ListTree, cells: Ranges | _Elements) -> _Elements:
+        counts = parts[tree.counts.path]
+        mask = Inner(*cells) if isinstance(cells, _Elements) else Cells(counts.layout.shape, cells)
+        return _Elements(Ragged(counts, mask), 1)
+
+    def member(number: int, field: Field, cells: Ranges | _Elements) -> Ranges | _Elements:
+        if isinstance(cells, _Elements):
+            return cells._replace(inner=cells.inner * math.prod(field.shape))
+        return (*cells, *map(range, field.shape))
+
+    whole: Ranges | _Elements = ranges
+    return dict(spread(part_tree(type_name, types), whole, array, elements, member))

@@ -13,15 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 from nczarr.arrays.blocks import every_block
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.storage import Codec
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray as NDArray
-
     from nczarr.arrays.chunk_keys import Listing
-else:  # annotations take the name from here, so that no module loads numpy for it
-    NDArray = Any
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """An element's type in numpy's own words: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes | None`), or the
@@ -39,8 +35,6 @@ Order: TypeAlias = Literal["C", "F"]
 
 def numpy_dtype(descr: Descr) -> np.dtype[Any]:
     """The numpy dtype of a description; records are packed."""
-    import numpy as np
-
     if isinstance(descr, str):
         return np.dtype(descr)
     return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
@@ -91,8 +85,6 @@ def fill_of(source: ArraySource) -> bytes | None:
         return fill
     if isinstance(dtype, str):
         return fill[::-1] if dtype[0] == ">" else fill
-    import numpy as np
-
     return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import (
     Affine,
     ArraySource,
@@ -21,7 +22,6 @@ from nczarr.arrays.source import (
     Index,
     Layout,
     Manifest,
-    NDArray,
     Place,
     Selection,
     Stored,
@@ -89,8 +89,6 @@ class Pieces(DerivedSource):
     @property
     def manifest(self) -> Manifest | None:
         """The pieces of all chunks; None where the source has no table. Raises OSError."""
-        import numpy as np
-
         table = self.source.manifest
         shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
         if table is None or math.prod(chunks[: self.axis]) != 1:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.bands import Bands
 from nczarr.arrays.blocks import every_block, lengths_of, linear_block, region_of, within
-from nczarr.arrays.source import ArraySource, NDArray, Selection, itemsize, little
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.source import ArraySource, Selection, itemsize, little
 from nczarr.ast.plain import is_utf8
 
 PIECE = 1 << 22
@@ -74,8 +75,6 @@ def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[byt
 
 def texts(source: ArraySource) -> Texts:
     """A look at all texts."""
-    import numpy as np
-
     count = math.prod(source.layout.shape)
     counts, nil, utf8, at = np.zeros(count, np.int64), np.zeros(count, np.bool_), True, 0
     for values in slabs(source, TEXTS):

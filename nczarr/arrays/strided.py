@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import (
     Affine,
     ArraySource,
@@ -32,8 +33,6 @@ from nczarr.arrays.source import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nczarr.source import Buffer, Source
 
 RESIDENT = 1 << 26
@@ -160,8 +159,6 @@ class AffineArray(ArraySource):
 
     def _columns(self, length: int, counts: tuple[int, ...]) -> Columns:
         """The chunks that lie in the file, one by one."""
-        import numpy as np
-
         rows, row = (counts[0], math.prod(counts[1:])) if counts else (1, 1)
         first = self.base + np.arange(rows, dtype=np.int64) * (self.stride * self._rows)
         offset = (first[:, None] + np.arange(row, dtype=np.int64) * length).reshape(-1)
@@ -230,8 +227,6 @@ class AffineArray(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
-        import numpy as np
-
         bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
         shape = tuple(max(0, stop - start) for start, stop in bounds)
         dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
@@ -249,8 +244,6 @@ class AffineArray(ArraySource):
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Overlay what the file holds of a region that begins at byte `base`: whole rows, then a part of the next."""
-        import numpy as np
-
         size, target = self.file.size, out
         for axis, step in enumerate(steps):
             shape = target.shape

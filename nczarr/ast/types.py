@@ -6,6 +6,7 @@ Source of the rules: the NCZarr data model (atomic types, opaque, compound) and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field as PydanticField
@@ -111,3 +112,26 @@ class CompoundType(Node):
 
 UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticField(discriminator="kind")]
 """A type that a group declares."""
+
+
+def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
+    """Return types by FQN so that each comes after those that it is made of, else in the order given.
+
+    Types that are not among them are passed over. Expects types without cycles.
+    """
+    done: dict[str, UserType] = {}
+
+    def visit(fqn: str) -> None:
+        declared = types.get(fqn)
+        if declared is None or fqn in done:
+            return
+        if isinstance(declared, VlenType):
+            visit(declared.base)
+        elif isinstance(declared, CompoundType):
+            for field in declared.fields:
+                visit(field.type)
+        done[fqn] = declared
+
+    for fqn in types:
+        visit(fqn)
+    return done

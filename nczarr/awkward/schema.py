@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree
 from nczarr.arrays.source import Descr
-from nczarr.ast import CompoundType, VlenType
+from nczarr.ast import CompoundType
 from nczarr.awkward import expressions
 from nczarr.awkward.expressions import Expression, Numbers
 
@@ -65,33 +65,28 @@ class Schema:
         self._types = types
         self._numbers = Numbers()
 
-    def column(self, type_name: str, count: int, path: str = "", rows: tuple[int, ...] = ()) -> Expression:
-        """`count` items of `rows` values each, as the parts at a path hold them. Raises UnsayableError."""
-        declared = self._types.get(type_name)
-        inside = path + "/" if path else ""
-        if isinstance(declared, VlenType):
-            number = self._numbers.next()
-            counts = self._arrays.flat(inside + "counts", "int64", count, rows, self._numbers)
-            content = inside + "content"
-            length = self._length(declared.base, content)
-            return expressions.from_counts(counts, self.column(declared.base, length, content), number)
-        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
-            if rows:
-                raise UnsayableError("an array of records that lie in parts")
-            number = self._numbers.next()
-            columns = [
-                (field.name, self.column(field.type, count, inside + escape(field.name), field.shape))
-                for field in declared.fields
-            ]
-            return expressions.table(columns, number)
-        return self._arrays.flat(path, type_name, count, rows, self._numbers)
+    def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
+        """`count` items of `rows` values each. Raises UnsayableError."""
+        return self._column(part_tree(type_name, self._types), count, rows)
 
-    def _length(self, type_name: str, path: str) -> int:
+    def _column(self, tree: PartTree, count: int, rows: tuple[int, ...]) -> Expression:
+        match tree:
+            case ListTree():
+                number = self._numbers.next()
+                counts = self._arrays.flat(tree.counts.path, "int64", count, rows, self._numbers)
+                content = self._column(tree.content, self._length(tree.content), ())
+                return expressions.from_counts(counts, content, number)
+            case RecordTree():
+                if rows:
+                    raise UnsayableError("an array of records that lie in parts")
+                number = self._numbers.next()
+                columns = [(field.name, self._column(inner, count, field.shape)) for field, inner in tree.members]
+                return expressions.table(columns, number)
+            case Leaf():
+                return self._arrays.flat(tree.path, tree.type, count, rows, self._numbers)
+
+    def _length(self, tree: PartTree) -> int:
         """The length of content: that of its first array."""
-        declared = self._types.get(type_name)
-        if isinstance(declared, VlenType):
-            return self._arrays.length(path + "/counts")
-        if isinstance(declared, CompoundType) and not is_fixed(type_name, self._types):
-            first = declared.fields[0]
-            return self._length(first.type, f"{path}/{escape(first.name)}")
-        return self._arrays.length(path)
+        while isinstance(tree, RecordTree):
+            tree = tree.members[0][1]
+        return self._arrays.length(tree.counts.path if isinstance(tree, ListTree) else tree.path)

@@ -17,7 +17,7 @@ from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
-    from nczarr.arrays.columns import Columns
+    from nczarr.arrays.value_lists import Columns
     from nczarr.diagnostics.report import Report
     from nczarr.source import Span
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 from nczarr import names
-from nczarr.arrays.columns import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
 from nczarr.arrays.elements import suits
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts
+from nczarr.arrays.value_lists import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Quantize, UserType, Variable, VlenType
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import G, rebuilt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import Parts
 from nczarr.compare.difference import shown
 
@@ -31,8 +32,6 @@ class Ascending:
             self._look(name, source.read(region).reshape(-1))
 
     def _look(self, name: str, values: Any) -> None:
-        import numpy as np
-
         if self._last is not None and not values[0] > self._last and self.fault is None:
             where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
             self.fault = f"the values of `{self.path}` do not ascend: {shown(values[0])} {where}"

@@ -10,6 +10,7 @@ from nczarr import names
 from nczarr.arrays.concatenate import joined, misfit
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.interleave import join
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.part_fills import is_complete
 from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize, numpy_dtype
 from nczarr.arrays.split_chunks import addressed
@@ -126,8 +127,6 @@ class _Joining(NamedTuple):
 def _element(source: ArraySource, fill: bytes) -> str:
     if source.layout.dtype == "|O":
         return shown(fill)
-    import numpy as np
-
     dtype = numpy_dtype(source.layout.dtype)
     return shown(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
 

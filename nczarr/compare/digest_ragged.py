@@ -17,6 +17,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, escape, is_fixed, parts, size
 from nczarr.arrays.source import Index, Layout, Parts, Selection, itemsize
@@ -29,7 +30,6 @@ from nczarr.compare.found import each_once
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-    from numpy.typing import NDArray
 
 CELLS = 1 << 18
 """Cells that are looked at in one go; a library may have to read as many again for every piece of their content."""

@@ -14,9 +14,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from nczarr.arrays.blocks import lengths_of, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, NDArray, Selection, itemsize, little
+from nczarr.arrays.source import ArraySource, Selection, itemsize, little
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
@@ -144,8 +145,6 @@ class Dense:
 
     def _hashes(self, values: NDArray[Any]) -> bytes:
         """The hashes of the leaves of a region, or of a part of one along its first length that is not 1."""
-        import numpy as np
-
         cut, found = self.folding.cut, []
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import little
 from nczarr.ast.types import CompoundType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bools = NDArray[np.bool_]
 
 
@@ -41,8 +39,6 @@ class Tolerance(NamedTuple):
 
 def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types, tolerance: Tolerance | None) -> Bools:
     """True where elements differ. Both arrays have the type's dtype, in any byte order."""
-    import numpy as np
-
     declared = types.get(type_name)
     if isinstance(declared, CompoundType):
         found = np.zeros(one.shape, np.bool_)
@@ -56,8 +52,6 @@ def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types
 
 
 def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None) -> Bools:
-    import numpy as np
-
     first, second = _bits(one), _bits(other)
     differ: Bools = np.asarray(first != second)
     if differ.ndim > one.ndim:
@@ -76,8 +70,6 @@ def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None
 
 def _bits(values: NDArray[Any]) -> NDArray[Any]:
     """The elements as whole numbers of their size, or, of other sizes, each as a row of bytes."""
-    import numpy as np
-
     values = np.ascontiguousarray(values).reshape(values.shape)  # the first makes one dimension of none
     size = values.dtype.itemsize
     if size in (1, 2, 4, 8):
@@ -87,8 +79,6 @@ def _bits(values: NDArray[Any]) -> NDArray[Any]:
 
 def distances(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """How far numbers are apart: exactly for integers (uint64), in double precision for floats (NaN where one is)."""
-    import numpy as np
-
     if one.dtype.kind == "f":
         with np.errstate(all="ignore"):
             return np.abs(one.astype(np.float64) - other.astype(np.float64))
@@ -100,8 +90,6 @@ def distances(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
 
 
 def _near(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance) -> Bools:
-    import numpy as np
-
     limit: Any = tolerance.size
     with np.errstate(all="ignore"):
         if tolerance.relative:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.source import Index, NDArray, little
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.source import Index, little
 from nczarr.ast.types import ATOMIC
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown
@@ -59,8 +60,6 @@ class Found:
 
 def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:
     """The largest distance of two numbers at one place, both finite; None where there are none."""
-    import numpy as np
-
     one, other = little(one), little(other)
     if one.dtype.kind == "f":
         some = np.isfinite(one) & np.isfinite(other)

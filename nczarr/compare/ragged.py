@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from heapq import merge
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, escape, is_fixed
 from nczarr.arrays.source import Index, Parts, Selection
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, each_once, is_number, largest_distance
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 CELLS = 1 << 18
 """Ragged cells that are looked at in one go."""
@@ -55,8 +52,6 @@ class Cells:
 
     def compare(self, type_name: str, found: Found) -> None:
         """Go through all cells in stretches."""
-        import numpy as np
-
         self.found = found
         shape = found.shape
         block = linear_block(shape, CELLS)
@@ -90,8 +85,6 @@ class Cells:
 
     def unequal(self, type_name: str, path: str, stretch: Stretch) -> NDArray[np.bool_]:
         """Which cells of a stretch differ."""
-        import numpy as np
-
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
         if isinstance(declared, VlenType):
@@ -111,8 +104,6 @@ class Cells:
 
     def _sequences(self, base: str, inside: str, stretch: Stretch) -> NDArray[np.bool_]:
         """Which sequences differ. Runs of cells with equal lengths have contents that lie side by side."""
-        import numpy as np
-
         one, other = (
             side[inside + "counts"].read(region).reshape(-1).astype(np.int64)
             for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
 from nczarr.compare.values import TEXT, block_shape, whole_parts
@@ -49,8 +50,6 @@ class _Array(NamedTuple):
 
     def digest(self) -> str:
         """The hash of the values that the array must have. Raises OSError, CompileError."""
-        import numpy as np
-
         found = hashlib.sha256()
         shape = self.source.layout.shape
         dtype = numpy_dtype(little_descr(self.source.layout.dtype))

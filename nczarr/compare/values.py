@@ -15,6 +15,7 @@ from heapq import merge
 from typing import NamedTuple
 
 from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import fill_array, fill_source
 from nczarr.arrays.part_fills import fill_parts, patterns
 from nczarr.arrays.parts import Types, descr, is_fixed, parts
@@ -152,8 +153,6 @@ class _Dense(NamedTuple):
 
     def _block(self, region: Selection) -> _Part | None:
         """What differs in one block."""
-        import numpy as np
-
         one, other = (side[""].read(region) for side in self.sides)
         differ = unequal(one, other, self.type_name, self.types, self.tolerance)
         if not differ.any():

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.elements import as_stored, stored_bytes
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.source import Index, NDArray, numpy_dtype
+from nczarr.arrays.source import Index, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 
@@ -55,8 +56,6 @@ def fill_chunk(array: Array) -> bytes:
 
 def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
     """Strings as a fixed-length array, or each behind its length. NIL is written as an empty text."""
-    import numpy as np
-
     layout, pad = array.target.layout, array.target.pad
     texts = [text or b"" for text in padded(values, layout.chunks, pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):

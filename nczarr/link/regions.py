@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.blocks import cut_along, lengths_of, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Index, Layout, NDArray, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
 from nczarr.link.tasks import Array
 
 PIECE = 1 << 20
@@ -91,8 +92,6 @@ def blocks(
 
     `block`: lengths of a region, whole units or as long as the array. `indices`: of the keys, in C order.
     """
-    import numpy as np
-
     shape, unit = array.target.layout.shape, array.unit
     counts = [-(-length // each) for length, each in zip(shape, unit, strict=True)]
     per_block = [-(-length // each) for length, each in zip(block, unit, strict=True)]
@@ -142,6 +141,4 @@ def room(array: Array, region: Selection) -> Window:
 
 def window(layout: Layout, region: Selection) -> Window:
     """Room for a region of an array of this layout."""
-    import numpy as np
-
     return Window(layout, tuple(part.start for part in region), np.empty(lengths_of(region), numpy_dtype(layout.dtype)))

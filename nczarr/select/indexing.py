@@ -7,15 +7,13 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Parts, Selection, little, numpy_dtype
 from nczarr.ast import CompoundType, VlenType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from nczarr.check.checked import Checked
 
 LARGEST_SPAN = 1 << 22
@@ -24,8 +22,6 @@ LARGEST_SPAN = 1 << 22
 
 def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
     """The dtype of values in hand: that of the array for fixed sizes, else object, or a record with object fields."""
-    import numpy as np
-
     declared = types.get(type_name)
     if is_fixed(type_name, types):
         return numpy_dtype(descr(type_name, types))
@@ -36,15 +32,11 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
 
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
     """The dtype of a record with members of variable size."""
-    import numpy as np
-
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
 
 
 def read(checked: Checked, path: str, key: Any) -> Any:
     """The values that `variable[key]` means. Raises IndexError or TypeError as numpy does."""
-    import numpy as np
-
     variable, shape = checked.variables[path], checked.shapes[path]
     axes = normal_key(key, shape)
     reader = _reader(checked, path)
@@ -102,8 +94,6 @@ class Reader:
 
     def stepped(self, type_name: str, axes: Sequence[range]) -> NDArray[Any]:
         """Values at ranges with any step: the enclosing box where it is small, else index by index."""
-        import numpy as np
-
         if any(not len(axis) for axis in axes):
             return np.empty([len(axis) for axis in axes], dtype_of(type_name, self.types))
         box = [(min(axis[0], axis[-1]), max(axis[0], axis[-1]) + 1) for axis in axes]
@@ -134,8 +124,6 @@ class Reader:
         return _decoded(self.parts[path].read(selection))
 
     def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
-        import numpy as np
-
         shape = [part.stop - part.start for part in selection]
         out = np.empty(shape, record_dtype(declared, self.types))
         for field in declared.fields:
@@ -144,8 +132,6 @@ class Reader:
         return out
 
     def _sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
-        import numpy as np
-
         ends, shape = self._ends_of(inside + "counts", selection)
         places = np.arange(len(ends)).reshape(shape)[selection]
         out = np.empty(places.shape, dtype=object)
@@ -165,8 +151,6 @@ class Reader:
         """Where each sequence ends in the content, and the shape of their counts: of all before and in a region, which
         matter, and of none behind its last row.
         """
-        import numpy as np
-
         source: ArraySource = self.parts[path]
         whole = source.layout.shape
         shape = (selection[0].stop, *whole[1:]) if whole else ()
@@ -182,8 +166,6 @@ class Constantly(Reader):
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
         """The one value of the top, as often as the region wants it."""
-        import numpy as np
-
         if path:
             return super().box(path, type_name, selection)
         element = super().box(path, type_name, ())
@@ -193,8 +175,6 @@ class Constantly(Reader):
 
 
 def _decoded(raw: NDArray[Any]) -> NDArray[Any]:
-    import numpy as np
-
     out = np.empty(raw.shape, dtype=object)
     flat, source = out.reshape(-1), raw.reshape(-1)
     for position, item in enumerate(source.tolist()):

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.secrets import shown
 from nczarr.stores.reference import Reference, References
 from nczarr.stores.stat import Facts, changes, noted
 from nczarr.verify.tables import UNKNOWN, Table, tables
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Look = Callable[[str | None], Facts]
 """What is known of the target of a URL. Raises OSError if it is out of reach, CompileError if it must not be read."""
@@ -37,8 +34,6 @@ class _Targets:
     """The targets of all references so far, by number."""
 
     def __init__(self, look: Look, noted: Mapping[str | None, Facts], workers: int) -> None:
-        import numpy as np
-
         self.look = look
         self.noted = noted
         self.workers = workers
@@ -53,8 +48,6 @@ class _Targets:
 
     def take(self, table: Table) -> None:
         """Look at targets that are new, and count references."""
-        import numpy as np
-
         known = len(self.sizes)
         numbers, rows = np.unique(table.target, return_index=True)
         for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.stores.reference import Reference
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ROWS = 1 << 16
 """References of a table."""
@@ -32,8 +29,6 @@ class Table(NamedTuple):
 
     def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows that reach beyond their target, by the sizes of all targets; of an unknown size none does."""
-        import numpy as np
-
         ends = self.offset + np.maximum(self.length, 0)
         size = sizes[self.target]
         found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
@@ -64,6 +59,4 @@ def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | No
 
 
 def _column(values: list[int]) -> NDArray[np.int64]:
-    import numpy as np
-
     return np.array(values, np.int64)

@@ -19,7 +19,7 @@ import pytest
 import nczarr.awkward0
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.read.arrays import COLUMNS
+from nczarr.formats.awkward0.columns.nodes import Column
 from tests.conftest import shared_folder
 from tests.support.fuzz_limits import limits
 from tests.support.ragged import CASES, OTHERS, Storage
@@ -198,7 +198,7 @@ def said(error: CompileError) -> None:
 
 
 def _columns(value: Any) -> list[Any]:
-    if isinstance(value, COLUMNS):
+    if isinstance(value, Column):
         return [value]
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return [column for each in below for column in _columns(each)]

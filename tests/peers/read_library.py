@@ -14,8 +14,8 @@ import numpy as np
 
 from nczarr import names
 from nczarr.check.checked import Checked
+from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.library import GLOBAL, Library, library
-from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 
 Parts = dict[str, Any]
 

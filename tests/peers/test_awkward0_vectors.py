@@ -19,7 +19,7 @@ import pytest
 
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.read.arrays import COLUMNS
+from nczarr.formats.awkward0.columns.nodes import Column
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.limits import RefusedError
@@ -78,7 +78,7 @@ def plain(value: Any) -> Any:
             return [plain(each) for each in value]
         case dict():
             return {name: plain(each) for name, each in value.items()}
-        case _ if isinstance(value, COLUMNS):
+        case _ if isinstance(value, Column):
             return plain(nczarr.awkward0.items(value))
         case _:
             return value
@@ -189,7 +189,7 @@ def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:
         asked = json.loads(line)
         storage = {key: base64.b64decode(data) for key, data in asked["storage"].items()}
         found = nczarr.awkward0.columns(storage, asked["name"])
-        items = marked.items(found) if isinstance(found, COLUMNS) else found
+        items = marked.items(found) if isinstance(found, Column) else found
         assert json.dumps(items) == json.dumps(asked["value"]), storage[asked["name"]]
-        assert isinstance(found, COLUMNS) or found == []
+        assert isinstance(found, Column) or found == []
         nczarr.awkward0.deserialize(storage, asked["name"])

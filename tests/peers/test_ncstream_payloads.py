@@ -15,7 +15,7 @@ import pytest
 import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.elements import NUMPY
+from nczarr.formats.ncstream.wire.element_types import NUMPY
 from tests.conftest import shared_folder
 
 FOLDER = shared_folder()

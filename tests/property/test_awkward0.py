@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Column
+from nczarr.formats.awkward0.columns.nodes import Column
 from tests.support import columns as marked
 from tests.support.columns import columns
 from tests.support.ragged import call, document, numbers

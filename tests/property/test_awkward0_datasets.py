@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Chunks, Flat, Indexed, Lists, Spans, Texts
+from nczarr.formats.awkward0.columns.nodes import Chunks, Flat, Indexed, Lists, Spans, Texts
 from tests.support.columns import columns
 from tests.support.proof import share
 

@@ -14,7 +14,7 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ncstream.write import values
+from nczarr.formats.ncstream.write import variable_messages
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.support.proof import share
@@ -35,8 +35,8 @@ def streamed(drawn: tuple[Dataset, dict[str, Parts]], sizes: tuple[int, int]) ->
     form, report = registry.named("ncstream"), Report()
     assert form is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values, "CELLS", sizes[0])
-        patch.setattr(values, "MESSAGE", sizes[1])
+        patch.setattr(variable_messages, "CELLS", sizes[0])
+        patch.setattr(variable_messages, "MESSAGE", sizes[1])
         pieces = pipeline.text(checked, form, report, Options())
         assert pieces is not None, [each.message for each in report.sorted()]
         data = b"".join(pieces)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr import pipeline
-from nczarr.arrays.columns import constant_parts
 from nczarr.arrays.source import Parts
+from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import Dataset
 from nczarr.ast.dataset import Group
 from nczarr.check import check

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 import nczarr.awkward0
 from nczarr.formats.awkward0.columns import unions
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns.columns import Column
+from nczarr.formats.awkward0.columns.nodes import Column
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 from tests.support.columns import columns, items, mark
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from nczarr.formats.awkward0.columns.columns import (
+from nczarr.formats.awkward0.columns.nodes import (
     BitMasked,
     Chunks,
     Column,
@@ -115,7 +115,7 @@ def _made(draw: Any, kind: str, length: int, depth: int, fixed: bool) -> Column:
         case "chunks":
             cut = draw(st.integers(0, length))
             whole = inner(length)
-            from nczarr.formats.awkward0.columns.parts import Cuts
+            from nczarr.formats.awkward0.columns.cuts import Cuts
 
             return Chunks((Cuts()(whole, 0, cut), Cuts()(whole, cut, cut), Cuts()(whole, cut, length)))
         case _:

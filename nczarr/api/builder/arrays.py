@@ -8,18 +8,15 @@ target's own dtype are taken as they are, other numeric arrays after an exact ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.api.builder.pieces import RefusedError
 from nczarr.api.builder.values import values
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import Layout, Parts, numpy_dtype
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, VlenType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Shape = tuple[int, ...]
 
@@ -104,8 +101,6 @@ def fill_bytes(fill: Constant | None) -> bytes | None:
 
 
 def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
-    import numpy as np
-
     dtype = numpy_dtype(descr(type_name, types))
     found = getattr(data, "dtype", None)
     if found is not None and isinstance(data, np.ndarray | np.generic):
@@ -125,8 +120,6 @@ def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any
 
 def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
     """An array of another numeric dtype, converted; every value must survive (a double may be rounded to float)."""
-    import numpy as np
-
     with np.errstate(all="ignore"):
         out = array.astype(dtype)
         if dtype.kind == "f" and array.dtype.kind == "f":
@@ -144,8 +137,6 @@ def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArr
 
 def _array(made: Constant, types: Types) -> NDArray[Any]:
     """The values of a constant of fixed size, or of strings, as an array in one dimension."""
-    import numpy as np
-
     if isinstance(made.data, bytes):
         return np.frombuffer(made.data, numpy_dtype(descr(made.type, types)))
     out = np.empty(made.count, dtype=object)
@@ -155,8 +146,6 @@ def _array(made: Constant, types: Types) -> NDArray[Any]:
 
 def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[Any]:
     """The array at the start of a larger one of the given shape, whose rest is fill."""
-    import numpy as np
-
     if array.shape == shape:
         return array
     out = np.empty(shape, array.dtype)
@@ -172,8 +161,6 @@ def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | Non
     """The constants of all elements of a larger shape: those given at its start, fill elsewhere."""
     if given == shape or not isinstance(elements.data, tuple):
         return elements
-    import numpy as np
-
     width = len(elements.data) // elements.count if elements.count else 1
     place = np.full(shape, -1, dtype=np.int64)
     place[tuple(slice(0, length) for length in given)] = np.arange(elements.count).reshape(given)
@@ -191,8 +178,6 @@ def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
 
 def constant_parts(path: str, made: Constant, shape: Shape, types: Types) -> Parts:
     """The parts below `path` that hold the values of a constant: counts and content of a vlen, one child a field."""
-    import numpy as np
-
     declared = types.get(made.type)
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import array
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.api.builder.pieces import RefusedError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 DATES = (
     "give numbers and the attribute `units`: `(times - np.datetime64('1970-01-01')) / np.timedelta64(1, 's')` "
@@ -42,8 +39,6 @@ def given(data: Any) -> Given:
     if isinstance(data, list | tuple):
         return _masked_list(data) if _has_masked(data) else Given(data)
     if isinstance(data, memoryview | array.array):
-        import numpy as np
-
         return Given(np.asarray(data))
     if not hasattr(data, "__array__"):
         return Given(data)
@@ -66,8 +61,6 @@ def unmasked(data: Any, what: str) -> Any:
 
 def _converted(data: Any) -> Given:
     """Return what `__array__` gives, with its mask."""
-    import numpy as np
-
     made = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
     if not isinstance(made, np.ndarray | np.generic):
         raise RefusedError("type-mismatch", f"`{type(data).__name__}` makes no array of numpy")
@@ -87,8 +80,6 @@ def _called(data: Any, method: str) -> Any:
 
 def _mask(made: Any) -> NDArray[np.bool_] | None:
     """Return which elements are masked; None: none is. Raises RefusedError for records that are masked in part."""
-    import numpy as np
-
     mask = np.ma.getmaskarray(made)
     if mask.dtype.names is not None:
         columns = _columns(mask)
@@ -101,8 +92,6 @@ def _mask(made: Any) -> NDArray[np.bool_] | None:
 
 def _columns(mask: Any) -> Any:
     """Return a structured mask with one truth value a member."""
-    import numpy as np
-
     width = mask.dtype.itemsize
     flat = np.ascontiguousarray(mask).reshape(-1).view(np.uint8).reshape(-1, width).astype(bool)
     return flat.reshape(*mask.shape, width)
@@ -112,8 +101,6 @@ def _missing(data: Any) -> Given | None:
     """Return pandas data whose type has missing items beside NaN; these are masked, or None among texts."""
     if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
         return None
-    import numpy as np
-
     dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
     if all(isinstance(each, np.dtype) for each in dtypes):
         return None
@@ -129,8 +116,6 @@ def _missing(data: Any) -> Given | None:
 
 def _packed(values: Any) -> Any:
     """Return numbers in an array of objects as numbers; anything else as it is."""
-    import numpy as np
-
     if values.dtype.kind != "O":
         return values
     kinds = set(map(type, values.reshape(-1)))
@@ -154,8 +139,6 @@ def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
 
 def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
     """Return a nested list with its masked items, which numpy itself would make doubles of."""
-    import numpy as np
-
     try:
         mask = np.array(_masks(items), dtype=bool)
         values = np.array(_unmasked_items(items), dtype=object)
@@ -168,8 +151,6 @@ def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
 
 def _masks(item: Any) -> Any:
     """Return for each item of a nested list whether it is masked."""
-    import numpy as np
-
     if isinstance(item, np.ma.MaskedArray):
         return np.ma.getmaskarray(item).tolist()
     return list(map(_masks, item)) if isinstance(item, list | tuple) else np.zeros(np.shape(item), bool).tolist()
@@ -177,8 +158,6 @@ def _masks(item: Any) -> Any:
 
 def _unmasked_items(item: Any) -> Any:
     """Return a nested list with zeros where items are masked."""
-    import numpy as np
-
     if isinstance(item, np.ma.MaskedArray):
         _refuse_dates(item.dtype)
         return np.ma.filled(item.astype(object), 0).tolist()

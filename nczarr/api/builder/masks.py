@@ -7,6 +7,7 @@ from typing import Any
 from nczarr.api.builder.arrays import Shape, parts_of
 from nczarr.api.builder.foreign_arrays import Given
 from nczarr.api.builder.pieces import RefusedError
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.arrays.source import Parts
@@ -32,8 +33,6 @@ def with_fill(
     A `declared` fill value always stands for missing values. Without one it is netCDF's default of the type, which
     readers know for numbers of more than one byte; no value of the data may equal it. Raises RefusedError.
     """
-    import numpy as np
-
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
     if not declared and (no_fill or type_name not in ATOMIC or ATOMIC[type_name].size < 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import Descr, itemsize, numpy_dtype
 from nczarr.formats.dmrpp.types import Member, stored_descr
 from nczarr.formats.dmrpp.wire import number_of
@@ -33,8 +34,6 @@ def _leaves(dtype: Descr) -> list[str]:
 
 def padded_fill(fill: bytes, dtype: Descr, layout: tuple[int, tuple[Member, ...]], *, big: bool) -> bytes:
     """Return a fill value as it would be stored in a padded record."""
-    import numpy as np
-
     swapped = np.frombuffer(fill, numpy_dtype(dtype)).astype(numpy_dtype(stored_descr(dtype, big=big))).tobytes()
     made, at = bytearray(layout[0]), 0
     for (_, field, shape), member in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):

@@ -8,6 +8,7 @@ import math
 import zlib
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Part, Types, descr, escape, is_fixed, parts, size
 from nczarr.arrays.source import Layout, Parts, numpy_dtype
@@ -62,8 +63,6 @@ def inflated(data: bytes, length: int) -> bytes:
 
 def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
     """Return an array of values in C order. Raises FaultError if there are fewer than its shape has."""
-    import numpy as np
-
     if len(values) != math.prod(shape):
         raise FaultError(f"it has {len(values)} values where its shape has {math.prod(shape)}")
     made = np.empty(len(values), object)
@@ -112,8 +111,6 @@ def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found
 
 def _array(part: Part, values: list[Any], types: Types) -> ArrayInMemory:
     """Return the array of a part of records."""
-    import numpy as np
-
     shape = tuple(length or 0 for length in part.shape)
     if part.type == "string":
         return in_memory(values, "|O", shape)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from nczarr.arrays.grid import converted
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import DerivedSource, Descr, Index, Layout, Selection, numpy_dtype
 from nczarr.formats.dmrpp.types import Member
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """How HDF5 fills texts that are shorter than their type."""
@@ -53,8 +51,6 @@ class RawElements(DerivedSource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """The values of a region. Raises OSError, CompileError."""
-        import numpy as np
-
         values = np.ascontiguousarray(self.source.read(selection))
         shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
         values = values.reshape(shape)  # numpy makes one dimension of none

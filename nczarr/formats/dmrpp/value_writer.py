@@ -11,6 +11,7 @@ from typing import Any
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import DEFLATE
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
@@ -94,8 +95,6 @@ def _ends(dtype: Descr) -> str | None:
 
 def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
     """Yield the elements of chunks."""
-    import numpy as np
-
     columns, chunks = linked.columns, linked.stored.chunks
     urls = [href(place) for place in columns.sources]
     counts = grid_of(shape, chunks)
@@ -147,8 +146,6 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
 
 def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
     """Yield the values of a variable, as Hyrax has them in documents."""
-    import numpy as np
-
     if name == "vlsa":
         yield "<dmrpp:vlsa>"
         for text, same in itertools.groupby(_whole(parts[""]).reshape(-1).tolist()):
@@ -168,8 +165,6 @@ def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[in
 
 def _whole(source: ArraySource) -> Any:
     """Return all values of an array, little-endian and in C order."""
-    import numpy as np
-
     return np.ascontiguousarray(little(source.read(tuple(slice(0, length) for length in source.layout.shape)))).reshape(
         source.layout.shape
     )

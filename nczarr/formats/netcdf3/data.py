@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.bands import HELD, Bands
 from nczarr.arrays.blocks import first_of, linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import ArraySource, Index, NDArray, Parts, Selection, fill_of
+from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
@@ -197,8 +198,6 @@ def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, li
 
 def _filled(block: bytearray, present: list[Column], first: int, count: int, layout: ClassicLayout) -> bytes:
     """A block of records with the values of some variables in their places."""
-    import numpy as np
-
     for column in present:
         inner = column.inner
         strides = [len(column.fill)] * len(inner)

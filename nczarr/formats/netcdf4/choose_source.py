@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays import codecs
+from nczarr.arrays import codecs, decoded_parts
 from nczarr.arrays.decode import Config
 from nczarr.arrays.grid import converted
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.source import (
     ArraySource,
     Descr,
     Index,
     Layout,
-    NDArray,
     Parts,
     Selection,
     Stored,
@@ -30,9 +30,9 @@ from nczarr.arrays.source import (
     numpy_dtype,
 )
 from nczarr.arrays.strided import AffineArray
-from nczarr.formats.netcdf4.arrays import StoredPart, StoredVariable
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
+from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,19 +54,20 @@ class Unwritten(ArraySource):
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     """Every part of a variable. `dataset`: what HDF5 says of it, None if it says nothing."""
-    found = {part.path: StoredPart(variable, part) for part in parts(variable.type, variable.shape, variable.types)}
+    found = decoded_parts.sources(variable, {"": variable.fill})
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
-        return {**found}
+        return found
     layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
     if (
         little_descr(dataset.dtype) != layout.dtype
         or dataset.extent is None
         or len(dataset.extent) != len(variable.shape)
     ):
-        return {**found}
+        return found
     layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
-    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, found[""])
-    return {"": made} if made is not None else {**found}
+    through_library = decoded_parts.DecodedCells(variable, "", found[""].layout)
+    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, through_library)
+    return {"": made} if made is not None else found
 
 
 def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
@@ -75,8 +76,6 @@ def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
         return element
     if isinstance(dtype, str):
         return element[::-1]
-    import numpy as np
-
     return converted(np.frombuffer(element, numpy_dtype(dtype)), wanted).tobytes()
 
 
@@ -94,7 +93,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
 
 
 def _chunked(
-    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: StoredPart
+    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: decoded_parts.DecodedCells
 ) -> ArraySource | None:
     """Data in chunks; None for any other dataset."""
     if (

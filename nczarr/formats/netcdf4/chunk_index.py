@@ -11,13 +11,10 @@ from __future__ import annotations
 import math
 from array import array
 from ctypes import byref, c_int, c_uint64
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 EXTENSIBLE_ARRAY = 4
 """H5D_CHUNK_IDX_EARRAY."""
@@ -49,8 +46,6 @@ class _Turn(NamedTuple):
 
     def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
         """The places of chunks (rows of chunk indices) in the grid, from those that the walk tells."""
-        import numpy as np
-
         number = told[:, self.axis].copy()
         for axis in range(self.axis + 1, told.shape[1]):
             number = number * self.counts[axis] + told[:, axis]
@@ -98,8 +93,6 @@ class _Walk:
     def __init__(
         self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _Turn | None
     ) -> None:
-        import numpy as np
-
         self._chunks, self._rank, self._turn = chunks, len(chunks), turn
         counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
         self._steps = np.array([math.prod(counts[axis + 1 :]) for axis in range(self._rank)], np.int64)
@@ -122,8 +115,6 @@ class _Walk:
         self._flush()
 
     def _flush(self) -> None:
-        import numpy as np
-
         first = np.array(self._places, np.uint64).reshape(-1, self._rank)
         rest = np.array(self._facts, np.uint64).reshape(-1, 3)
         del self._places[:], self._facts[:]
@@ -148,8 +139,6 @@ class _Walk:
 
     def table(self) -> ChunkTable:
         """What was noted, in the order of the grid."""
-        import numpy as np
-
         found = []
         for pieces in self._columns:
             found.append(np.concatenate(pieces))

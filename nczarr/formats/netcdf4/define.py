@@ -6,7 +6,7 @@ Ids come out by FQN. Order within each sort of thing is the tree's own; a type c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from nczarr import names
@@ -26,14 +26,15 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4.c_values import constant_values
 from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.formats.netcdf4.memory import constant_values
 from nczarr.plan.hdf5_losses import without_nil
 from nczarr.plan.plans import FilePlan
 
@@ -58,7 +59,7 @@ def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
     for path, group in checked.groups.items():
         if path != "/":
             ids.groups[path] = lib.make("nc_def_grp", ids.groups[names.parent(path)], group.name.encode())
-    for path, declared in in_order(checked.types):
+    for path, declared in dependencies_first(checked.types).items():
         ids.types[path] = _define_type(lib, path, declared, ids, checked)
     for path, dimension in checked.dimensions.items():
         length = 0 if grows(dimension) else dimension.size
@@ -110,30 +111,6 @@ def _stages(checked: Checked) -> Iterator[list[str]]:
         yield stage
         done.update(stage)
         made = set(done)
-
-
-def in_order(types: Mapping[str, UserType]) -> list[tuple[str, UserType]]:
-    """The types so that each comes after those that it is made of, else in the order given. They are acyclic."""
-    done: dict[str, UserType] = {}
-
-    def visit(path: str) -> None:
-        if path in done:
-            return
-        declared = types[path]
-        for name in _made_of(declared):
-            if name in types:
-                visit(name)
-        done[path] = declared
-
-    for path in types:
-        visit(path)
-    return list(done.items())
-
-
-def _made_of(declared: UserType) -> list[str]:
-    if isinstance(declared, VlenType):
-        return [declared.base]
-    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
 
 
 def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked: Checked) -> int:

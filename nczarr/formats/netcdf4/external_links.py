@@ -19,6 +19,7 @@ from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.hdf5 import ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.survey import DATASET, GROUP
+from nczarr.names import from_bytes
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
 """H5L_type_t; others are of programs that define their own."""
@@ -122,7 +123,7 @@ class _Walk:
             return "?"
         value = create_string_buffer(size)
         self._h5.do("H5Lget_val", self._file, path, value, size, 0)
-        return _text(value.raw[1:].partition(b"\0")[0])
+        return from_bytes(value.raw[1:].partition(b"\0")[0])
 
     def _dataset(self, path: bytes) -> Iterator[str]:
         h5 = self._h5
@@ -136,7 +137,7 @@ class _Walk:
             for number in range(max(0, h5.H5Pget_external_count(made))):
                 name, offset, length = create_string_buffer(LONGEST), c_int64(), c_uint64()
                 h5.do("H5Pget_external", made, number, LONGEST, name, byref(offset), byref(length))
-                yield _text(name.value)
+                yield from_bytes(name.value)
             if h5.H5Pget_layout(made) != VIRTUAL:
                 return
             count = c_size_t()
@@ -146,9 +147,9 @@ class _Walk:
                 if h5.H5Pget_virtual_filename(made, number, name, LONGEST) < 0:
                     yield "?"
                 elif b"%" in name.value:
-                    yield from _counted(os.path.dirname(self._path), _text(name.value))
+                    yield from _counted(os.path.dirname(self._path), from_bytes(name.value))
                 elif name.value != b".":  # the file itself
-                    yield _text(name.value)
+                    yield from_bytes(name.value)
 
 
 def _counted(home: str, pattern: str) -> Iterator[str]:
@@ -167,7 +168,3 @@ def _counted(home: str, pattern: str) -> Iterator[str]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         yield from (os.path.join(folder, each) for each in found if wanted.fullmatch(each))
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

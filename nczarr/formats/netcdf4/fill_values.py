@@ -11,16 +11,17 @@ import math
 from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
+from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import BYTE_ORDER
-from nczarr.formats.netcdf4.memory import c_dtype, unpacked
 from nczarr.formats.netcdf4.objects import DatasetInfo, descr_of, find
 from nczarr.plan.plans import FilePlan
 
@@ -71,8 +72,6 @@ def beyond(
     if type_name in ATOMIC:
         data = ask.fill(*at, ATOMIC[type_name].size)
         return data if BYTE_ORDER == "little" else data[::-1]
-    import numpy as np
-
     dtype = c_dtype(type_name, types)
     memory = np.frombuffer(ask.fill(*at, dtype.itemsize), dtype)
     return dict(unpacked(memory, type_name, types))[""].tobytes()

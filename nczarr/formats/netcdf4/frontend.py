@@ -11,6 +11,7 @@ from ctypes import addressof, create_string_buffer
 from typing import TypeAlias
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import Parts
@@ -40,17 +41,15 @@ from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.arrays import StoredVariable, opened
+from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
-from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, TypeInfo, VariableInfo
+from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.formats.netcdf4.members import Members
-from nczarr.formats.netcdf4.memory import c_dtype, constant_of
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
-from nczarr.formats.netcdf4.omissions import Seen, look, strange, unseen
+from nczarr.formats.netcdf4.omissions import Seen, agrees, look, strange, unseen
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened
 from nczarr.formats.netcdf4.survey import Refusal, Survey
-from nczarr.formats.netcdf4.type_agreement import agrees
 from nczarr.options import Options
 from nczarr.source import Source
 
@@ -363,8 +362,6 @@ class _Reader:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:
                 return Attribute(name=name, value=Constant(type="string", count=length, data=texts))
-        import numpy as np
-
         memory = np.zeros(length, c_dtype(type_name, self.types))
         if length:
             self.ask.read_attribute(group, owner, name, memory.ctypes.data)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.formats.netcdf4.library import Library
+from nczarr.names import to_bytes
 
 NAME = 4097
 """Bytes of a buffer for a name: the library's limit is 256, but what HDF5 files hold may be longer."""
@@ -170,7 +172,7 @@ class Inquiry:
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
         """Return type and length of an attribute by its name, of which the library takes the NFC."""
         kind, length = c_int(), c_size_t()
-        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), byref(kind), byref(length))
+        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), byref(kind), byref(length))
         return kind.value, length.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
@@ -214,16 +216,44 @@ class Inquiry:
 
     def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
         """The values of an attribute, as C structs, to an address."""
-        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(_bytes(name)), c_void_p(address))
+        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), c_void_p(address))
 
     def release(self, file: int, kind: int, address: int, count: int) -> None:
         """Free what the library's pointers in an array of values point at."""
         self._do("nc_reclaim_data", c_int(file), c_int(kind), c_void_p(address), c_size_t(count))
 
 
+@dataclass
+class Members:
+    """Members of a group, by the library's numbers; `shown` and `below`: names of variables and groups in the tree."""
+
+    types: dict[int, TypeInfo]
+    dimensions: dict[int, tuple[str, int, bool]]
+    variables: dict[int, VariableInfo]
+    groups: dict[int, str]
+    shown: dict[int, str]
+    below: dict[int, str]
+    alike: dict[str, list[int]]
+    """Variables by name as the file spells it; two have one where one is stored under another."""
+
+    @classmethod
+    def of(cls, ask: Inquiry, group: int) -> Members:
+        """Ask for the members of a group."""
+        below = {child: ask.group_name(child) for child in ask.groups(group)}
+        made = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})
+        for number, info in made.variables.items():
+            made.alike.setdefault(info.name, []).append(number)
+        return made
+
+    def items(self) -> list[tuple[str, str]]:
+        """Return kind and name of each, as the file spells them."""
+        return [
+            *(("type", each.name) for each in self.types.values()),
+            *(("dimension", name) for name, _, _ in self.dimensions.values()),
+            *(("variable", each.name) for each in self.variables.values()),
+            *(("group", name) for name in self.groups.values()),
+        ]
+
+
 def _text(buffer: ctypes.Array[ctypes.c_char]) -> str:
     return buffer.value.decode("utf-8", "surrogateescape")
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")

@@ -20,8 +20,8 @@ from typing import BinaryIO
 from nczarr import names
 from nczarr.arrays.parts import is_fixed
 from nczarr.formats.netcdf4.fill_values import own_fill
-from nczarr.formats.netcdf4.headers import Place, addresses, first_block, further_block, messages, put
 from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.object_headers import ObjectPath, addresses, first_block, further_block, messages, put
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.plan.plans import FilePlan
 
@@ -85,9 +85,9 @@ def _change_fills(lib: Library, path: str, variables: list[str], change: Change)
                 raise OSError(errno.EIO, text)
 
 
-def _place(variable: str) -> Place:
+def _place(variable: str) -> ObjectPath:
     name = names.last(variable)
-    return Place(names.split(names.parent(variable)), (NON_COORDINATE + name, name))
+    return ObjectPath(names.split(names.parent(variable)), (NON_COORDINATE + name, name))
 
 
 def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:

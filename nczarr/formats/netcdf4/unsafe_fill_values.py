@@ -16,7 +16,7 @@ from ctypes import byref, c_int
 from typing import NamedTuple
 
 from nczarr.formats.netcdf4.hdf5 import ON_LINK, Hdf5, ObjectInfo, closing
-from nczarr.formats.netcdf4.lookup3 import lookup3
+from nczarr.formats.netcdf4.object_headers import lookup3
 from nczarr.formats.netcdf4.objects import FLOAT, STRING
 
 _BASIC = 0x1

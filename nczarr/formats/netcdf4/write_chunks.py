@@ -21,16 +21,18 @@ from nczarr.arrays import codecs
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, NDArray, Place, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
@@ -163,8 +165,6 @@ class ChunkWriter:
 
     def _move(self, into: Into, start: Any, chunk: Place) -> None:
         """HDF5 is given pages of zeros that are in no memory; where it put them, the source's bytes come."""
-        import numpy as np
-
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
@@ -356,3 +356,27 @@ def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """The same elements in the byte order of a description."""
     wanted = numpy_dtype(dtype)
     return values.astype(wanted, copy=False)
+
+
+def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
+    """See to it that every filter of a dataset can be declared, and used where there are values to encode.
+
+    HDF5 filters that the library at hand has no plug-in for are lent to it where we have their codec. An unknown filter
+    can still be declared for a variable without values, because nothing calls it.
+
+    Reports `unavailable-filter`, with its number, for each variable whose values nobody can encode.
+    """
+    before = report.errors
+    for path, variable in plan.checked.variables.items():
+        for codec in plan.storage[path].codecs:
+            if codec.id in BUILT_IN or available(lib, codec.id):
+                continue
+            can = codec.id in OURS and codecs.expressible([codec])
+            if not can and plan.checked.parts.get(path) and not will_move(path, plan):
+                name = f" ({codec.name})" if codec.name else ""
+                text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
+                helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]
+                report.error("unavailable-filter", text, variable.span, helps=helps)
+            elif not is_lent(codec.id):
+                lend(lib, codec.id)
+    return report.errors == before

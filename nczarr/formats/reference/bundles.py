@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.families import Family, arranged, generator
 from nczarr.formats.reference.fit_affine import fit
 from nczarr.formats.reference.write_expressions import PACKED, chosen, fitted, literal, pack
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 MOST = 16
@@ -37,8 +35,6 @@ def kin(family: Family) -> tuple[object, ...] | None:
 
 def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
     """The generator of some families; None if their indices or URLs differ, or are no grid."""
-    import numpy as np
-
     found = [arranged(family) for family in families]
     grids = [each[1] for each in found]
     if not 2 <= len(found) <= MOST or grids[0] is None:

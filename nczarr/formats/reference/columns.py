@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.evaluation import Scope, valued
 from nczarr.formats.reference.expressions import (
     Comparison,
@@ -28,9 +29,6 @@ from nczarr.formats.reference.operators import Value, formatted
 from nczarr.formats.reference.wire import Dimension
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 TABLE = 1 << 16
@@ -45,8 +43,6 @@ class Axis:
     __slots__ = ("integers", "length", "stride", "values")
 
     def __init__(self, dimension: Dimension, stride: int) -> None:
-        import numpy as np
-
         self.values = dimension.values
         self.length = dimension.length
         self.stride = stride
@@ -168,8 +164,6 @@ def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Co
             return None
 
     def find(entries: Integers) -> list[Any]:
-        import numpy as np
-
         different, places = np.unique(_column(number, context, entries), return_inverse=True)
         try:
             made = [finish(formatted(form, (each,), context.scope.limits)) for each in different.tolist()]
@@ -273,8 +267,6 @@ _INTERVALS: dict[str, Callable[..., tuple[int, int] | None]] = {
 
 def _column(expression: Expression, context: Context, entries: Integers) -> Any:
     """The values of an expression that has bounds: an array, or one integer for all."""
-    import numpy as np
-
     match expression:
         case Literal(value):
             return np.full(len(entries), value, dtype=np.int64)

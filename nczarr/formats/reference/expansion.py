@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
 from nczarr.formats.reference.family import Family, MemberFaultError
 from nczarr.formats.reference.limits import Limits
@@ -19,10 +20,6 @@ from nczarr.formats.reference.parts import Block, Missing, Part, Refs, blocks, p
 from nczarr.formats.reference.wire import Document, check_values
 from nczarr.json.positions import Faults, Path
 from nczarr.source import Source
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FEW = 16
 """Up to so many generators are compared by how they make keys, more by the keys."""
@@ -127,8 +124,6 @@ def _distinct(parts: list[tuple[Path, Part]]) -> bool:
 
 def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
     """Hashes that several keys have, in order; None if there are none. Equal keys have equal hashes."""
-    import numpy as np
-
     hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
     at = 0
     for block in _blocks(parts):

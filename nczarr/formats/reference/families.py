@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.fit_affine import Fit, Grid, as_range, fit, grid
 from nczarr.formats.reference.grouping import Group, Pattern, Target
 from nczarr.formats.reference.write_expressions import PACKED, fitted, hole, joined, pack
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 FEWEST = 3
@@ -37,8 +35,6 @@ class Family(NamedTuple):
 
 def family_of(group: Group, targets: list[Target]) -> Family | None:
     """Chunks as columns; None if some number of their URLs has zeros before it in no regular way."""
-    import numpy as np
-
     columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
     numbers, places = np.unique(group.column(group.targets), return_inverse=True)
     parts = [targets[number].parts for number in numbers.tolist()]
@@ -56,8 +52,6 @@ def family_of(group: Group, targets: list[Target]) -> Family | None:
 
 def generators(family: Family) -> Iterator[dict[str, Any]]:
     """The generators of a family: one, or two of which the second replaces entries of the first."""
-    import numpy as np
-
     family, found = arranged(family)
     if found is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)

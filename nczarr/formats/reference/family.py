@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.columns import (
     Column,
     Context,
@@ -28,9 +29,6 @@ from nczarr.formats.reference.templates import pieces
 from nczarr.formats.reference.wire import Generator, range_fault
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 
@@ -146,8 +144,6 @@ class Family:
 
 
 def _entries(start: int, stop: int) -> Integers:
-    import numpy as np
-
     return np.arange(start, stop, dtype=np.int64)
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
+if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
@@ -42,8 +41,6 @@ class Fit(NamedTuple):
 
 def grid(indices: list[Integers]) -> Grid | None:
     """The grid that distinct tuples of indices fill; None if some cell is missing."""
-    import numpy as np
-
     values = [np.unique(column) for column in indices]
     if math.prod(map(len, values)) != len(indices[0]):
         return None
@@ -52,8 +49,6 @@ def grid(indices: list[Integers]) -> Grid | None:
 
 def fit(column: Integers, found: Grid) -> Fit:
     """The affine function that most of a column follows; the column is in the order of the grid."""
-    import numpy as np
-
     cells = column.reshape(found.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())
@@ -76,16 +71,12 @@ def fit(column: Integers, found: Grid) -> Fit:
 
 def _middle(values: Integers) -> int:
     """The middle one of some integers: it is the most frequent one where that has more than half of them."""
-    import numpy as np
-
     flat = values.ravel()
     return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
 
 
 def as_range(values: Integers) -> dict[str, int] | list[int]:
     """The values of a dimension as a document writes them: a range if they are one."""
-    import numpy as np
-
     steps = np.diff(values)
     step = int(steps[0]) if len(steps) else 1
     if (steps != step).any():

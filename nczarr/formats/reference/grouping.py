@@ -11,10 +11,9 @@ from array import array
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
+if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 DIGITS = 15
@@ -65,14 +64,10 @@ class Group:
 
     def column(self, numbers: array[int]) -> Integers:
         """One of the arrays as a column, which shares its memory."""
-        import numpy as np
-
         return np.frombuffer(numbers, dtype=np.int64)
 
     def axes(self) -> list[Integers]:
         """The indices, a column for each dimension."""
-        import numpy as np
-
         count = len(self.pattern.key) - 1
         return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
 

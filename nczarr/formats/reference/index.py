@@ -11,16 +11,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import cycle, repeat
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.family import Family
 from nczarr.formats.reference.parts import blocks, encode
 from nczarr.stores.base import is_safe
 from nczarr.stores.reference import Reference
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FOLDERS = 4096
 """Folders that are remembered of the keys of one generator."""
@@ -71,8 +68,6 @@ class Index:
 
     def add(self, family: Family) -> bool:
         """Make and check all entries of a family. Whether one has the key `version`. Raises MemberFaultError."""
-        import numpy as np
-
         hashes = np.empty(family.count, dtype=np.int64)
         folders: set[str] | None = set()
         version = False
@@ -98,8 +93,6 @@ class Index:
         """All families are there: put the hashes in order, entries of one hash in theirs."""
         if not self._families:
             return
-        import numpy as np
-
         hashes = np.concatenate(self._unsorted)
         self._unsorted = []
         self._entries = np.argsort(hashes, kind="stable")
@@ -119,8 +112,6 @@ class Index:
 
     def ahead(self, entry: Entry) -> dict[str, Reference]:
         """An entry and those that follow it in its family, by key; not those whose key another entry may have."""
-        import numpy as np
-
         assert self._hashes is not None
         family, start = entry
         stop = min(start + AHEAD, family.count)

@@ -15,12 +15,11 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.wire import range_fault
 from nczarr.stores.reference import Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from pyarrow import ChunkedArray, DataType, Table
     from pyarrow.parquet import ColumnSchema
 
@@ -120,8 +119,6 @@ class Record(NamedTuple):
 
     def present(self) -> NDArray[np.int64]:
         """The rows that stand for anything."""
-        import numpy as np
-
         there = np.zeros(self.rows, dtype=bool)
         for column in (self.path, self.raw):
             if column is not None:
@@ -130,8 +127,6 @@ class Record(NamedTuple):
 
     def urls(self) -> dict[str, int]:
         """Every URL and the first row that has it. Raises RecordFaultError."""
-        import numpy as np
-
         found: dict[str, int] = {}
         if self.path is None:
             return found

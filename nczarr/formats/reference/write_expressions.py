@@ -9,13 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expressions import quoted
 from nczarr.formats.reference.fit_affine import WIDEST, Fit
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 PACKED = "x"

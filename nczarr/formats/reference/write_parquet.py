@@ -14,15 +14,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.chunk_references import WHOLE, Referred
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.parquet import ARRAY, METADATA
 from nczarr.formats.reference.parquet_rows import Grid, RecordFaultError, grid
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Integers = NDArray[np.int64]
 
 USUAL = 10_000
@@ -135,8 +133,6 @@ def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
 
 
 def _check_ranges(each: Referred, report: Report) -> None:
-    import numpy as np
-
     columns = each.columns
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():
@@ -156,7 +152,6 @@ def _grid(each: Referred) -> Grid:
 
 def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
     """The files of an array that have any row that stands for something."""
-    import numpy as np
     import pyarrow as pa
 
     empty = np.zeros(0, dtype=np.int64)

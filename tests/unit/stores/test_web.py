@@ -17,7 +17,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 import nczarr
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from tests.conftest import ROOT, run_command
 
 SAMPLE = str(ROOT / "samples" / "05-every-type.cdl")

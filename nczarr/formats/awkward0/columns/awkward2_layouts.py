@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, assert_never
+from typing import Any, NoReturn, assert_never
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
+from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FUNCTION = "awkward0"
 """The parameter that keeps the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""
@@ -33,7 +16,7 @@ _ASCII = frozenset({"ascii", "us-ascii", "utf-8", "utf8"})
 MOST_CONTENTS = 127
 
 
-def layout_of(column: Column, report: Report, place: str = "/") -> Any:
+def layout_of(column: nodes.Column, report: Report, place: str = "/") -> Any:
     """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
     try:
         return _Layouts(report).of(column, place)
@@ -51,53 +34,52 @@ class _Layouts:
     def __init__(self, report: Report) -> None:
         self._report = report
 
-    def of(self, column: Column, place: str) -> Any:
+    def of(self, column: nodes.Column, place: str) -> Any:
         """The layout of any column."""
         from awkward import contents
 
         inner = f"{place.rstrip('/')}/[]"
         match column:
-            case Flat():
+            case nodes.Flat():
                 return self._flat(column.values, place)
-            case Lists():
+            case nodes.Lists():
                 return contents.ListOffsetArray(_index(column.offsets), self.of(column.content, inner))
-            case Spans():
+            case nodes.Spans():
                 starts, stops = _alike(column.starts, column.stops)
                 return contents.ListArray(starts, stops, self.of(column.content, inner))
-            case Texts():
+            case nodes.Texts():
                 return self._texts(column, place)
-            case Table():
+            case nodes.Table():
                 return self._table(column, place)
-            case Masked() | BitMasked() | Indexed():
+            case nodes.Masked() | nodes.BitMasked() | nodes.Indexed():
                 return self._chosen(column, place)
-            case Sparse():
+            case nodes.Sparse():
                 return self._sparse(column, place)
-            case Union():
+            case nodes.Union():
                 return self._union(column, place)
-            case Chunks():
+            case nodes.Chunks():
                 return _joined([self.of(each, place) for each in column.pieces])
-            case Objects():
+            case nodes.Objects():
                 return self._objects(column, place)
-            case Later():
+            case nodes.Later():
                 return self._unsuited(place, f"refers to array {column.id}, which is around it")
             case _:
                 assert_never(column)
 
-    def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
+    def _chosen(self, column: nodes.Masked | nodes.BitMasked | nodes.Indexed, place: str) -> Any:
         """Items of the content, some of them missing or in another order."""
-        import numpy as np
         from awkward import contents, index
 
         content = self.of(column.content, place)
         if content.is_union and loses(content.contents):
             return chosen_of_union(column, content)
         match column:
-            case Masked():
+            case nodes.Masked():
                 length = len(column)
                 mask = index.Index8(_truths(column.mask[:length]))
                 when = not column.masked_when
                 return contents.ByteMaskedArray.simplified(mask, content[:length], valid_when=when)
-            case BitMasked():
+            case nodes.BitMasked():
                 return contents.BitMaskedArray.simplified(
                     index.IndexU8(np.ascontiguousarray(column.mask).view("u1")),
                     content,
@@ -105,13 +87,12 @@ class _Layouts:
                     length=len(column.content),
                     lsb_order=column.lsb_order,
                 )
-            case Indexed() if column.optional:
+            case nodes.Indexed() if column.optional:
                 return contents.IndexedOptionArray.simplified(_index(column.index, signed=True), content)
-            case Indexed():
+            case nodes.Indexed():
                 return contents.IndexedArray.simplified(_index(column.index), content)
 
     def _flat(self, values: NDArray[Any], place: str) -> Any:
-        import numpy as np
         from awkward import contents
 
         if values.dtype.names is not None:
@@ -129,7 +110,6 @@ class _Layouts:
 
     def _fixed(self, values: NDArray[Any], place: str) -> Any:
         """Texts and bytes of fixed length, without the NULs behind them; opaque bytes with all of them."""
-        import numpy as np
         from awkward import contents, index
 
         if values.dtype.kind == "U":
@@ -152,8 +132,7 @@ class _Layouts:
         bounds = index.Index64(starts), index.Index64(starts + lengths)
         return contents.ListArray(*bounds, content, parameters={"__array__": kind})
 
-    def _texts(self, column: Texts, place: str) -> Any:
-        import numpy as np
+    def _texts(self, column: nodes.Texts, place: str) -> Any:
         from awkward import contents
 
         inner = self.of(column.bytes.content, place)
@@ -164,22 +143,18 @@ class _Layouts:
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
             offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
-            bytes_, raw = Lists(offsets, Flat(data)), contents.NumpyArray(data)
+            bytes_, raw = nodes.Lists(offsets, nodes.Flat(data)), contents.NumpyArray(data)
         content = contents.NumpyArray(raw.data, parameters={"__array__": item})
         parameters = {"__array__": kind}
-        if isinstance(bytes_, Lists):
+        if isinstance(bytes_, nodes.Lists):
             return contents.ListOffsetArray(_index(bytes_.offsets), content, parameters=parameters)
         return contents.ListArray(*_alike(bytes_.starts, bytes_.stops), content, parameters=parameters)
 
     def _recoded(
-        self, lists: Lists | Spans, data: NDArray[Any], encoding: str, place: str
+        self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
-        import numpy as np
-
-        starts, stops = (
-            (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
-        )
+        starts, stops = nodes.bounds(lists)
         raw = data.tobytes()
         try:
             texts = [
@@ -192,7 +167,7 @@ class _Layouts:
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return offsets, np.frombuffer(b"".join(texts), "u1")
 
-    def _table(self, column: Table, place: str) -> Any:
+    def _table(self, column: nodes.Table, place: str) -> Any:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
@@ -203,14 +178,13 @@ class _Layouts:
         ]
         return contents.RecordArray(parts, list(column.names), length=column.length)
 
-    def _sparse(self, column: Sparse, place: str) -> Any:
+    def _sparse(self, column: nodes.Sparse, place: str) -> Any:
         """All items, each taken from the values or from the default behind them."""
         import awkward as ak
-        import numpy as np
         from awkward import contents, index
 
         flat = column.content
-        if isinstance(flat, Flat) and (column.default is None or _fits(column.default, flat.values)):
+        if isinstance(flat, nodes.Flat) and (column.default is None or _fits(column.default, flat.values)):
             dense = np.zeros((column.length, *flat.values.shape[1:]), flat.values.dtype)
             if column.default is not None:
                 dense[...] = column.default
@@ -224,8 +198,7 @@ class _Layouts:
         places[column.index] = np.arange(len(values))
         return contents.IndexedArray.simplified(index.Index64(places), _joined([values, default]))
 
-    def _union(self, column: Union, place: str) -> Any:
-        import numpy as np
+    def _union(self, column: nodes.Union, place: str) -> Any:
         from awkward import contents, index
 
         if len(column.contents) > MOST_CONTENTS:
@@ -239,7 +212,7 @@ class _Layouts:
         places = index.Index64(np.ascontiguousarray(column.index[: len(column.tags)]).astype("i8", copy=False))
         return union_of(tags, places, parts)
 
-    def _objects(self, column: Objects, place: str) -> Any:
+    def _objects(self, column: nodes.Objects, place: str) -> Any:
         layout = self.of(column.content, place)
         said: dict[str, Any] = {"function": list(column.function)}
         if column.args:
@@ -255,7 +228,6 @@ class _Layouts:
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
     """Positions as an index; those of 32 and 64 bits are shared."""
-    import numpy as np
     from awkward import index
 
     native = np.ascontiguousarray(values)
@@ -275,8 +247,6 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
 
 def _truths(mask: NDArray[Any]) -> NDArray[Any]:
     """A mask of the bytes 0 and 1, which are all that awkward knows."""
-    import numpy as np
-
     return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 
@@ -294,7 +264,6 @@ def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
 def _joined(layouts: list[Any]) -> Any:
     """Layouts one behind the other."""
     import awkward as ak
-    import numpy as np
     from awkward import contents
 
     if not layouts:
@@ -309,8 +278,6 @@ def _joined(layouts: list[Any]) -> Any:
 
 def _fits(value: Any, values: NDArray[Any]) -> bool:
     """Whether an array can hold a value as it is."""
-    import numpy as np
-
     if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
         return False
     if values.dtype.kind not in "biufc":
@@ -319,6 +286,3 @@ def _fits(value: Any, values: NDArray[Any]) -> bool:
         return bool(np.array(value).astype(values.dtype) == value)
     except OverflowError:
         return False
-
-
-__all__ = ["FUNCTION", "layout_of"]

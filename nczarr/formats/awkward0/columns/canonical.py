@@ -9,29 +9,12 @@ than what is given: `Room` bounds by how much.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.wire.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DEEPEST = 100
 """Levels of arrays in each other."""
@@ -76,64 +59,62 @@ class Deep(NamedTuple):
     room: Room
 
 
-def plain(column: Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> Column:
+def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> nodes.Column:
     """The items at these places (None: all) in canonical form. Raises UnsayableError for unions and cycles, and where
     there is no room.
     """
-    import numpy as np
-
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
         raise UnsayableError("lost-union", "arrays nest without an end")
     deeper = Deep(level + 1, room)
     match column:
-        case Flat():
+        case nodes.Flat():
             if where is None:
-                return Flat(_days(column.values)) if column.values.dtype.kind == "M" else column
+                return nodes.Flat(_days(column.values)) if column.values.dtype.kind == "M" else column
             room.take(column.values, len(where))
-            return Flat(_days(column.values[where]))
-        case Lists():
+            return nodes.Flat(_days(column.values[where]))
+        case nodes.Lists():
             room.take(column.offsets, len(column.offsets) if where is None else len(where))
             return _lists(column.offsets[:-1], column.offsets[1:], column.content, where, deeper)
-        case Spans():
+        case nodes.Spans():
             room.take(column.starts, len(column.starts) if where is None else len(where))
             return _lists(column.starts, column.stops[: len(column.starts)], column.content, where, deeper)
-        case Texts():
+        case nodes.Texts():
             inner = plain(column.bytes, where, deeper)
-            assert isinstance(inner, Lists)
-            return Texts(inner, column.encoding)
-        case Table():
+            assert isinstance(inner, nodes.Lists)
+            return nodes.Texts(inner, column.encoding)
+        case nodes.Table():
             rows = np.arange(len(column)) if where is None else where
             whole = where is None and all(len(each) == len(column) for each in column.columns)
-            return Table(
+            return nodes.Table(
                 column.names,
                 tuple(plain(each, None if whole else rows, deeper) for each in column.columns),
                 len(rows),
             )
-        case Masked():
+        case nodes.Masked():
             room.take(column.mask, len(column) if where is None else len(where))
             mask = column.mask[: len(column)].astype(bool) == column.masked_when
             return _masked(mask, column.content, np.arange(len(mask)), where, deeper)
-        case BitMasked():
+        case nodes.BitMasked():
             room.take(column.mask, len(column) if where is None else len(where))
             bits = np.unpackbits(column.mask.view(np.uint8), bitorder="little" if column.lsb_order else "big")[
                 : len(column)
             ]
             return _masked(bits.astype(bool) == column.masked_when, column.content, np.arange(len(bits)), where, deeper)
-        case Indexed() if column.optional:
+        case nodes.Indexed() if column.optional:
             return _masked(column.index < 0, column.content, column.index, where, deeper)
-        case Indexed():
+        case nodes.Indexed():
             return plain(column.content, column.index if where is None else column.index[where], deeper)
-        case Sparse():
+        case nodes.Sparse():
             return _sparse(column, where, deeper)
-        case Union():
+        case nodes.Union():
             return _union(column, where, deeper)
-        case Chunks():
+        case nodes.Chunks():
             whole_column = joined([plain(each, None, deeper) for each in column.pieces])
             return whole_column if where is None else plain(whole_column, where, deeper)
-        case Objects():
+        case nodes.Objects():
             return plain(column.content, where, deeper)
-        case Later():
+        case nodes.Later():
             raise UnsayableError("lost-union", f"it refers to array {column.id}, which is around it")
         case _:
             assert_never(column)
@@ -141,8 +122,6 @@ def plain(column: Column, where: NDArray[Any] | None = None, deep: Deep | None =
 
 def _days(values: NDArray[Any]) -> NDArray[Any]:
     """Dates in years and months as days, because no two years need to have one length; all else as it is."""
-    import numpy as np
-
     if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
         return values
     days = values.astype("<M8[D]")
@@ -152,9 +131,9 @@ def _days(values: NDArray[Any]) -> NDArray[Any]:
     return days
 
 
-def _lists(starts: NDArray[Any], stops: NDArray[Any], content: Column, where: NDArray[Any] | None, deep: Deep) -> Lists:
-    import numpy as np
-
+def _lists(
+    starts: NDArray[Any], stops: NDArray[Any], content: nodes.Column, where: NDArray[Any] | None, deep: Deep
+) -> nodes.Lists:
     if where is not None:
         starts, stops = starts[where], stops[where]
     counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
@@ -168,30 +147,28 @@ def _lists(starts: NDArray[Any], stops: NDArray[Any], content: Column, where: ND
         taken = None if (first, total) == (0, len(content)) else np.arange(first, first + total)
     else:
         taken = np.repeat(starts.astype(np.int64) - offsets[:-1], counts) + np.arange(total)
-    return Lists(offsets, plain(content, taken, deep))
+    return nodes.Lists(offsets, plain(content, taken, deep))
 
 
-def _masked(mask: NDArray[Any], content: Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep) -> Column:
+def _masked(
+    mask: NDArray[Any], content: nodes.Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep
+) -> nodes.Column:
     """Items at an index, some of them missing; what stands in those is anything."""
-    import numpy as np
-
     if where is not None:
         mask, index = mask[where], index[where]
     if not mask.any():
         return plain(content, index, deep)
     if not len(content):
-        return Masked(mask, blank(plain(content, None, deep), len(mask)))
+        return nodes.Masked(mask, blank(plain(content, None, deep), len(mask)))
     found = plain(content, np.where(mask, 0, index), deep)
-    if isinstance(found, Masked):
-        return Masked(mask | found.mask, found.content)
-    return Masked(mask, found)
+    if isinstance(found, nodes.Masked):
+        return nodes.Masked(mask | found.mask, found.content)
+    return nodes.Masked(mask, found)
 
 
-def _sparse(column: Sparse, where: NDArray[Any] | None, deep: Deep) -> Column:
-    import numpy as np
-
+def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     content = plain(column.content, None, deep)
-    if not isinstance(content, Flat):
+    if not isinstance(content, nodes.Flat):
         raise UnsayableError("lost-union", "a sparse array of anything but elements of fixed size")
     wanted = np.arange(len(column)) if where is None else where
     deep.room.take(content.values, len(wanted))
@@ -204,13 +181,11 @@ def _sparse(column: Sparse, where: NDArray[Any] | None, deep: Deep) -> Column:
         place = np.minimum(np.searchsorted(index, wanted), len(index) - 1)
         there = index[place] == wanted
         out[there] = content.values[place[there]]
-    return Flat(out)
+    return nodes.Flat(out)
 
 
-def _union(column: Union, where: NDArray[Any] | None, deep: Deep) -> Column:
+def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     """A union of which all items are of one content is that; any other the model has not."""
-    import numpy as np
-
     tags = column.tags if where is None else column.tags[where]
     index = column.index[: len(column)] if where is None else column.index[where]
     used = np.unique(tags)
@@ -224,48 +199,46 @@ def _union(column: Union, where: NDArray[Any] | None, deep: Deep) -> Column:
     return plain(column.contents[int(used[0])], index, deep)
 
 
-def joined(pieces: list[Column]) -> Column:
+def joined(pieces: list[nodes.Column]) -> nodes.Column:
     """Canonical columns one behind the other."""
-    import numpy as np
-
     filled = [each for each in pieces if len(each)] or pieces[:1]
     if not filled:
-        return Flat(np.zeros(0))
+        return nodes.Flat(np.zeros(0))
     first = filled[0]
     if len(filled) == 1:
         return first
-    if any(isinstance(each, Masked) for each in filled):
-        masks = [each.mask if isinstance(each, Masked) else np.zeros(len(each), bool) for each in filled]
-        return Masked(
-            np.concatenate(masks), joined([each.content if isinstance(each, Masked) else each for each in filled])
+    if any(isinstance(each, nodes.Masked) for each in filled):
+        masks = [each.mask if isinstance(each, nodes.Masked) else np.zeros(len(each), bool) for each in filled]
+        return nodes.Masked(
+            np.concatenate(masks), joined([each.content if isinstance(each, nodes.Masked) else each for each in filled])
         )
     if any(type(each) is not type(first) for each in filled):
         raise UnsayableError("lost-union", "chunks of different types of items")
     match first:
-        case Flat():
-            arrays = [each.values for each in filled if isinstance(each, Flat)]
+        case nodes.Flat():
+            arrays = [each.values for each in filled if isinstance(each, nodes.Flat)]
             if len(set(map(_alike, arrays))) > 1:
                 raise UnsayableError("lost-union", "chunks of different types of items")
-            return Flat(np.concatenate(arrays))
-        case Lists():
-            lists = [each for each in filled if isinstance(each, Lists)]
+            return nodes.Flat(np.concatenate(arrays))
+        case nodes.Lists():
+            lists = [each for each in filled if isinstance(each, nodes.Lists)]
             counts = np.concatenate([np.diff(each.offsets) for each in lists])
             offsets = np.zeros(len(counts) + 1, np.int64)
             np.cumsum(counts, out=offsets[1:])
-            return Lists(offsets, joined([each.content for each in lists]))
-        case Texts():
-            texts = [each for each in filled if isinstance(each, Texts)]
+            return nodes.Lists(offsets, joined([each.content for each in lists]))
+        case nodes.Texts():
+            texts = [each for each in filled if isinstance(each, nodes.Texts)]
             if len({each.encoding for each in texts}) > 1:
                 raise UnsayableError("lost-union", "texts of different encodings")
             inner = joined([each.bytes for each in texts])
-            assert isinstance(inner, Lists)
-            return Texts(inner, first.encoding)
-        case Table():
-            tables = [each for each in filled if isinstance(each, Table)]
+            assert isinstance(inner, nodes.Lists)
+            return nodes.Texts(inner, first.encoding)
+        case nodes.Table():
+            tables = [each for each in filled if isinstance(each, nodes.Table)]
             if any(each.names != first.names for each in tables):
                 raise UnsayableError("lost-union", "tables of different columns")
             columns = zip(*(each.columns for each in tables), strict=True)
-            return Table(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
+            return nodes.Table(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
         case _:
             raise AssertionError(first)
 
@@ -276,22 +249,20 @@ def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
     return dtype.newbyteorder("<") if dtype.kind in "mMV" else dtype.kind, values.shape[1:]
 
 
-def blank(column: Column, length: int) -> Column:
+def blank(column: nodes.Column, length: int) -> nodes.Column:
     """Items of the same type that nobody looks at."""
-    import numpy as np
-
     match column:
-        case Flat():
-            return Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))
-        case Lists():
-            return Lists(np.zeros(length + 1, np.int64), plain(column.content, np.arange(0)))
-        case Texts():
+        case nodes.Flat():
+            return nodes.Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))
+        case nodes.Lists():
+            return nodes.Lists(np.zeros(length + 1, np.int64), plain(column.content, np.arange(0)))
+        case nodes.Texts():
             inner = blank(column.bytes, length)
-            assert isinstance(inner, Lists)
-            return Texts(inner, column.encoding)
-        case Table():
-            return Table(column.names, tuple(blank(each, length) for each in column.columns), length)
-        case Masked():
-            return Masked(np.ones(length, bool), blank(column.content, length))
+            assert isinstance(inner, nodes.Lists)
+            return nodes.Texts(inner, column.encoding)
+        case nodes.Table():
+            return nodes.Table(column.names, tuple(blank(each, length) for each in column.columns), length)
+        case nodes.Masked():
+            return nodes.Masked(np.ones(length, bool), blank(column.content, length))
         case _:
             raise AssertionError(column)

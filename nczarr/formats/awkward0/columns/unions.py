@@ -6,13 +6,11 @@ beyond 2 ** 53; contents with such are left as they are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.formats.awkward0.columns.columns import BitMasked, Indexed, Masked
-from nczarr.formats.awkward0.columns.parts import bits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns.cuts import bits
+from nczarr.formats.awkward0.columns.nodes import BitMasked, Indexed, Masked
 
 EXACT = 1 << 53
 """Integers up to this one are floats as well."""
@@ -44,7 +42,6 @@ def _simplified(tags: Any, index: Any, contents: list[Any]) -> Any:
 
 def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
     """Items of a union whose numbers must not become one type, which the constructors of options would make of them."""
-    import numpy as np
     from awkward import contents, index
 
     match column:
@@ -68,8 +65,6 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
 
 def loses(layouts: list[Any]) -> bool:
     """Whether contents of a union, made one as numbers, would lose digits of large integers."""
-    import numpy as np
-
     found: list[NDArray[Any]] = []
 
     def collect(layout: Any) -> None:
@@ -87,6 +82,3 @@ def loses(layouts: list[Any]) -> bool:
         return False
     wide = [each for each in found if each.dtype.kind in "iu" and each.dtype.itemsize == 8 and each.size]
     return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
-
-
-__all__ = ["chosen_of_union", "loses", "union_of"]

@@ -5,17 +5,18 @@ Each is asked for as what it has to be; where it is something else, the fault is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.awkward0.columns.columns import Column, Flat, Later
-from nczarr.formats.awkward0.read import arrays
-from nczarr.formats.awkward0.wire.blobs import Blob, Packed, Raw
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
+from nczarr.formats.awkward0.read import array_values
+from nczarr.formats.awkward0.wire.blobs import Blob, Packed
 from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from nczarr.formats.awkward0.read.evaluation import Evaluation
 
 
 class Named(NamedTuple):
@@ -31,35 +32,10 @@ class Argument(NamedTuple):
     at: At | None
 
 
-class Run(Protocol):
-    """What the evaluation of a document does for functions."""
-
-    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """The bytes of a blob (`Blobs.bytes_of`)."""
-
-    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
-        """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
-
-    def finished(self, value: Any) -> Any:
-        """A value without blobs and names of functions in it: bytes and arrays, and tuples of texts."""
-
-    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
-        """A list of numbers or texts as a column (`arrays.array_of_list`)."""
-
-    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What is made of these objects, made and counted when it is first asked for. Raises RefusedError."""
-
-    def charge(self, count: int) -> None:
-        """Count bytes that are made of nothing. Raises RefusedError."""
-
-    def apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
-        """The value of a function of the table. Raises RefusedError."""
-
-
 class Arguments:
     """Arguments by parameter. Methods raise RefusedError."""
 
-    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Run) -> None:
+    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Evaluation) -> None:
         self.function = function
         self.run = run
         self.at = at
@@ -77,13 +53,19 @@ class Arguments:
         at = self._values[name].at if name in self._values else self.at
         return RefusedError(code, f"{self.function}: {text}", at)
 
-    def about(self, name: str) -> _About:
-        """Whatever is refused inside is refused of this argument."""
-        return _About(self, name)
+    @contextmanager
+    def about(self, name: str) -> Iterator[None]:
+        """Give what is refused inside the place of this argument, if it has none."""
+        try:
+            yield
+        except RefusedError as error:
+            if error.at is not None:
+                raise
+            raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
 
     def wrong(self, name: str, wanted: str) -> RefusedError:
         """What to raise about an argument of the wrong kind."""
-        given = arrays.described(self.value(name))
+        given = array_values.described(self.value(name))
         return self.refused(name, f"`{name}` must be {wanted}, and is {given}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
@@ -92,17 +74,15 @@ class Arguments:
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
         """A value that belongs to an argument as an array."""
-        import numpy as np
-
         if isinstance(value, Later) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
-        if isinstance(value, arrays.COLUMNS):
+        if isinstance(value, Column):
             return value
         with self.about(name):
             if isinstance(value, list | tuple):
                 return self.run.listed(value, dtype)
             if isinstance(value, Blob) and value.array is not None:
-                return arrays.elements(value.array)
+                return array_values.elements(value.array)
             if isinstance(value, Blob | Packed):
                 data = self.run.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
@@ -121,7 +101,9 @@ class Arguments:
         """Integers of one or more dimensions, none of which is 2^63 or more."""
         column = self.column(name, "<i8")
         with self.about(name):
-            made: NDArray[Any] = self.run.once("integers", (column,), lambda: arrays.integers_of(self.plain(column)))
+            made: NDArray[Any] = self.run.once(
+                "integers", (column,), lambda: array_values.integers_of(self.plain(column))
+            )
             return made
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
@@ -134,7 +116,7 @@ class Arguments:
         """The items of a column of elements as one array of numpy."""
         if isinstance(column, Flat):
             return column.values
-        found: NDArray[Any] = self.run.once("elements", (column,), lambda: arrays.plain(column, self.plain))
+        found: NDArray[Any] = self.run.once("elements", (column,), lambda: array_values.plain(column, self.plain))
         return found
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
@@ -177,21 +159,3 @@ class Arguments:
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a truth value")
         return bool(value)
-
-
-class _About:
-    """Gives what is refused inside the place of an argument, if it has none."""
-
-    def __init__(self, given: Arguments, name: str) -> None:
-        self._given = given
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
-        if isinstance(error, RefusedError) and error.at is None:
-            raise self._given.refused(self._name, f"`{self._name}`: {error.message}", error.code) from None
-        return False

@@ -6,43 +6,22 @@ Lengths and indices are checked as numpy arrays, at once; where an array enclose
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Union,
-)
-from nczarr.formats.awkward0.read import arrays, lists
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments, Named
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-jagged, jagged_of_counts, jagged_of_offsets = lists.jagged, lists.jagged_of_counts, lists.jagged_of_offsets
-texts, texts_of_counts, texts_of_offsets = lists.texts, lists.texts_of_counts, lists.texts_of_offsets
-
-
-def from_buffer(given: Arguments) -> Flat:
+def from_buffer(given: Arguments) -> nodes.Flat:
     """`numpy.frombuffer`: so many elements of a blob, which has as many bytes as they have (§4).
 
     More bytes are right in a blob that is read absolutely: it may be the last chunk of a Zarr array, which is padded
     (§10). Without a count the elements are as many as the bytes make.
     """
-    import numpy as np
-
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):
         raise given.wrong("buffer", "bytes of a blob")
@@ -71,14 +50,12 @@ def from_buffer(given: Arguments) -> Flat:
         raise given.refused("buffer", text, "bad-blob")
     if not dtype.itemsize:
         given.run.charge(count * 8)
-        return Flat(np.zeros((count, *dtype.shape), dtype.base))
+        return nodes.Flat(np.zeros((count, *dtype.shape), dtype.base))
     with given.about("buffer"):
-        return arrays.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
+        return array_values.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
 
 
 def _dtype(given: Arguments) -> np.dtype[Any]:
-    import numpy as np
-
     from nczarr.formats.awkward0.wire import dtypes
 
     value = given.value("dtype", "<f8")
@@ -88,7 +65,7 @@ def _dtype(given: Arguments) -> np.dtype[Any]:
         return dtypes.of_json(value)
 
 
-def table(given: Arguments) -> Table:
+def table(given: Arguments) -> nodes.Table:
     """`Table`: columns by name."""
     value = given.value("columns1", {})
     if not isinstance(value, dict):
@@ -96,7 +73,7 @@ def table(given: Arguments) -> Table:
     return _table(given, "columns1", list(value.items()))
 
 
-def table_of_pairs(given: Arguments) -> Table:
+def table_of_pairs(given: Arguments) -> nodes.Table:
     """`Table.frompairs`: names and columns in order. `rowstart` numbers the rows for people, and is passed over."""
     value = given.value("pairs")
     given.integer("rowstart")
@@ -109,21 +86,19 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
-def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> Table:
+def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.Table:
     names = tuple(each for each, _ in pairs)
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]
         raise given.refused(name, f"two columns have the name {shown(twice)}")
     columns = tuple(given.column_of(name, each) for _, each in pairs)
-    return Table(names, columns, min(map(len, columns), default=0))
+    return nodes.Table(names, columns, min(map(len, columns), default=0))
 
 
-def table_view(given: Arguments) -> Column:
+def table_view(given: Arguments) -> nodes.Column:
     """`Table.fromview`: rows of a table: none (all of them), start, step and length, or an array of indices."""
-    import numpy as np
-
     base, view = given.value("base"), given.value("view")
-    if not isinstance(base, Table):
+    if not isinstance(base, nodes.Table):
         raise given.wrong("base", "a table")
     rows = min(map(len, base.columns), default=0)
     if view is None:
@@ -132,47 +107,43 @@ def table_view(given: Arguments) -> Column:
         start, step, length = view
         if not base.columns and 0 <= length < LARGEST:
             given.run.charge(length * 8)
-            return Table((), (), length)
+            return nodes.Table((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
             text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are not all there"
             raise given.refused("view", f"{text}: the table has {rows}")
         if step == 1 and not start and length:
-            return Table(base.names, base.columns, length)
+            return nodes.Table(base.names, base.columns, length)
         if length < 2:  # where the start of nothing and the step of one row may be anything
-            return Indexed(np.full(length, start if length else 0, np.int64), base)
-        return Indexed(np.arange(length, dtype=np.int64) * step + start, base)
-    if not isinstance(view, arrays.COLUMNS):
+            return nodes.Indexed(np.full(length, start if length else 0, np.int64), base)
+        return nodes.Indexed(np.arange(length, dtype=np.int64) * step + start, base)
+    if not isinstance(view, nodes.Column):
         raise given.wrong("view", "a tuple of start, step and length, an array of indices, or null")
     index = given.flat_integers("view")
     if not base.columns:
-        return Table((), (), len(index))
+        return nodes.Table((), (), len(index))
     _check_index(given, "view", index, rows)
-    return Indexed(index, Table(base.names, base.columns, rows))
+    return nodes.Indexed(index, nodes.Table(base.names, base.columns, rows))
 
 
-def masked(given: Arguments) -> Masked:
+def masked(given: Arguments) -> nodes.Masked:
     """`MaskedArray`: an item is missing where the mask is `maskedwhen`; items behind the mask's end are not there."""
-    import numpy as np
-
     mask = _flat(given, "mask", "|b1")
     content = given.column("content")
     if len(mask) > len(content):
         raise given.refused("mask", f"the mask has {len(mask)} items, more than the content, {len(content)}")
     if mask.dtype != np.bool_:
         mask = given.run.once("not zero", (mask,), lambda: mask != 0)
-    return Masked(mask, content, given.flag("maskedwhen", True))
+    return nodes.Masked(mask, content, given.flag("maskedwhen", True))
 
 
-def bit_masked(given: Arguments) -> BitMasked:
+def bit_masked(given: Arguments) -> nodes.BitMasked:
     """`BitMaskedArray`: as `MaskedArray`, with the bits of the bytes of the mask; by default the highest bit first."""
-    import numpy as np
-
     mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
     content = given.column("content")
     if len(mask) * 8 < len(content):
         raise given.refused("mask", f"the mask has {len(mask) * 8} bits, fewer than the content items, {len(content)}")
-    return BitMasked(mask, content, given.flag("maskedwhen", True), given.flag("lsborder", False))
+    return nodes.BitMasked(mask, content, given.flag("maskedwhen", True), given.flag("lsborder", False))
 
 
 def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
@@ -183,19 +154,17 @@ def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
     return found
 
 
-def indexed(given: Arguments) -> Column:
+def indexed(given: Arguments) -> nodes.Column:
     """`IndexedArray`: items of the content by number."""
     index = given.integers("index")
     content = given.column("content", later=True)
-    flat = arrays.flat(index)
+    flat = array_values.flat(index)
     given.run.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
-    return arrays.folded(Indexed(flat, content), index.shape)
+    return array_values.folded(nodes.Indexed(flat, content), index.shape)
 
 
-def indexed_masked(given: Arguments) -> Indexed:
+def indexed_masked(given: Arguments) -> nodes.Indexed:
     """`IndexedMaskedArray`: items of the content by number, or missing where the mask is `maskedwhen`."""
-    import numpy as np
-
     index = given.flat_integers("mask")
     content = given.column("content", later=True)
     missing = given.integer("maskedwhen", -1)
@@ -210,7 +179,7 @@ def indexed_masked(given: Arguments) -> Indexed:
     if given.bounds(index)[0] < -1:
         raise given.refused("mask", f"a negative index is not {missing}, which masks")
     given.run.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
-    return Indexed(index, content, optional=True)
+    return nodes.Indexed(index, content, optional=True)
 
 
 def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, lowest: int = 0) -> None:
@@ -220,7 +189,7 @@ def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, 
         raise given.refused(name, f"the index {wrong} leads nowhere: the content has {length} items")
 
 
-def sparse(given: Arguments) -> Sparse:
+def sparse(given: Arguments) -> nodes.Sparse:
     """`SparseArray`: items of the content at ascending places, and a default at all others.
 
     Without one that is zeros, or a list of no items; content of other kinds has none.
@@ -232,38 +201,36 @@ def sparse(given: Arguments) -> Sparse:
     if not given.run.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
         raise given.refused("index", "the places do not ascend")
     default = given.value("default")
-    if isinstance(default, arrays.COLUMNS):
+    if isinstance(default, nodes.Column):
         with given.about("default"):
             default = given.plain(default)
     if isinstance(default, Blob | Packed | Named):
         raise given.wrong("default", "a value of an item")
-    if default is None and not isinstance(content, Lists | Spans):
+    if default is None and not isinstance(content, nodes.Lists | nodes.Spans):
         with given.about("content"):
-            default = arrays.zero(given.plain(content))
-    elif isinstance(content, Flat):
+            default = array_values.zero(given.plain(content))
+    elif isinstance(content, nodes.Flat):
         with given.about("default"):
-            default = arrays.element(default, content.values.shape[1:], content.values.dtype)
+            default = array_values.element(default, content.values.shape[1:], content.values.dtype)
     else:
         with given.about("default"):
-            default = arrays.item(default)
-    return Sparse(length, index, content, default)
+            default = array_values.item(default)
+    return nodes.Sparse(length, index, content, default)
 
 
-def union(given: Arguments) -> Column:
+def union(given: Arguments) -> nodes.Column:
     """`UnionArray`: items of several contents, by tag and index."""
     tags, index = given.integers("tags"), given.integers("index")
     contents = given.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
         raise given.refused("index", f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices")
-    return _union(given, tags, arrays.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
+    return _union(given, tags, array_values.flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
 
 
-def union_of_tags(given: Arguments) -> Column:
+def union_of_tags(given: Arguments) -> nodes.Column:
     """`UnionArray.fromtags`: the items of every content in their order."""
-    import numpy as np
-
     tags, contents = given.integers("tags"), given.columns("contents", later=True)
-    flat = arrays.flat(tags)
+    flat = array_values.flat(tags)
     _check_tags(given, flat, len(contents))
 
     def numbered() -> NDArray[Any]:
@@ -283,10 +250,10 @@ def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
         raise given.refused("tags", f"the tag {wrong} leads nowhere: there are {count} contents")
 
 
-def _union(given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
-    import numpy as np
-
-    flat = arrays.flat(tags)
+def _union(
+    given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[nodes.Column, ...]
+) -> nodes.Column:
+    flat = array_values.flat(tags)
     _check_tags(given, flat, len(contents))
     if given.bounds(index)[0] < 0:
         raise given.refused("index", f"the index {given.bounds(index)[0]} is negative")
@@ -305,10 +272,10 @@ def _union(given: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: 
                 raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
 
         given.run.when_known(content, check, given.at)
-    return arrays.folded(Union(flat, index, contents), tags.shape)
+    return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
 
 
-def chunked(given: Arguments) -> Chunks:
+def chunked(given: Arguments) -> nodes.Chunks:
     """`ChunkedArray`: pieces one behind the other; the sizes that are given are those of the first pieces.
 
     Pieces without items are left out, as awkward0 does when it writes: their type is no type of the array.
@@ -317,13 +284,11 @@ def chunked(given: Arguments) -> Chunks:
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
     if sizes != [len(each) for each in pieces[: len(sizes)]] or len(sizes) > len(pieces):
         raise given.refused("chunksizes", "the sizes are not those of the pieces")
-    return Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
+    return nodes.Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
 
 
-def appendable(given: Arguments) -> Chunks:
+def appendable(given: Arguments) -> nodes.Chunks:
     """`AppendableArray`: pieces of one type, the last of which may have become longer."""
-    import numpy as np
-
     shape = given.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
     if not isinstance(shape, list | tuple) or not shape or not all(type(each) is int and each > 0 for each in shape):
@@ -338,11 +303,11 @@ def appendable(given: Arguments) -> Chunks:
         if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
             raise given.refused("chunks", f"a piece is no array of {dtype} of the shape {tuple(shape[1:])}")
     with given.about("dtype"):
-        arrays.check_element(dtype, tuple(shape[1:]))
-    return Chunks(pieces or (Flat(np.empty((0, *shape[1:]), dtype)),))
+        array_values.check_element(dtype, tuple(shape[1:]))
+    return nodes.Chunks(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))
 
 
-def objects(given: Arguments) -> Objects:
+def objects(given: Arguments) -> nodes.Objects:
     """`ObjectArray`: what a function would make of the items of the content. It is named, and nobody calls it."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):
@@ -352,10 +317,10 @@ def objects(given: Arguments) -> Objects:
     if not isinstance(kwargs, dict):
         raise given.wrong("kwargs", "an object")
     args, kwargs = given.run.finished(tuple(args)), given.run.finished(kwargs)
-    return Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
+    return nodes.Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 
-def virtual(given: Arguments) -> Column:
+def virtual(given: Arguments) -> nodes.Column:
     """`VirtualArray`: what a function makes, which must be of the table; it is made at once. Its type is not read."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):

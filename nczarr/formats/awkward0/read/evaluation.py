@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from nczarr.formats.awkward0.columns.columns import Chunks, Column, Later, Sparse
-from nczarr.formats.awkward0.read import arrays
+from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Later, Sparse
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Argument, Arguments, Named
-from nczarr.formats.awkward0.read.arrays import Measure
+from nczarr.formats.awkward0.read.array_values import Measure
 from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical, current
 from nczarr.formats.awkward0.read.whitelist import allows
 from nczarr.formats.awkward0.wire import dtypes
@@ -68,7 +68,7 @@ class Evaluation:
         found = self._value(self._document.schema)
         for later, at in self._enclosing:
             made = self._values[later.id]
-            if isinstance(made, Later) or not isinstance(made, arrays.COLUMNS):
+            if isinstance(made, Later) or not isinstance(made, Column):
                 raise RefusedError("bad-awkward-expression", "the reference leads to itself, and to no array", at)
         for later, check in self._checks:
             check(len(later))
@@ -213,7 +213,7 @@ class Evaluation:
         """A list of numbers or texts as a column, the same for all who have this list."""
         known = self._lists.get(id(values))
         if known is None or not values:
-            known = self._lists[id(values)] = (values, arrays.array_of_list(values, dtype))
+            known = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
         return known[1]
 
     def finished(self, value: Any) -> Any:
@@ -228,7 +228,7 @@ class Evaluation:
         def made(value: Any) -> Any:
             match value:
                 case Blob(array=array) if array is not None:
-                    return arrays.elements(array)
+                    return array_values.elements(array)
                 case Blob() | Packed():
                     return bytes(self.bytes_of(value))
                 case Named():
@@ -251,14 +251,14 @@ class Evaluation:
         known = self._measures.get(id(value))
         if known is not None:
             return known[1]
-        below = [self._measured(each, at) for each in arrays.children(value)]
-        own = arrays.own(value)
+        below = [self._measured(each, at) for each in array_values.children(value)]
+        own = array_values.own(value)
         found = Measure(
-            arrays.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
+            array_values.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
             1 + sum(each.arrays for each in below),
             1 + max((each.depth for each in below), default=0),
         )
-        if isinstance(value, (*arrays.COLUMNS, list, tuple, dict)):
+        if isinstance(value, Column | list | tuple | dict):
             self._measures[id(value)] = (value, found)
         self._count(*own)
         limits, given = self._limits, self._blobs.given

@@ -15,13 +15,14 @@ import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import element_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types as Known
-from nczarr.arrays.parts import descr, parts
+from nczarr.arrays.parts import descr, part_tree, parts
 from nczarr.arrays.source import ArraySource, Layout, Parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.node import TypeName
@@ -29,11 +30,11 @@ from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.tables import tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.archive_names import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
-from nczarr.formats.awkward0.columns.columns import Chunks, Column, Flat, Indexed, Masked, Objects, Table
+from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Flat, Indexed, Masked, Objects, Table
 from nczarr.formats.awkward0.read import reader as reading
-from nczarr.formats.awkward0.read.model import Types, arrays, settled, units
+from nczarr.formats.awkward0.read.column_types import Types, arrays, settled, units
+from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.write.sentinel import free_value
 from nczarr.json import ast_document
 from nczarr.json.documents import Documents
@@ -42,9 +43,6 @@ from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.ranges import Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAPPED = 64 << 20
 """Bytes of a blob from which on it is not brought into memory."""
@@ -105,12 +103,26 @@ class _Blobs:
         return found
 
 
-class _Found(NamedTuple):
-    """The members of a group so far."""
+class _Group:
+    """A group whose members are being found; `taken` are the names that it has already."""
 
-    variables: list[Variable]
-    groups: list[Group]
-    dimensions: list[Dimension]
+    def __init__(self, path: str, types: Types, depth: int = 0) -> None:
+        self.path = path
+        self.types = types
+        self.depth = depth
+        self.variables: list[Variable] = []
+        self.groups: list[Group] = []
+        self.dimensions: list[Dimension] = []
+        self.taken: set[str] = set()
+
+    def members(self) -> dict[str, Any]:
+        """The members as fields of a node."""
+        return {
+            "types": tuple(self.types.made.values()),
+            "dimensions": tuple(self.dimensions),
+            "variables": tuple(self.variables),
+            "groups": tuple(self.groups),
+        }
 
 
 class _Reader:
@@ -145,7 +157,8 @@ class _Reader:
                 continue
             try:
                 settled(variable.type, known.types)
-                values = arrays(plain(column, None, self._deep), variable.type, shape, known.types)
+                tree = part_tree(variable.type, known.types)
+                values = arrays(plain(column, None, self._deep), tree, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
@@ -157,11 +170,8 @@ class _Reader:
     # ---- without ---------------------------------------------------------------------------------------------------
     def invented(self) -> Unchecked:
         """The dataset that arrays make up by themselves."""
-        name = stem(self._store.path)
-        top = _Found([], [], [])
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
-        types = Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents])
-        taken: set[str] = set()
+        top = _Group("/", Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents]))
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
             if not _is_document(self._store.get(key)):
@@ -172,73 +182,48 @@ class _Reader:
                 continue
             bare = self._bare(column)
             if not written and isinstance(bare, Table):
-                self._columns(bare, "/", top, types, key, taken, 0)
+                self._columns(bare, top, key)
                 continue
-            own = self._name(written or "data", key, taken, types, "/")
+            own = self._name(written or "data", key, top)
             if own is not None:
-                self._array(column, "/", own, top, types, key, taken, 0)
-        return Unchecked(
-            Dataset(
-                name=name,
-                types=tuple(types.made.values()),
-                dimensions=tuple(top.dimensions),
-                variables=tuple(top.variables),
-                groups=tuple(top.groups),
-            ),
-            parts=self._parts,
-            namesakes=self._namesakes,
-        )
+                self._array(column, own, top, key)
+        dataset = Dataset(name=stem(self._store.path), **top.members())
+        return Unchecked(dataset, parts=self._parts, namesakes=self._namesakes)
 
-    def _array(
-        self, column: Column, path: str, name: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
-    ) -> None:
+    def _array(self, column: Column, name: str, into: _Group, key: str, deeper: int = 0) -> None:
         """An array as a variable, or a group if it is a table."""
         bare = self._bare(column)
         if not isinstance(bare, Table):
-            self._variable(column, path, name, None, into, types, key)
+            self._variable(column, name, None, into, key)
             return
+        depth = into.depth + deeper
         if depth >= MAX_DEPTH:
             self._documents.lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
             return
-        inside = names.join(path, name)
-        found, own = _Found([], [], []), Types(inside)
-        self._columns(bare, inside, found, own, key, set(), depth)
-        into.groups.append(
-            Group(
-                name=name,
-                types=tuple(own.made.values()),
-                dimensions=tuple(found.dimensions),
-                variables=tuple(found.variables),
-                groups=tuple(found.groups),
-            )
-        )
+        inside = names.join(into.path, name)
+        found = _Group(inside, Types(inside), depth)
+        self._columns(bare, found, key)
+        into.groups.append(Group(name=name, **found.members()))
 
-    def _columns(
-        self, table: Table, path: str, into: _Found, types: Types, key: str, taken: set[str], depth: int
-    ) -> None:
+    def _columns(self, table: Table, into: _Group, key: str) -> None:
         """The columns of a table as variables along one dimension, those that are tables as groups."""
-        types.reserve(table.names)
-        row = self._name("row", key, taken | set(table.names), types) or "row"
+        into.types.reserve(table.names)
+        row = self._name("row", key, into, avoid=table.names) or "row"
         into.dimensions.append(Dimension(name=row, size=len(table)))
-        along = names.join(path, row)
+        along = names.join(into.path, row)
         for written, inner in zip(table.names, table.columns, strict=True):
-            name = self._name(written, key, taken, types, path)
+            name = self._name(written, key, into)
             if name is None:
                 continue
-            whole = inner if len(inner) == len(table) else None
             bare = self._bare(inner)
             if isinstance(bare, Table):
-                cut = bare if whole is not None else Table(bare.names, bare.columns, len(table))
-                self._array(cut, path, name, into, types, key, taken, depth + 1)
+                whole = bare if len(inner) == len(table) else Table(bare.names, bare.columns, len(table))
+                self._array(whole, name, into, key, deeper=1)
                 continue
-            self._variable(inner, path, name, (along, len(table)), into, types, key)
+            self._variable(inner, name, (along, len(table)), into, key)
 
-    def _variable(
-        self, column: Column, path: str, name: str, along: tuple[str, int] | None, into: _Found, types: Types, key: str
-    ) -> None:
-        import numpy as np
-
-        fqn = names.join(path, name)
+    def _variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
+        fqn, types = names.join(into.path, name), into.types
         before = dict(types.made)
         try:
             found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep)
@@ -247,7 +232,8 @@ class _Reader:
             attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
             named = any(each.name == "_FillValue" for each in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
-            self._keep(fqn, arrays(column_of, type_name, shape, types.known), type_name, types.known, fills)
+            values = arrays(column_of, part_tree(type_name, types.known), shape, types.known)
+            self._keep(fqn, values, type_name, types.known, fills)
         except UnsayableError as fault:
             types.made.clear()
             types.made.update(before)
@@ -372,10 +358,10 @@ class _Reader:
             return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
         return {}
 
-    def _name(self, written: str, key: str, taken: set[str], types: Types, scope: str | None = None) -> str | None:
-        """A name in the form of the model that nothing has yet; None (reported) for what netCDF cannot have.
+    def _name(self, written: str, key: str, into: _Group, avoid: tuple[str, ...] | None = None) -> str | None:
+        """A name in the form of the model that a group has not yet; None (reported) for what netCDF cannot have.
 
-        `scope`: the group that has the array or column of this name; None for a name that is made up.
+        `avoid`: for a name that is made up, others that it must not be.
         """
         name = names.normal(written)
         problem = name_problem(name)
@@ -385,13 +371,13 @@ class _Reader:
             self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None
         wanted = name
-        while name in taken or name in types.made:
+        while name in into.taken or name in into.types.made or name in (avoid or ()):
             name += "_"
-        if scope is not None:
-            first = self._spelled.setdefault((scope, wanted), written)
-            if wanted in taken:
+        if avoid is None:
+            first = self._spelled.setdefault((into.path, wanted), written)
+            if wanted in into.taken:
                 place = self._documents.place(key, "")
-                self._namesakes.append(Namesake("array", written, "array", first, scope, name, place))
-        taken.add(name)
-        types.reserve((name,))
+                self._namesakes.append(Namesake("array", written, "array", first, into.path, name, place))
+            into.taken.add(name)
+        into.types.reserve((name,))
         return name

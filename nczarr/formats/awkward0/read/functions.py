@@ -7,9 +7,11 @@ indices all lead to something. `awkward` and its modules, from which awkward0 on
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr.formats.awkward0.read import constructors as make
+from nczarr.formats.awkward0.read import lists
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blob, Packed
 
@@ -36,14 +38,24 @@ def _function(make: Callable[[Arguments], Any], parameters: str, required: int) 
     return Function(tuple(parameters.split()), required, make)
 
 
+def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> Function:
+    """Lists, or texts with their encoding behind the other parameters."""
+    names = tuple(parameters.split())
+    return Function((*names, "encoding") if texts else names, len(names), partial(make, texts=texts))
+
+
 FUNCTIONS: dict[tuple[str, ...], Function] = {
     ("numpy", "frombuffer"): _function(make.from_buffer, "buffer dtype count offset", 1),
-    ("awkward0", "JaggedArray"): _function(make.jagged, "starts stops content", 3),
-    ("awkward0", "JaggedArray", "fromcounts"): _function(make.jagged_of_counts, "counts content", 2),
-    ("awkward0", "JaggedArray", "fromoffsets"): _function(make.jagged_of_offsets, "offsets content", 2),
-    ("awkward0", "StringArray"): _function(make.texts, "starts stops content encoding", 3),
-    ("awkward0", "StringArray", "fromcounts"): _function(make.texts_of_counts, "counts content encoding", 2),
-    ("awkward0", "StringArray", "fromoffsets"): _function(make.texts_of_offsets, "offsets content encoding", 2),
+    ("awkward0", "JaggedArray"): _ragged(lists.of_spans, "starts stops content"),
+    ("awkward0", "JaggedArray", "fromcounts"): _ragged(lists.of_counts, "counts content"),
+    ("awkward0", "JaggedArray", "fromoffsets"): _ragged(lists.of_offsets, "offsets content"),
+    ("awkward0", "StringArray"): _ragged(lists.of_spans, "starts stops content", texts=True),
+    ("awkward0", "StringArray", "fromcounts"): _function(
+        partial(lists.of_counts, texts=True), "counts content encoding", 2
+    ),
+    ("awkward0", "StringArray", "fromoffsets"): _function(
+        partial(lists.of_offsets, texts=True), "offsets content encoding", 2
+    ),
     ("awkward0", "Table"): _function(make.table, "columns1", 0),
     ("awkward0", "Table", "frompairs"): _function(make.table_of_pairs, "pairs rowstart", 1),
     ("awkward0", "Table", "fromview"): _function(make.table_view, "view base", 2),

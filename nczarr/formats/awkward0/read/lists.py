@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.formats.awkward0.columns.columns import Column, Flat, Lists, Spans, Texts
-from nczarr.formats.awkward0.read import arrays
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts
+from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ENCODINGS = {
     name.replace("-", ""): name
@@ -19,43 +17,33 @@ ENCODINGS = {
 """Encodings of texts, by name without hyphens and underscores."""
 
 
-def jagged_of_counts(given: Arguments) -> Column:
-    """`JaggedArray.fromcounts`: lists one behind the other; counts may have several dimensions."""
-    counts = given.integers("counts")
-    return arrays.folded(_of_counts(given, arrays.flat(counts), given.column("content", later=True)), counts.shape)
+def of_counts(given: Arguments, *, texts: bool) -> Column:
+    """`fromcounts`: lists, or texts of bytes, one behind the other; counts may have several dimensions."""
+    counts, content = given.integers("counts"), _content(given, texts=texts)
+    made = _of_counts(given, array_values.flat(counts), content)
+    return array_values.folded(_finished(given, made, texts=texts), counts.shape)
 
 
-def jagged_of_offsets(given: Arguments) -> Lists:
-    """`JaggedArray.fromoffsets`: list i is between offset i and offset i + 1."""
-    return _of_offsets(given, given.column("content", later=True))
+def of_offsets(given: Arguments, *, texts: bool) -> Column:
+    """`fromoffsets`: list or text i is between offset i and offset i + 1."""
+    return _finished(given, _of_offsets(given, _content(given, texts=texts)), texts=texts)
 
 
-def jagged(given: Arguments) -> Column:
-    """`JaggedArray`: lists by starts and stops, in any order; both may have several dimensions."""
-    starts = given.integers("starts")
-    return arrays.folded(_of_spans(given, starts, given.column("content", later=True)), starts.shape)
+def of_spans(given: Arguments, *, texts: bool) -> Column:
+    """`JaggedArray` or `StringArray`: by starts and stops, in any order; both may have several dimensions."""
+    starts, content = given.integers("starts"), _content(given, texts=texts)
+    return array_values.folded(_finished(given, _of_spans(given, starts, content), texts=texts), starts.shape)
 
 
-def texts_of_counts(given: Arguments) -> Column:
-    """`StringArray.fromcounts`: as `JaggedArray.fromcounts`, of bytes."""
-    counts, content = given.integers("counts"), _bytes(given)
-    return arrays.folded(Texts(_of_counts(given, arrays.flat(counts), content), _encoding(given)), counts.shape)
+def _content(given: Arguments, *, texts: bool) -> Column:
+    return _bytes(given) if texts else given.column("content", later=True)
 
 
-def texts_of_offsets(given: Arguments) -> Texts:
-    """`StringArray.fromoffsets`: as `JaggedArray.fromoffsets`, of bytes."""
-    return Texts(_of_offsets(given, _bytes(given)), _encoding(given))
-
-
-def texts(given: Arguments) -> Column:
-    """`StringArray`: as `JaggedArray`, of bytes."""
-    starts, content = given.integers("starts"), _bytes(given)
-    return arrays.folded(Texts(_of_spans(given, starts, content), _encoding(given)), starts.shape)
+def _finished(given: Arguments, made: Lists | Spans, *, texts: bool) -> Column:
+    return Texts(made, _encoding(given)) if texts else made
 
 
 def _bytes(given: Arguments) -> Flat:
-    import numpy as np
-
     values = given.elements("content", "|u1")
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
@@ -77,8 +65,6 @@ def _encoding(given: Arguments) -> str | None:
 
 
 def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists:
-    import numpy as np
-
     least, most = given.bounds(counts)
     if least < 0:
         raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
@@ -125,8 +111,8 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
         raise given.refused("stops", text)
-    flat = arrays.flat(starts)
-    ends = arrays.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
+    flat = array_values.flat(starts)
+    ends = array_values.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
     if given.bounds(flat)[0] < 0:
         raise given.refused("starts", f"the start {given.bounds(flat)[0]} is negative")
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.wire.limits import Limits, RefusedError, shown
 from nczarr.stores.base import UnsafeKeyError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +100,6 @@ def _blob(key: str, value: Any) -> Blob:
         view = memoryview(value)
         return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        import numpy as np
-
         array = np.ascontiguousarray(value)
         if not array.dtype.hasobject:
             flat = array.reshape(-1)

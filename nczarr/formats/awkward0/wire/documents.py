@@ -16,7 +16,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
@@ -30,7 +30,7 @@ class Expression(BaseModel):
     """What all have: perhaps an id, and a place in the document, which is not part of the value."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", populate_by_name=True)
-    key: ClassVar[str]
+    kind: str
 
     id: NonNegativeInt | None = None
     at: Annotated[Any, Field(exclude=True, repr=False)] = None
@@ -39,7 +39,6 @@ class Expression(BaseModel):
 class Call(Expression):
     """A function of the table, applied."""
 
-    key = "call"
     kind: Literal["call"] = "call"
     call: Annotated[tuple[str, ...], Field(min_length=1)]
     args: tuple[AnyExpression, ...] = ()
@@ -51,7 +50,6 @@ class Call(Expression):
 class Read(Expression):
     """A blob by name; `absolute`: without the prefix of the document."""
 
-    key = "read"
     kind: Literal["read"] = "read"
     read: str
     absolute: bool = False
@@ -60,7 +58,6 @@ class Read(Expression):
 class ListOf(Expression):
     """A list of values."""
 
-    key = "list"
     kind: Literal["list"] = "list"
     items: Annotated[tuple[AnyExpression, ...], Field(alias="list")]
 
@@ -68,7 +65,6 @@ class ListOf(Expression):
 class TupleOf(Expression):
     """A tuple of values."""
 
-    key = "tuple"
     kind: Literal["tuple"] = "tuple"
     items: Annotated[tuple[AnyExpression, ...], Field(alias="tuple")]
 
@@ -76,7 +72,6 @@ class TupleOf(Expression):
 class DictOf(Expression):
     """Values by name."""
 
-    key = "dict"
     kind: Literal["dict"] = "dict"
     items: Annotated[dict[str, AnyExpression], Field(alias="dict")]
 
@@ -84,7 +79,6 @@ class DictOf(Expression):
 class Pairs(Expression):
     """Names and values in order."""
 
-    key = "pairs"
     kind: Literal["pairs"] = "pairs"
     pairs: tuple[tuple[str, AnyExpression], ...]
 
@@ -92,7 +86,6 @@ class Pairs(Expression):
 class Dtype(Expression):
     """A description of elements (`dtypes.py`)."""
 
-    key = "dtype"
     kind: Literal["dtype"] = "dtype"
     dtype: Any
 
@@ -100,7 +93,6 @@ class Dtype(Expression):
 class Function(Expression):
     """A function that is named, not applied."""
 
-    key = "function"
     kind: Literal["function"] = "function"
     function: Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -108,7 +100,6 @@ class Function(Expression):
 class Json(Expression):
     """A JSON value as it is."""
 
-    key = "json"
     kind: Literal["json"] = "json"
     value: Annotated[Any, Field(alias="json")]
 
@@ -116,7 +107,6 @@ class Json(Expression):
 class Python(Expression):
     """A pickled object, which nobody unpickles."""
 
-    key = "python"
     kind: Literal["python"] = "python"
     python: Any
 
@@ -124,7 +114,6 @@ class Python(Expression):
 class Ref(Expression):
     """The value of the expression with this id."""
 
-    key = "ref"
     kind: Literal["ref"] = "ref"
     ref: NonNegativeInt
 
@@ -139,13 +128,14 @@ for _each in (Call, ListOf, TupleOf, DictOf, Pairs):
     _each.model_rebuild()
 
 MODELS: dict[str, type[Expression]] = {
-    each.key: each for each in (Call, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, Function, Json, Python, Ref)
+    each.model_fields["kind"].default: each
+    for each in (Call, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, Function, Json, Python, Ref)
 }
 """Kinds of expressions by identifying key."""
 
 _MEMBERS = {
-    each.key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
-    for each in MODELS.values()
+    key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
+    for key, each in MODELS.items()
 }
 """What a kind of expression may have, by identifying key."""
 
@@ -279,18 +269,18 @@ class _Reader:
             text = f"an expression has one identifying key, and this one {has}"
             self._faults.error("bad-awkward-expression", text, at.path(), [f"the keys are {', '.join(MODELS)}"])
             return None
-        return self._made(MODELS[keys[0]], value, at, depth)
+        return self._made(keys[0], value, at, depth)
 
-    def _made(self, model: type[Expression], value: dict[str, Any], at: At, depth: int) -> Any:
+    def _made(self, key: str, value: dict[str, Any], at: At, depth: int) -> Any:
         members: dict[str, Any] = {"at": at}
         before = self._faults.report.errors
-        for name in _MEMBERS[model.key]:
+        for name in _MEMBERS[key]:
             if name in value:
                 members[name] = self._member(name, value[name], At(at, name), depth + 1)
         if self._faults.report.errors > before:
             return None
         try:
-            made: Any = model.model_validate(members)
+            made: Any = MODELS[key].model_validate(members)
         except ValidationError as error:
             for each in error.errors(include_url=False, include_input=False):
                 self._wrong(each["loc"], each["type"], each["msg"], at)

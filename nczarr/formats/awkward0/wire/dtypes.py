@@ -1,19 +1,19 @@
-"""JSON to descriptions of elements (awkward0-persistence §4): texts, sub-arrays, structures.
+"""Descriptions of elements: JSON to dtypes, and dtypes to JSON (awkward0-persistence §4).
 
 `"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a pair may have a shape as its third item. Lists are
 tuples or lists by the rule of §4, and only then mean something. Names without an order of bytes are little-endian. What
 numpy would take besides, and what has objects in it, is refused; no description makes anything that is large.
+
+The order of bytes is always written, `<i4`, never `int32`. Structures are packed: padding is lost in a document.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.wire.limits import RefusedError, shown
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LARGEST_ITEM = 2**31 - 1
 """Bytes of an element, of which numpy has no more."""
@@ -64,8 +64,6 @@ def _shape(value: Any) -> bool:
 
 
 def _described(value: Any) -> np.dtype[Any]:
-    import numpy as np
-
     match value:
         case str():
             return _simple(value)
@@ -81,8 +79,6 @@ def _described(value: Any) -> np.dtype[Any]:
 
 
 def _simple(text: str) -> np.dtype[Any]:
-    import numpy as np
-
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
         raise _refused(f"{shown(text)} is not among the names that are known")
@@ -94,8 +90,6 @@ def _simple(text: str) -> np.dtype[Any]:
 
 
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
-    import numpy as np
-
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(each) and each >= 0 for each in sizes):
         raise _refused(f"{shown(shape)} is no shape")
@@ -116,3 +110,71 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
             return (name, _sub_array(_described(base), shape))
         case _:
             raise _refused(f"{shown(value)} is no field: a name and a description")
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+PLAIN = "biufcmMSUV"
+"""Kinds of elements that are nothing but their bytes."""
+
+EXTENDED = ("g", "G")
+"""Types whose bytes depend on the machine, and hold padding of any content."""
+
+
+def fault(dtype: np.dtype[Any]) -> str | None:
+    """Why elements of a type cannot be written; None if they can."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return fault(base) or ("rows without elements" if 0 in shape else None)
+    if dtype.names is not None:
+        faults = (found for name in dtype.names if (found := fault(dtype[name])) is not None)
+        return next(faults, None if dtype.names else "structures without members")
+    if dtype.kind == "O":
+        return "Python objects, which have no bytes of their own"
+    if dtype.char in EXTENDED:
+        return f"{dtype}, whose bytes depend on the machine"
+    if dtype.kind not in PLAIN:
+        return f"{dtype}, which is not of fixed size"
+    return None if dtype.itemsize else f"{dtype.str}, elements without bytes"
+
+
+def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """Members of a structure that have a second name, which no document can say."""
+    if dtype.subdtype is not None:
+        return titles(dtype.subdtype[0])
+    found: list[str] = []
+    for name in dtype.names or ():
+        assert dtype.fields is not None
+        found += [name] if len(dtype.fields[name]) > 2 else []
+        found += titles(dtype[name])
+    return tuple(found)
+
+
+def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type without padding between members, in all depths."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.dtype((packed(base), shape))
+    if dtype.names is not None:
+        return np.dtype([(name, packed(dtype[name])) for name in dtype.names])
+    return np.dtype(dtype.str)
+
+
+def described(dtype: np.dtype[Any]) -> Any:
+    """The JSON of a type: `"<i4"`, `["<f4", [3]]`, `[["x", "<i4"], ["y", ["<f8", [2]]]]`."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return [described(base), list(shape)]
+    if dtype.names is not None:
+        return [[name, described(dtype[name])] for name in dtype.names]
+    return dtype.str
+
+
+def rows(values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+    """The values without padding in C order, and the JSON of one row, which is an element of the first dimension."""
+    plain = np.asarray(values)
+    kind = packed(plain.dtype)
+    if kind != plain.dtype or kind.itemsize != plain.dtype.itemsize:
+        plain = plain.astype(kind)
+    row = np.dtype((kind, plain.shape[1:])) if plain.ndim > 1 else kind
+    return np.ascontiguousarray(plain), described(row)

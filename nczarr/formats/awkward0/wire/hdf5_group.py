@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.wire.limits import Budget, Limits, RefusedError, shown
 from nczarr.source import Source, Span
@@ -41,7 +42,6 @@ class Datasets:
 
     def _values(self, found: Any, key: str) -> Any:
         import h5py
-        import numpy as np
 
         if not isinstance(found, h5py.Dataset):
             raise RefusedError("bad-container", f"{shown(key)} is no dataset")

@@ -119,6 +119,3 @@ def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterato
 def _add(archive: ZipFile, members: Iterable[Member]) -> None:
     for key, data in members:
         archive.writestr(new_entry(key), data())
-
-
-__all__ = ["Member", "checked_key", "extend_file", "extend_object"]

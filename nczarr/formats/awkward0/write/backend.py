@@ -15,9 +15,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr import names
 from nczarr.arrays import streaming
 from nczarr.arrays.part_fills import all_fill, own_fills
-from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize
 from nczarr.arrays.streaming import Blob
 from nczarr.ast import CompoundType
@@ -28,11 +29,16 @@ from nczarr.awkward.expressions import Expression, Numbers
 from nczarr.awkward.schema import Schema, records
 from nczarr.awkward.sidecar import described, described_rows
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.archive_names import DELIMITER, MODEL, SCHEMA_SUFFIX, SUFFIX, array_name
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry
+
+MODEL = "nczarr.ast"
+"""The member that has the model: the AST as JSON. Readers of `.awkd` look at members that end in `.json` alone."""
+
+DELIMITER, SUFFIX, SCHEMA_SUFFIX = "-", ".raw", ".json"
+"""As awkward0's own archives have them (awkward0-persistence §8)."""
 
 LARGEST_PACKED = 256 << 20
 """Bytes of a blob that is compressed, at most: readers limit what they inflate, and look at others where they lie."""
@@ -42,6 +48,11 @@ LARGEST_ROW = 1 << 30
 
 LARGE = 1 << 30
 """Bytes from which on a member gets a header that has room for any size."""
+
+
+def array_name(path: str) -> str:
+    """The name of a variable's array, by its FQN: `g1/temp`; what no member can be called is escaped (`%2E.`)."""
+    return "/".join(map(escape, names.split(path)))
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:

@@ -18,10 +18,9 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 Compress: TypeAlias = Callable[[Any], Any]
 Policy: TypeAlias = Any
@@ -99,8 +98,6 @@ def rules(policy: Policy) -> tuple[Rule, ...]:
     if policy is True:
         return (_rule(zlib.compress),)
     if isinstance(policy, str) and policy == DEFAULT:
-        import numpy as np
-
         return (_rule({"minsize": SMALLEST, "types": [bool, np.bool_, np.integer], "pair": zlib.compress}),)
     if isinstance(policy, list | tuple) and not isinstance(policy, Rule) and not _is_pair(policy):
         return tuple(_rule(each) for each in policy)

@@ -7,34 +7,18 @@ unions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from collections.abc import Iterator
+from typing import Any, assert_never
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.awkward import expressions as made
 from nczarr.awkward.expressions import Expression, Numbers, awkward
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
-from nczarr.formats.awkward0.columns.parts import Cuts, stand_in
-from nczarr.formats.awkward0.wire import elements
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.columns.cuts import Cuts, stand_in
+from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.write import inputs
 from nczarr.formats.awkward0.write.compression import Rule, first
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGEST = (1 << 63) - 1
 
@@ -63,19 +47,19 @@ class Encoder:
         """The expression of a JSON value that is the whole document's."""
         return {**made.constant(value), "id": self._numbers.next()}
 
-    def column(self, column: Column, context: str = "", place: str = "/") -> Expression:
+    def column(self, column: nodes.Column, context: str = "", place: str = "/") -> Expression:
         """The expression of a column. `context`: what it is to the array around it (contract §6)."""
-        if isinstance(column, Later):
+        if isinstance(column, nodes.Later):
             return self._later(column, place)
         known = self._ids.get(id(column))
         if known is not None:
             return made.reference(known[0])
         written = stand_in(column)
-        if isinstance(column, Flat) and written is not column:
+        if isinstance(column, nodes.Flat) and written is not column:
             self._report.warning(
                 "lost-parameters", f"`{place}` has rows without elements, written as lists without items"
             )
-        if isinstance(written, Flat):
+        if isinstance(written, nodes.Flat):
             return self._array(written.values, context, place)
         number = self._numbers.next()
         self._ids[id(column)] = number, column
@@ -85,71 +69,60 @@ class Encoder:
         except _UnsuitedError:
             return made.constant(None)
 
-    def _node(self, column: Column, number: int, place: str) -> Expression:
+    def _node(self, column: nodes.Column, number: int, place: str) -> Expression:
         match column:
-            case Lists() | Spans():
+            case nodes.Lists() | nodes.Spans():
                 return self._lists(column, number, place)
-            case Texts():
+            case nodes.Texts():
                 return self._texts(column, number, place)
-            case Table():
+            case nodes.Table():
                 return self._table(column, number, place)
-            case Masked():
+            case nodes.Masked():
                 return self._masked(column, number, place)
-            case BitMasked():
+            case nodes.BitMasked():
                 return self._bit_masked(column, number, place)
-            case Indexed():
+            case nodes.Indexed():
                 return self._indexed(column, number, place)
-            case Sparse():
+            case nodes.Sparse():
                 return self._sparse(column, number, place)
-            case Union():
+            case nodes.Union():
                 return self._union(column, number, place)
-            case Chunks():
+            case nodes.Chunks():
                 return self._chunks(column, number, place)
-            case Objects():
+            case nodes.Objects():
                 return self._objects(column, number, place)
-            case Flat() | Later():
+            case nodes.Flat() | nodes.Later():
                 raise AssertionError("these have no number of their own")
             case _:
                 assert_never(column)
 
-    def _lists(self, column: Lists | Spans, number: int, place: str) -> Expression:
-        starts, stops = self._bounds(column, place)
-        inner = f"{place.rstrip('/')}/[]"
-        if len(starts) and _contiguous(starts, stops):
-            content = self._cut(column.content, int(starts[0]), int(stops[-1]))
-            counts = self._array(stops - starts, "JaggedArray.counts", place)
-            return made.from_counts(counts, self.column(content, "JaggedArray.content", inner), number)
-        return made.call(
-            awkward("JaggedArray"),
-            self._array(starts, "JaggedArray.starts", place),
-            self._array(stops, "JaggedArray.stops", place),
-            self.column(column.content, "JaggedArray.content", inner),
-            number=number,
-        )
+    def _lists(self, column: nodes.Lists | nodes.Spans, number: int, place: str) -> Expression:
+        bounds, inner = self._bounds(column, place), f"{place.rstrip('/')}/[]"
+        return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
 
-    def _texts(self, column: Texts, number: int, place: str) -> Expression:
-        starts, stops = self._bounds(column.bytes, place)
-        content = column.bytes.content
-        if not isinstance(content, Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
+    def _texts(self, column: nodes.Texts, number: int, place: str) -> Expression:
+        bounds, content = self._bounds(column.bytes, place), column.bytes.content
+        if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
             return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
-        if len(starts) and _contiguous(starts, stops):
-            bytes_ = self._cut(content, int(starts[0]), int(stops[-1]))
-            return made.texts_from_counts(
-                self._array(stops - starts, "StringArray.counts", place),
-                self.column(bytes_, "StringArray.content", place),
-                self._numbers.constant(column.encoding),
-                number,
-            )
-        return made.call(
-            awkward("StringArray"),
-            self._array(starts, "StringArray.starts", place),
-            self._array(stops, "StringArray.stops", place),
-            self.column(content, "StringArray.content", place),
-            self._numbers.constant(column.encoding),
-            number=number,
-        )
+        texts = self._ragged("StringArray", bounds, content, place, place)
+        return made.call(*texts, self._numbers.constant(column.encoding), number=number)
 
-    def _table(self, column: Table, number: int, place: str) -> Expression:
+    def _ragged(
+        self, kind: str, bounds: tuple[NDArray[Any], NDArray[Any]], content: nodes.Column, place: str, inner: str
+    ) -> Iterator[Any]:
+        """The constructor of lists or texts, and its arguments: counts where one lies behind the other."""
+        starts, stops = bounds
+        if len(starts) and _contiguous(starts, stops):
+            content = self._cut(content, int(starts[0]), int(stops[-1]))
+            yield awkward(kind, "fromcounts")
+            yield self._array(stops - starts, f"{kind}.counts", place)
+        else:
+            yield awkward(kind)
+            yield self._array(starts, f"{kind}.starts", place)
+            yield self._array(stops, f"{kind}.stops", place)
+        yield self.column(content, f"{kind}.content", inner)
+
+    def _table(self, column: nodes.Table, number: int, place: str) -> Expression:
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             return self._unsuited(place, "has two columns of one name, or one whose name is no text")
@@ -167,7 +140,7 @@ class Encoder:
         view = made.tupled(map(made.constant, (0, 1, column.length)))
         return made.call(awkward("Table", "fromview"), view, made.table(()), number=number)
 
-    def _masked(self, column: Masked, number: int, place: str) -> Expression:
+    def _masked(self, column: nodes.Masked, number: int, place: str) -> Expression:
         length = len(column)
         mask = column.mask[:length] if len(column.mask) > length else column.mask
         return made.call(
@@ -178,7 +151,7 @@ class Encoder:
             number=number,
         )
 
-    def _bit_masked(self, column: BitMasked, number: int, place: str) -> Expression:
+    def _bit_masked(self, column: nodes.BitMasked, number: int, place: str) -> Expression:
         if len(column.mask) * 8 < len(column.content) or column.mask.dtype.itemsize != 1:
             return self._unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
         return made.call(
@@ -192,9 +165,7 @@ class Encoder:
             number=number,
         )
 
-    def _indexed(self, column: Indexed, number: int, place: str) -> Expression:
-        import numpy as np
-
+    def _indexed(self, column: nodes.Indexed, number: int, place: str) -> Expression:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if high >= len(column.content) or (low < 0 and not column.optional):
@@ -207,7 +178,7 @@ class Encoder:
         content = self.column(column.content, "IndexedArray.content", place)
         return made.call(awkward("IndexedArray"), array, content, number=number)
 
-    def _sparse(self, column: Sparse, number: int, place: str) -> Expression:
+    def _sparse(self, column: nodes.Sparse, number: int, place: str) -> Expression:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
@@ -221,9 +192,7 @@ class Encoder:
             number=number,
         )
 
-    def _union(self, column: Union, number: int, place: str) -> Expression:
-        import numpy as np
-
+    def _union(self, column: nodes.Union, number: int, place: str) -> Expression:
         length = len(column.tags)
         tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
         low, high = _range(tags)
@@ -247,13 +216,13 @@ class Encoder:
         function = awkward("UnionArray", "fromtags") if sequential else awkward("UnionArray")
         return made.call(function, *parts, made.listed(contents), number=number)
 
-    def _chunks(self, column: Chunks, number: int, place: str) -> Expression:
+    def _chunks(self, column: nodes.Chunks, number: int, place: str) -> Expression:
         pieces = [piece for piece in column.pieces if len(piece)]
         sizes = [len(piece) for piece in pieces]
         parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
         return made.chunks(parts, sizes, number)
 
-    def _objects(self, column: Objects, number: int, place: str) -> Expression:
+    def _objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
         if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
             return self._unsuited(place, "has a function that is no name of a module and of what is in it")
         content = self.column(column.content, "ObjectArray.content", place)
@@ -264,7 +233,7 @@ class Encoder:
             awkward("ObjectArray"), content, function, made.tupled(args), made.named(kwargs), number=number
         )
 
-    def _later(self, column: Later, place: str) -> Expression:
+    def _later(self, column: nodes.Later, place: str) -> Expression:
         known = self._ids.get(id(column.found()))
         if known is None:
             return self._unsuited(place, f"refers to array {column.id}, which is not around it as a whole")
@@ -272,7 +241,7 @@ class Encoder:
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
         """A value beside the arrays: a column, or what JSON holds."""
-        if inputs.is_column(value):
+        if isinstance(value, nodes.Column):
             return self.column(value, context, place)
         try:
             return self._numbers.constant(inputs.json_of(value))
@@ -284,25 +253,23 @@ class Encoder:
         known = self._ids.get(id(values))
         if known is not None:
             return made.reference(known[0])
-        why = elements.fault(values.dtype)
+        why = dtypes.fault(values.dtype)
         if why is not None:
             return self._unsuited(place, f"has {why}")
-        for name in elements.titles(values.dtype):
+        for name in dtypes.titles(values.dtype):
             self._report.warning("lost-parameters", f"`{place}` has a member `{name}` with a title, which is left out")
         number = self._numbers.next()
         self._ids[id(values)] = number, values
-        plain, described = elements.rows(values)
+        plain, described = dtypes.rows(values)
         name = f"{number}{self._suffix}"
         rule = first(self._policy, plain, context)
         self.blobs.append((name, plain, rule))
         raw = made.read(name) if rule is None else made.inflated(made.read(name), rule.decompress)
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
-    def _bounds(self, column: Lists | Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _bounds(self, column: nodes.Lists | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Where each list starts and stops, checked; lists without items lie within the content, too."""
-        import numpy as np
-
-        if isinstance(column, Lists):
+        if isinstance(column, nodes.Lists):
             offsets = self._integers(column.offsets, place)
             starts, stops = offsets[:-1], offsets[1:]
             low, high = _range(offsets)
@@ -322,8 +289,6 @@ class Encoder:
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
         """Integers as `<i8`; the same object gives the same object."""
-        import numpy as np
-
         if id(values) not in self._converted:
             found = np.asarray(values)
             if (

@@ -8,29 +8,12 @@ from __future__ import annotations
 import sys
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.awkward.expressions import DEEPEST
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns.columns import (
-    BitMasked,
-    Chunks,
-    Column,
-    Flat,
-    Indexed,
-    Later,
-    Lists,
-    Masked,
-    Objects,
-    Spans,
-    Sparse,
-    Table,
-    Texts,
-    Union,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.formats.awkward0.columns import nodes as nodes
 
 
 class Json(NamedTuple):
@@ -43,20 +26,17 @@ class NotJsonError(Exception):
     """A value that JSON cannot hold, and its place in what was given."""
 
 
-def taken(given: Any, report: Report) -> Column | Json | None:
+def taken(given: Any, report: Report) -> nodes.Column | Json | None:
     """What was given, as a column or a JSON value; None and an error if it is neither."""
-    if is_column(given):
+    if isinstance(given, nodes.Column):
         return given
     if "awkward" in sys.modules:
         from nczarr.formats.awkward0.columns import awkward2
 
         if awkward2.is_awkward(given):
             return awkward2.column_of(given, report)
-    if "numpy" in sys.modules:
-        import numpy as np
-
-        if isinstance(given, np.ndarray):
-            return of_numpy(given, report)
+    if "numpy" in sys.modules and isinstance(given, np.ndarray):
+        return of_numpy(given, report)
     try:
         return Json(json_of(given))
     except NotJsonError as error:
@@ -66,14 +46,6 @@ def taken(given: Any, report: Report) -> Column | Json | None:
             helps=["give an array: of numpy, awkward, or a column of nczarr.awkward0; nothing is pickled"],
         )
         return None
-
-
-def is_column(given: Any) -> TypeGuard[Column]:
-    """Whether this is one of the kinds of columns."""
-    kinds = (
-        Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
-    )
-    return isinstance(given, kinds)
 
 
 def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
@@ -100,8 +72,6 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
 def _number(given: Any) -> bool | int | float | None:
     """A number of Python or numpy; None where JSON has no number that equals it, and for what is no number."""
     if "numpy" in sys.modules:
-        import numpy as np
-
         if isinstance(given, np.bool_):
             return bool(given)
         if isinstance(given, np.timedelta64):
@@ -114,10 +84,8 @@ def _number(given: Any) -> bool | int | float | None:
     return None
 
 
-def of_numpy(values: NDArray[Any], report: Report) -> Column | None:
+def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
     """A numpy array as a column, lists of masked items if it has a mask; None and an error if it has no length."""
-    import numpy as np
-
     if values.ndim == 0:
         report.error(
             "unsuited-array",
@@ -126,20 +94,17 @@ def of_numpy(values: NDArray[Any], report: Report) -> Column | None:
         )
         return None
     if not isinstance(values, np.ma.MaskedArray):
-        return Flat(np.asarray(values))
+        return nodes.Flat(np.asarray(values))
     if values.dtype.names is not None:
         names = values.dtype.names
         parts = [of_numpy(values[name], report) for name in names]
         if values.ndim > 1 or not names or None in parts:
             report.error("unsuited-array", "a masked array of structures has more than one dimension")
             return None
-        return Table(names, tuple(part for part in parts if part is not None), len(values))
+        return nodes.Table(names, tuple(part for part in parts if part is not None), len(values))
     masked = np.ma.getmaskarray(values)
-    column: Column = Masked(masked.reshape(-1), Flat(np.asarray(values.data).reshape(-1)))
+    column: nodes.Column = nodes.Masked(masked.reshape(-1), nodes.Flat(np.asarray(values.data).reshape(-1)))
     for size in values.shape[:0:-1]:
         count = len(column) // size if size else int(np.prod(values.shape[: values.ndim - 1]))
-        column = Lists(np.arange(count + 1, dtype="<i8") * size, column)
+        column = nodes.Lists(np.arange(count + 1, dtype="<i8") * size, column)
     return column
-
-
-__all__ = ["Json", "NotJsonError", "is_column", "json_of", "of_numpy", "taken"]

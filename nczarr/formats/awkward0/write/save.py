@@ -19,11 +19,13 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import IO, Any
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
-from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming, say
+from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
+from nczarr.formats.awkward0.write.warnings import say
 from nczarr.stores.base import is_safe, safe_key
 
 SUFFIX = ".awkd"
@@ -109,8 +111,6 @@ def put(
     Raises CompileError for arrays that cannot be said, NameTakenError (a KeyError and ValueError) if the name is in
     use or lies in another array, OSError; the file holds nothing new then.
     """
-    import numpy as np
-
     _free(group, name)
     found = report if report is not None else Report()
     names = naming(name, "/", suffix, f"/{SCHEMA}")
@@ -199,6 +199,3 @@ def _free(group: Any, name: str) -> None:
             return
         if each == name or not _is_group(group, each) or SCHEMA in group[each]:
             raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")
-
-
-__all__ = ["NameTakenError", "put", "remove", "save"]

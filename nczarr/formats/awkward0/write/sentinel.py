@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr.arrays.elements import is_element
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import NUMPY
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.awkward0.columns.columns import Flat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.formats.awkward0.columns.nodes import Flat
 
 _NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 
@@ -22,8 +20,6 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
 
     Tried first is netCDF's default of the type, so that readers who know no fill value take it for missing as well.
     """
-    import numpy as np
-
     plain = values.astype("<i8") if values.dtype.kind in "mM" else values
     halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
     if halves:
@@ -44,8 +40,6 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
 
 
 def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
-    import numpy as np
-
     default = default_fill(name, {})
     if default is not None:
         yield dtype.type(default.as_numbers()[0])

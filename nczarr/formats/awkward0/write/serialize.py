@@ -12,9 +12,10 @@ Everything is found before a byte goes out: `encode` makes the document and name
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import nczarr
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.awkward import expressions
 from nczarr.awkward.expressions import Expression
 from nczarr.diagnostics.report import Report
@@ -22,9 +23,6 @@ from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, Rule, rul
 from nczarr.formats.awkward0.write.encoder import Encoder
 from nczarr.formats.awkward0.write.inputs import Json, taken
 from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Blob(NamedTuple):
@@ -147,4 +145,4 @@ def encode(
     return Encoded(names.schema_key, document, blobs)
 
 
-__all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "say", "serialize"]
+__all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "serialize"]

@@ -1,4 +1,4 @@
-"""What of an array cannot be written stops its writing; what is lost of it is a warning."""
+"""Unwritable values raise; lossy conversions warn."""
 
 from __future__ import annotations
 

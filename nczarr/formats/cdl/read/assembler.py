@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from nczarr import names
-from nczarr.ast import Attribute, Constant, Kind
+from nczarr.ast import Attribute, Constant, Dimension, Kind
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import Scope, VariableDraft
 from nczarr.formats.cdl.read.special_attributes import GLOBAL, Specials
-from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.formats.cdl.values.plain_numbers import plain_numbers
 from nczarr.formats.cdl.words import Words
 from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.tokens import Token
+
+MAX_RANK = 1024
+"""The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
 
 
 class Assembler:
@@ -46,6 +48,44 @@ class Assembler:
     def span(self, token: Token) -> Span:
         """Where a token stands."""
         return Span(self.source, token.start, token.end)
+
+    # ---- dimensions and variables ------------------------------------------------------------------------------
+    def add_dimension(self, scope: Scope, name: str, length: int | None, place: Span, size_place: Span) -> None:
+        """Add a dimension to a scope; `length` is None after a fault. 0 asks for an unlimited one, with a warning."""
+        if length is not None and length >= 2**63:
+            message = f"a dimension has at most 2^63 - 1 elements, not {length}"
+            self.report.error("bad-dimension-size", message, size_place)
+            length = None
+        if length == 0:
+            message = f'size 0 means "unlimited" to the netCDF library: `{name}` becomes an unlimited dimension'
+            help_ = "write UNLIMITED, or a positive size"
+            self.report.warning("zero-dimension", message, size_place, helps=[help_])
+        self.uses[names.join(scope.path, name) + "="] = (size_place,)
+        scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=length == 0, span=place))
+
+    def declare(
+        self, scope: Scope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
+    ) -> None:
+        """Add a variable to a scope; `uses` are the places of its type and of each dimension."""
+        if len(dimensions) > MAX_RANK:
+            message = f"`{name}` has {len(dimensions)} dimensions; the limit is {MAX_RANK}"
+            self.report.error("rank-limit", message, place)
+            dimensions = dimensions[:1]
+        if self.broken and any(self._is_broken(scope, used) for used in (type_name, *dimensions)):
+            self.report.hush(place)  # nobody knows what values it has
+        path = scope.variable_path(name)
+        self.uses.setdefault(path, tuple(uses))
+        scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
+
+    def _is_broken(self, scope: Scope, name: str) -> bool:
+        """Whether a type or dimension is declared by a statement with a fault, or nowhere but perhaps in one."""
+        holder: Scope | None = scope
+        while holder is not None:
+            for declared in (*holder.types, *holder.dimensions):
+                if declared.name == name:
+                    return self.report.hushed(declared.span)
+            holder = holder.parent
+        return name in self.broken
 
     # ---- attributes --------------------------------------------------------------------------------------------
     def attribute(self, scope: Scope, words: list[Token], name: Token, start: int, end: int) -> None:

@@ -14,9 +14,8 @@ from nczarr.ast import Dimension
 from nczarr.check.duplicate_names import numbered
 from nczarr.diagnostics.report import Label
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
-from nczarr.formats.cdl.read.declare import add_dimension, declare
 from nczarr.formats.cdl.read.scope import Scope
-from nczarr.formats.cdl.read.simple import simple
+from nczarr.formats.cdl.read.simple_statements import simple
 from nczarr.formats.cdl.read.typedefs import typedef
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
@@ -184,7 +183,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
         return
     what = "a dimension size is an integer"
     length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
-    add_dimension(assembler, scope, declared, length, assembler.span(name), assembler.span(token))
+    assembler.add_dimension(scope, declared, length, assembler.span(name), assembler.span(token))
 
 
 # ---- variables ----------------------------------------------------------------------------------------------------
@@ -227,7 +226,7 @@ def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, 
                 continue
             dimensions.append(assembler.words.reference(token.start, token.end))
             uses.append(assembler.span(token))
-    declare(assembler, scope, assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
+    assembler.declare(scope, assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
 
 
 def _anonymous(assembler: Assembler, token: Token) -> None:

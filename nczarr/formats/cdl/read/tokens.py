@@ -14,7 +14,6 @@ import re
 
 from nczarr import names
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.read.header import check_bytes, line_end, opens_comment, scan_header, skip_character
 from nczarr.formats.cdl.read.patterns import (
     HAND_TYPED,
     HEADER,
@@ -31,6 +30,7 @@ from nczarr.formats.cdl.read.patterns import (
     next_statement,
     simple_run,
 )
+from nczarr.formats.cdl.read.preamble import check_bytes, line_end, opens_comment, scan_header, skip_character
 from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token

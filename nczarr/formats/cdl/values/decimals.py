@@ -9,10 +9,9 @@ Source: W. D. Clinger, "How to read floating point numbers accurately", 1990.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 MOST_DIGITS = 22
 """10^22 is the last power of ten that is a double."""
@@ -25,8 +24,6 @@ LARGEST = 2**53
 
 def decimals(text: bytes, count: int) -> NDArray[Any] | None:
     """`count` doubles. Expects digits, points, signs, commas and white space alone; no sign without a number."""
-    import numpy as np
-
     digits = parsed(text.translate(None, b"."), np.int64)
     if digits is None or len(digits) != count or int(digits.max()) > LARGEST or int(digits.min()) < -LARGEST:
         return None
@@ -57,8 +54,6 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
 
 def parsed(text: bytes, dtype: Any) -> NDArray[Any] | None:
     """The numbers of a text, between commas, as numpy reads them; None if anything else stands there."""
-    import numpy as np
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

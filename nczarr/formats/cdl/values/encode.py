@@ -13,13 +13,13 @@ from nczarr import names
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.cdl.values.convert import Converter, pack
+from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.numerals import Literal
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """What a message calls the thing that takes the values, and whether `_` may stand for its fill value."""
 
     what: str
@@ -34,7 +34,7 @@ class Encoder:
         self.convert = convert
         self.types = types
 
-    def constant(self, literals: Sequence[Literal], type_name: TypeName, place: Place) -> Constant | None:
+    def constant(self, literals: Sequence[Literal], type_name: TypeName, place: Slot) -> Constant | None:
         """The values as one constant, one a literal (char: runs of bytes); None after a fault."""
         if type_name == "char":
             data = b"".join(self._char(literal, place) or b"" for literal in literals)
@@ -60,7 +60,7 @@ class Encoder:
             return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
         return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
-    def value(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+    def value(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
         """One value of a type; None after a fault."""
         if literal.kind == "fill":
             return self._fill(literal, type_name, place)
@@ -77,7 +77,7 @@ class Encoder:
             case CompoundType():
                 return self._compound(literal, type_name, declared, place)
 
-    def _fill(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+    def _fill(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
         if not place.may_fill:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
             return None
@@ -90,7 +90,7 @@ class Encoder:
             self.convert.error("no-fill-value", message, literal, help_)
         return found
 
-    def _atomic(self, literal: Literal, type_name: TypeName, place: Place) -> Constant | None:
+    def _atomic(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
         if literal.kind == "list":
             help_ = "braces enclose only compound or vlen values and inner unlimited dimensions"
             self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, help_)
@@ -112,13 +112,13 @@ class Encoder:
             return None
         return Constant(type=type_name, count=1, data=pack(type_name, [number]))
 
-    def _char(self, literal: Literal, place: Place) -> bytes | None:
+    def _char(self, literal: Literal, place: Slot) -> bytes | None:
         if literal.kind == "fill" and place.may_fill:
             fill = place.fill.data if place.fill is not None and place.fill.type == "char" else b"\0"
             return fill if isinstance(fill, bytes) else b"\0"
         return self.convert.chars(literal, place.what)
 
-    def _enum(self, literal: Literal, type_name: TypeName, declared: EnumType, place: Place) -> Constant | None:
+    def _enum(self, literal: Literal, type_name: TypeName, declared: EnumType, place: Slot) -> Constant | None:
         if literal.kind == "list":
             self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, "remove the braces")
             return None
@@ -139,7 +139,7 @@ class Encoder:
             return None
         return Constant(type=type_name, count=1, data=pack(declared.base, [value]))
 
-    def _opaque(self, literal: Literal, type_name: TypeName, declared: OpaqueType, place: Place) -> Constant | None:
+    def _opaque(self, literal: Literal, type_name: TypeName, declared: OpaqueType, place: Slot) -> Constant | None:
         if literal.kind != "hex":
             code = "unexpected-braces" if literal.kind == "list" else "type-mismatch"
             help_ = f"write it in hexadecimal, as in 0x{'00' * min(declared.size, 8)}"
@@ -156,7 +156,7 @@ class Encoder:
             self.convert.warning("short-opaque", message, literal, f"write {2 * declared.size} digits")
         return Constant(type=type_name, count=1, data=data.ljust(declared.size, b"\0"))
 
-    def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: Place) -> Constant | None:
+    def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: Slot) -> Constant | None:
         if literal.kind != "list":
             message = f"a value of the vlen type `{declared.name}` must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "write it as `{1, 2, 3}`")
@@ -166,11 +166,11 @@ class Encoder:
             message = f"a vlen of {declared.base} takes plain values, not nested lists"
             self.convert.error("nesting", message, nested, "remove the inner braces")
             return None
-        inner = Place(f"the vlen type `{declared.name}`", None, place.may_fill)
+        inner = Slot(f"the vlen type `{declared.name}`", None, place.may_fill)
         element = self.constant(literal.value, declared.base, inner)
         return None if element is None else Constant(type=type_name, count=1, data=(element,))
 
-    def _compound(self, literal: Literal, type_name: TypeName, declared: CompoundType, place: Place) -> Constant | None:
+    def _compound(self, literal: Literal, type_name: TypeName, declared: CompoundType, place: Slot) -> Constant | None:
         if literal.kind != "list":
             message = f"a value of the compound type `{declared.name}` must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "write it as `{field, field}`")
@@ -198,7 +198,7 @@ class Encoder:
             return Constant(type=type_name, count=1, data=tuple(values))
         return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
-    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Place) -> bool:
+    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Slot) -> bool:
         """Whether there are too many values because a field lacks its braces, which is then reported."""
         for literal, field in zip(given, declared.fields, strict=False):
             array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
@@ -207,14 +207,14 @@ class Encoder:
                 return True
         return False
 
-    def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Place) -> tuple[Constant, ...]:
+    def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Slot) -> tuple[Constant, ...]:
         """The fields of the variable's own `_FillValue`, if it has one and its fields are constants of their own."""
         if place.fill is None or place.fill.type != type_name or not isinstance(place.fill.data, tuple):
             return ()
         return tuple(item for item in place.fill.data if isinstance(item, Constant))
 
     def _field(
-        self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: Place
+        self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: Slot
     ) -> Constant | None:
         count = 1
         for length in field.shape:
@@ -229,7 +229,7 @@ class Encoder:
                 message = f"{what} has no fill value: its enum has no constant of value 0"
                 self.convert.error("no-fill-value", message, literal or whole)
             return found
-        inner = Place(what, None, place.may_fill)
+        inner = Slot(what, None, place.may_fill)
         if field.type == "char":
             return self._char_field(literal, field, count, inner)
         if not field.shape:
@@ -240,7 +240,7 @@ class Encoder:
             return None
         return self._array(literal, field.type, count, inner)
 
-    def _array(self, literal: Literal, type_name: TypeName, count: int, place: Place) -> Constant | None:
+    def _array(self, literal: Literal, type_name: TypeName, count: int, place: Slot) -> Constant | None:
         given: list[Literal] = literal.value
         if len(given) > count:
             message = f"{place.what} holds {count} values, {len(given)} are given"
@@ -256,7 +256,7 @@ class Encoder:
             return None
         return self.join(type_name, [value, rest])
 
-    def _char_field(self, literal: Literal, field: Field, count: int, place: Place) -> Constant | None:
+    def _char_field(self, literal: Literal, field: Field, count: int, place: Slot) -> Constant | None:
         """Chars of a field: texts, each padded to a row of the last dimension if there are several rows."""
         given: list[Literal] = literal.value if literal.kind == "list" else [literal]
         row = field.shape[-1] if len(field.shape) > 1 else 0

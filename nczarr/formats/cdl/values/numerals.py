@@ -33,11 +33,12 @@ class Literal:
     end: int
 
 
-_SUFFIXES = {
+SUFFIXES = {
     b"b": "byte", b"s": "short", b"l": "int", b"ll": "int64",
     b"ub": "ubyte", b"us": "ushort", b"u": "uint", b"ul": "uint", b"ull": "uint64",
     b"bu": "ubyte", b"su": "ushort", b"lu": "uint", b"llu": "uint64",
 }  # fmt: skip
+"""The type that a suffix of an integer stands for."""
 
 
 class Stop(Exception):  # noqa: N818
@@ -64,7 +65,7 @@ class Numerals:
         """An integer with its suffix. Raises Stop."""
         digits = text.rstrip(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
         suffix = text[len(digits) :]
-        declared = _SUFFIXES.get(suffix.lower()) if suffix else ""
+        declared = SUFFIXES.get(suffix.lower()) if suffix else ""
         if declared is None:
             raise self._bad_suffix(digits, suffix, start, end)
         bare = digits.lstrip(b"+-")

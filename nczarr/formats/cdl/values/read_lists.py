@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.columns import Columns
+from nczarr.arrays.value_lists import Columns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.convert import Converter
-from nczarr.formats.cdl.values.encode import Encoder, Place, strings
+from nczarr.formats.cdl.values.encode import Encoder, Slot, strings
+from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.source import Source, Span
@@ -91,7 +91,7 @@ def _read_attribute(
         report.error("empty-attribute", message, place, helps=["give a value"])
         return
     what = f"attribute `{attribute.name}`"
-    constant = Encoder(convert, known.types).constant(literals, type_name, Place(what, None, may_fill=False))
+    constant = Encoder(convert, known.types).constant(literals, type_name, Slot(what, None, may_fill=False))
     if constant is not None:
         values[owner, attribute.name] = constant
 
@@ -183,7 +183,7 @@ class _VariableReader:
         return self.columns
 
     def _bulk(self) -> Columns | None:
-        from nczarr.formats.cdl.values.bulk import read_numbers
+        from nczarr.formats.cdl.values.bulk_numbers import read_numbers
 
         values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill, self.report)
         if values is None or not len(values):
@@ -259,7 +259,7 @@ class _VariableReader:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:
                 self._too_many(literals[limit], limit, len(literals))
-            place = Place(self.what, self.fill)
+            place = Slot(self.what, self.fill)
             found = self.encoder.constant(literals, self.variable.type, place)
             if found is None:
                 raise _Fault

@@ -14,8 +14,8 @@ from nczarr.ast import Group
 from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.spelling import identifier
-from nczarr.formats.cdl.write.data import extent_carriers, variable_data
-from nczarr.formats.cdl.write.header import Header
+from nczarr.formats.cdl.write.data_section import extent_carriers, variable_data
+from nczarr.formats.cdl.write.declarations import Header
 from nczarr.formats.cdl.write.representable import sayable
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from typing import Any
 
 from nczarr.arrays.bands import Bands
 from nczarr.arrays.blocks import linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr, parts
-from nczarr.arrays.source import NDArray, Parts, little, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.source import Parts, little, little_descr, numpy_dtype, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
 
 BLOCK = 1 << 16
@@ -41,8 +42,6 @@ def in_constant(constant: Constant, types: Types) -> Counter[str]:
         return _in_floats(data, constant.count, atomic.code)
     if not can_be_odd(constant.type, types):
         return Counter()
-    import numpy as np
-
     return in_array(np.frombuffer(data, numpy_dtype(descr(constant.type, types))), constant.type, types)
 
 
@@ -63,8 +62,6 @@ def can_be_odd(type_name: str, types: Types) -> bool:
 
 def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
     """How many odd values an array of a fixed-size type has."""
-    import numpy as np
-
     declared = types.get(type_name)
     found: Counter[str] = Counter()
     if isinstance(declared, CompoundType):
@@ -88,8 +85,6 @@ def in_variable(
     Cells that were never written count where they hold another value than `fill`, the variable's own, which CDL
     prints as `_`.
     """
-    import numpy as np
-
     found: Counter[str] = Counter()
     for part in parts(type_name, shape, types):
         source = sources.get(part.path)

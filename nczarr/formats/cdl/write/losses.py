@@ -14,7 +14,7 @@ from nczarr.ast import Attribute, Dataset
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.write.backend import dataset_name, printed
-from nczarr.formats.cdl.write.data import cut, grown
+from nczarr.formats.cdl.write.data_section import cut, grown
 from nczarr.formats.cdl.write.inexact_values import NAN, UNNAMED, in_constant, in_variable
 from nczarr.formats.cdl.write.representable import sayable
 from nczarr.options import Options

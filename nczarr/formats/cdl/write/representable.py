@@ -27,7 +27,7 @@ from nczarr.ast import (
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked, remaining
 from nczarr.formats.cdl.read.special_attributes import SPECIAL
-from nczarr.formats.cdl.write.header import ordered
+from nczarr.formats.cdl.write.declarations import ordered
 from nczarr.plan.plans import Loss
 from nczarr.source import Span
 

@@ -25,7 +25,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.collection import LOCATION, Collection, Member
+from nczarr.formats.ncstream.points.point_rows import LOCATION, Collection, Member, parts
 from nczarr.formats.ncstream.read.scan import entries
 from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES
 from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
@@ -51,8 +51,6 @@ def is_points(head: bytes) -> bool:
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """The dataset of a stream of points; None, and an error with its offset, for what is none."""
-    from nczarr.formats.ncstream.points.rows import parts
-
     found: list[Collection] = []
     try:
         found.extend(_collections(source, report))

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import escape, is_fixed
 from nczarr.arrays.source import Parts, Selection
@@ -23,13 +24,10 @@ from nczarr.ast.types import Field as TypeField
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.collection import LOCATION, Member
+from nczarr.formats.ncstream.points.point_rows import LOCATION, Member, rows
 from nczarr.formats.ncstream.wire.dtypes import WIRE
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
 from nczarr.formats.ncstream.wire.protobuf import encoded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
 """What members may be called as well."""
@@ -147,8 +145,6 @@ def _said(value: Constant) -> bytes:
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    from nczarr.formats.ncstream.points.rows import rows
-
     header = _header(plan).SerializeToString()
     yield COLLECTION + encoded(len(header)) + header
     [length] = checked.shapes[plan.path]
@@ -195,8 +191,6 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
 
 def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
     """Where and when each of some points is, in the order of the message."""
-    import numpy as np
-
     time = columns[plan.places[0] or ""]
     instead = (None, None, None, np.full(count, math.nan), time)
     found = [

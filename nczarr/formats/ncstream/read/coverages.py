@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.elements import NUMPY, check_shape, dtype_of, name_of
-from nczarr.formats.ncstream.wire.inflate import inflated
+from nczarr.formats.ncstream.wire.decode import inflated
+from nczarr.formats.ncstream.wire.element_types import NUMPY, check_shape, dtype_of, name_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nczarr.names import from_bytes
 
 
 def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
     """The arrays of an answer by the name of their coverage; the flag of byte order holds. Raises RefusedError."""
-    return {_text(each.coverageName): _array(each, offset, limits) for each in found}
+    return {from_bytes(each.coverageName): _array(each, offset, limits) for each in found}
 
 
 def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
-    import numpy as np
-
     if each.dataType not in NUMPY:
         raise bad(f"a coverage has values of type {name_of(each.dataType)}", offset)
     dtype = dtype_of(each.dataType, big=each.bigend)
@@ -41,17 +38,11 @@ def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[
 
 def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
     """The values of axes that have some, by name: doubles, big-endian. Raises RefusedError."""
-    import numpy as np
-
     made = {}
     for each in found:
         if not each.values:
             continue
         if len(each.values) % 8:
             raise contradictory(f"an axis has {len(each.values)} bytes of doubles", offset)
-        made[_text(each.name)] = np.frombuffer(each.values, ">f8")
+        made[from_bytes(each.name)] = np.frombuffer(each.values, ">f8")
     return made
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

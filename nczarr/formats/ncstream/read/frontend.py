@@ -1,8 +1,9 @@
 """`read`: a stream in a file → a dataset whose values lie in the messages, decoded only where somebody reads them.
 
 The stream is gone through once, from message to message: that is its index (ncstream §2). Where the header holds the
-model (`heading.py` wrote it) that is the tree, else one is made of the header's own words (`model.py`). A variable
-whose numbers lie uncompressed in one message is a view of the file, and its bytes are moved or referred to as they are.
+model (`header_writer.py` wrote it) that is the tree, else one is made of the header's own words (`header_tree.py`). A
+variable whose numbers lie uncompressed in one message is a view of the file, and its bytes are moved or referred to as
+they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Parts
@@ -27,16 +29,22 @@ from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
-from nczarr.formats.ncstream.read import immediate, model
-from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.read.lazy_local import Held, Piece, in_one_piece, sources
-from nczarr.formats.ncstream.read.names import named
+from nczarr.formats.ncstream.read import header_tree
+from nczarr.formats.ncstream.read.header_reader import (
+    dataset_of,
+    immediate_values,
+    shapes_of,
+    suited_fills,
+    told_fills,
+)
+from nczarr.formats.ncstream.read.lazy_local import Held, Piece, sources
 from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
-from nczarr.formats.ncstream.wire import headers
+from nczarr.formats.ncstream.read.unique_names import named
+from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.dtypes import full_bytes, full_name
-from nczarr.formats.ncstream.wire.elements import section_of
+from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
@@ -130,7 +138,7 @@ class _Reader:
         self._file = FileBytes.of(source)
         data = [entry for entry in found if entry.kind in ("data", "column")]
         given = [entry for entry in found if entry.kind == "header"]
-        self._header = headers.merged([each.message for each in given]) if given else headers.made_up(data)
+        self._header = header_merge.merged([each.message for each in given]) if given else header_merge.made_up(data)
         first = given[0] if given else found[0]
         self._span = Span(source, first.offset, first.end)
         self._has_header = bool(given)
@@ -144,7 +152,7 @@ class _Reader:
 
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
-        asked = model.Asked(self._span, self._report, self._options, self._opaque_size)
+        asked = header_tree.Asked(self._span, self._report, self._options, self._opaque_size)
         made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
             return None
@@ -215,7 +223,7 @@ class _Reader:
             plain = self._plain(given[0], variable.type, shape, known.types, fills)
             if plain is not None:
                 return {"": plain}
-        alone = headers.alone(written, declared)
+        alone = header_merge.alone(written, declared)
         pieces = tuple(
             Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
@@ -246,7 +254,7 @@ class _Reader:
         """The values that the header itself has of a variable; None if it has none."""
         type_name = known.variables[path].type
         try:
-            values = immediate.values(declared, type_name, shape, known.types)
+            values = immediate_values(declared, type_name, shape, known.types)
         except ValueError as fault:
             self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None
@@ -261,7 +269,7 @@ class _Reader:
         for entry in self._data.get(full_name(written), ()):
             try:
                 declared = self._definitions.find(full_bytes(written))
-                tree = InFile(self._file, entry.offset, entry.end, headers.alone(written, declared)).tree()
+                tree = InFile(self._file, entry.offset, entry.end, header_merge.alone(written, declared)).tree()
             except ValueError:
                 return None  # told where the values are read
             found = opaque_sizes(tree, members)

@@ -1,22 +1,30 @@
 """What a header tells of a dataset: its tree, the shapes that follow from it, and what fills arrays.
 
-Where the header holds the model (`heading.py` wrote it) that is the tree, else one is made of the header's own words.
+Where the header holds the model (`header_writer.py` wrote it), that is the tree. Else one is made of its own words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from nczarr.arrays.parts import descr, is_fixed, parts, size
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import itemsize
 from nczarr.arrays.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
+from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Unchecked
 from nczarr.check.tables import Tables
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import model
+from nczarr.formats.ncstream.read import header_tree
+from nczarr.formats.ncstream.wire.cells import fixed
+from nczarr.formats.ncstream.wire.decode import unsigned
+from nczarr.formats.ncstream.wire.definitions import Declared
+from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of
+from nczarr.formats.ncstream.wire.trees import Numbers, Tree
 from nczarr.json import ast_document
 from nczarr.source import Source
 
@@ -24,12 +32,12 @@ MODEL = "nczarr"
 """What the model is called in messages: the field of the header that holds it."""
 
 
-def dataset_of(header: pb.Header, asked: model.Asked, name: str) -> Unchecked | None:
+def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchecked | None:
     """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
     if header.HasField("nczarr"):
         dataset = ast_document.read(Source(name, header.nczarr, key=MODEL), asked.report)
         return None if dataset is None else Unchecked(dataset)
-    return Unchecked(model.dataset(header, asked))
+    return Unchecked(header_tree.dataset(header, asked))
 
 
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
@@ -74,3 +82,20 @@ def suited_fills(
         elif fill is not None:
             found[part.path] = fill
     return found
+
+
+def immediate_values(
+    declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> NDArray[Any] | None:
+    """The values that the header has of a variable, None if it has none. Raises ValueError if they do not suit it."""
+    if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+        return None
+    return fixed(_numbers(declared), type_name, shape, types)
+
+
+def _numbers(declared: pb.Variable) -> Tree:
+    """The values, big-endian as all of them are. Raises ValueError if they are no numbers."""
+    if declared.dataType not in NUMPY:
+        raise ValueError("they are no numbers")
+    made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
+    return unsigned(made) if declared.unsigned else made

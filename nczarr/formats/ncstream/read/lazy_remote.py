@@ -12,18 +12,13 @@ import itertools
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
-from nczarr.arrays.memory import fill_array
+from nczarr.arrays.decoded_parts import Sections
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import parts
-from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, Selection
-from nczarr.formats.ncstream.read.lazy_local import gathered, in_one_piece, laid
 from nczarr.formats.ncstream.read.remote_request import Region, Variable, each_at_once
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST = 2048
 """Cells of a block, at most."""
@@ -82,11 +77,12 @@ class Grid(NamedTuple):
             yield number
 
 
-class Blocks:
+class Blocks(Sections):
     """The blocks of a variable: decoded for all of its parts, the last of them kept. Pickles as a description."""
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
+        self.type, self.shape, self.types = variable.type, variable.shape, variable.types
         self.grid = Grid.of(variable.shape, MOST)
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
@@ -98,19 +94,38 @@ class Blocks:
     def __reduce__(self) -> tuple[Any, ...]:
         return Blocks, (self.variable,)
 
-    def block(self, number: int) -> dict[str, NDArray[Any]]:
+    @property
+    def distant(self) -> bool:
+        """True."""
+        return True
+
+    def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
+        """The blocks with cells of a region, by number."""
+        return ((number, self.grid.region(number)) for number in self.grid.met(region))
+
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each of some blocks, several at once, as many as are kept."""
+        left = iter(sections)
+        while some := list(itertools.islice(left, KEPT)):
+            each_at_once(call, some)
+
+    def decoded(self, section: int) -> dict[str, NDArray[Any]]:
         """The values of a block by part. Raises OSError."""
         with self._lock:
-            known = self._kept.get(number)
+            known = self._kept.get(section)
             if known is not None:
-                self._kept.move_to_end(number)
+                self._kept.move_to_end(section)
                 return known
-        found = self.variable.values(self.grid.region(number), keep=True)
+        found = self.variable.values(self.grid.region(section), keep=True)
         with self._lock:
-            self._kept[number] = found
+            self._kept[section] = found
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return found
+
+    def content(self, stretch: int) -> dict[str, NDArray[Any]]:
+        """The values of a block by part. Raises OSError."""
+        return self.decoded(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
         """Where the content of each block ends, of the first blocks that reach to `stop`; None: of all.
@@ -129,82 +144,10 @@ class Blocks:
         lengths: dict[int, dict[str, int]] = {}
 
         def look(number: int) -> None:
-            found = self.block(number)
+            found = self.decoded(number)
             lengths[number] = {part: found[part].shape[0] for part in self._ends}
 
         each_at_once(look, list(numbers))
         for number in numbers:
             for part, ends in self._ends.items():
                 ends.append((ends[-1] if ends else 0) + lengths[number][part])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockCells(ArraySource):
-    """A part with the dimensions of its variable, and perhaps those of a member."""
-
-    blocks: Blocks
-    part: str
-    layout: Layout
-
-    @property
-    def distant(self) -> bool:
-        """True."""
-        return True
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, put together from blocks. Raises OSError."""
-        whole = tuple(
-            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
-        )
-        out = fill_array(self.layout, tuple(map(len, whole)))
-        if not all(whole):
-            return out
-        rank = len(self.blocks.grid.shape)
-        rest = tuple(slice(each.start, each.stop) for each in whole[rank:])
-
-        def fill(number: int) -> None:
-            inside, outside = [], []
-            for block, part in zip(self.blocks.grid.region(number), whole[:rank], strict=True):
-                first, last = max(block.start, part.start), min(block.stop, part.stop)
-                inside.append(slice(first - block.start, last - block.start))
-                outside.append(slice(first - part.start, last - part.start))
-            out[tuple(outside)] = self.blocks.block(number)[self.part][(*inside, *rest)]
-
-        numbers = self.blocks.grid.met(whole[:rank])
-        while some := list(itertools.islice(numbers, KEPT)):
-            each_at_once(fill, some)
-        return out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockContent(ArraySource):
-    """A part in a ragged dimension, whose length the blocks tell together."""
-
-    blocks: Blocks
-    part: str
-    dtype: Descr
-
-    @property
-    def distant(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def layout(self) -> Layout:
-        """In one piece. Asks for all blocks once. Raises OSError."""
-        shape = (self.blocks.ends(self.part)[-1], *self.blocks.block(0)[self.part].shape[1:])
-        return in_one_piece(self.dtype, shape)
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, out of the blocks that hold it. Raises OSError."""
-        ends = self.blocks.ends(self.part, selection[0].stop)
-        return gathered(selection, ends, lambda number: self.blocks.block(number)[self.part], self.dtype)
-
-
-def sources(variable: Variable, fills: Mapping[str, bytes | None]) -> Parts:
-    """The array sources of a ragged variable by part. `fills`: what fills those arrays that have a fill value."""
-    blocks = Blocks(variable)
-    return {
-        part: BlockContent(blocks, part, dtype) if layout is None else BlockCells(blocks, part, layout)
-        for part, dtype, layout in laid(variable.type, variable.shape, variable.types, fills)
-    }

@@ -9,48 +9,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Types, part_tree, spread
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, VlenType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
     """Values one behind the other."""
-    import numpy as np
-
     if len(every) == 1:
         return dict(every[0])
     return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
 
 
-def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types, path: str = "") -> Values:
+def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
     """The values of cells, by their numbers."""
-    declared = types.get(type_name)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        counts = values[inside + "counts"].reshape(-1)
-        kept = counts[cells]
-        items = _items(counts, kept, cells)
-        return {inside + "counts": kept, **taken(values, items, declared.base, types, inside + "content")}
-    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        found: dict[str, NDArray[Any]] = {}
-        for field in declared.fields:
-            rows = _rows(cells, field.shape)
-            found.update(taken(values, rows, field.type, types, inside + escape(field.name)))
-        return found
-    return {path: values[path].reshape(-1)[cells]}
+    flat = {path: each.reshape(-1) for path, each in values.items()}
+    found = spread(
+        part_tree(type_name, types),
+        cells,
+        lambda leaf, cells: flat[leaf.path][cells],
+        lambda tree, cells: _items(flat[tree.counts.path], cells),
+        lambda number, field, cells: _rows(cells, field.shape),
+    )
+    return dict(found)
 
 
-def _items(counts: NDArray[Any], kept: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """The numbers of the items of lists."""
-    import numpy as np
-
+    kept = counts[cells]
     starts = (np.cumsum(counts) - counts)[cells]
     ends = np.cumsum(kept)
     total = int(ends[-1]) if len(ends) else 0
@@ -61,16 +50,12 @@ def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]
     """The numbers of the elements of an array field."""
     import math
 
-    import numpy as np
-
     width = math.prod(shape)
     return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
 
 
 def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """The numbers in C order of the cells of a section of a shape."""
-    import numpy as np
-
     found = np.zeros((), np.int64)
     for indices, length in zip(ranges, shape, strict=True):
         found = found[..., None] * length + np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)

@@ -11,38 +11,43 @@ asked for, or is an OSError.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.arrays.memory import ArrayInMemory, fill_array
+from nczarr.arrays.decoded_parts import Sections, in_one_piece, sources
+from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, itemsize, numpy_dtype
+from nczarr.arrays.parts import Types, descr, is_fixed, size
+from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import immediate, model
-from nczarr.formats.ncstream.read.header_reader import dataset_of, shapes_of, suited_fills, told_fills
-from nczarr.formats.ncstream.read.lazy_local import in_one_piece
-from nczarr.formats.ncstream.read.lazy_remote import sources
-from nczarr.formats.ncstream.read.names import named
+from nczarr.formats.ncstream.read import header_tree
+from nczarr.formats.ncstream.read.header_reader import (
+    dataset_of,
+    immediate_values,
+    shapes_of,
+    suited_fills,
+    told_fills,
+)
+from nczarr.formats.ncstream.read.lazy_remote import Blocks
 from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
-from nczarr.formats.ncstream.wire import headers
+from nczarr.formats.ncstream.read.unique_names import named
+from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.dtypes import full_bytes
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 16 << 20
 """Bytes of values that one answer is asked for, at most."""
@@ -52,44 +57,32 @@ LOOKED_AT = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells(ArraySource):
-    """A variable of values of fixed size, or of strings: one array."""
+class Answers(Sections):
+    """A variable of values of fixed size, or of strings: one array, of which regions are asked for as they are read."""
 
     variable: Variable
-    layout: Layout
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Types
 
     @property
     def distant(self) -> bool:
         """True."""
         return True
 
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, asked for in pieces, several at once. Raises OSError."""
-        region = tuple(
-            range(*part.indices(length)[:2]) for part, length in zip(selection, self.layout.shape, strict=True)
-        )
-        if not all(region):
-            return fill_array(self.layout, tuple(map(len, region)))
-        pieces = list(divided(region, itemsize(self.layout.dtype) or TEXT))
-        if len(pieces) == 1:
-            return self._piece(region)
-        import numpy as np
+    def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
+        """A region in pieces."""
+        width = 0 if self.type == "string" else size(self.type, self.types)
+        return ((piece, piece) for piece in divided(region, width or TEXT))
 
-        out = np.empty(tuple(map(len, region)), numpy_dtype(self.layout.dtype))
+    def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
+        """The values of a piece."""
+        is_record = self.variable.behind == 0 and isinstance(self.types.get(self.type), CompoundType)
+        return self.variable.values(section, keep=is_record)  # old servers send all records every time
 
-        def fill(piece: Region) -> None:
-            place = tuple(
-                slice(part.start - whole.start, part.stop - whole.start)
-                for part, whole in zip(piece, region, strict=True)
-            )
-            out[place] = self._piece(piece)
-
-        each_at_once(fill, pieces)
-        return out
-
-    def _piece(self, region: Region) -> NDArray[Any]:
-        is_record = self.variable.behind == 0 and not isinstance(self.layout.dtype, str)
-        return self.variable.values(region, keep=is_record)[""]  # old servers send all records every time
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each of some pieces, several at once."""
+        each_at_once(call, list(sections))
 
 
 def divided(region: Region, width: int) -> Iterator[Region]:
@@ -134,7 +127,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if report.errors > before:
         return None
     with building():
-        return _Reader(source, headers.merged(given), report, options).read()
+        return _Reader(source, header_merge.merged(given), report, options).read()
 
 
 class _Reader:
@@ -151,7 +144,7 @@ class _Reader:
     def read(self) -> Unchecked | None:
         """The dataset, with the array sources of its variables."""
         span = Span(self._source, 0, len(self._source.data))
-        asked = model.Asked(span, self._report, self._options, self._opaque_size)
+        asked = header_tree.Asked(span, self._report, self._options, self._opaque_size)
         made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
             return None
@@ -174,7 +167,7 @@ class _Reader:
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
         path = self._named.spelled.get(path, path)
-        return Variable(self._source.service, path, type_name, shape, types, behind, headers.alone(path, declared))
+        return Variable(self._source.service, path, type_name, shape, types, behind, header_merge.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
         """The array sources of a variable."""
@@ -185,15 +178,17 @@ class _Reader:
             return dict(usual)
         values = self._immediate(path, found.type, shape, known.types)
         variable = self._variable(path, found.type, shape, dict(known.types))
-        if not (found.type == "string" or is_fixed(found.type, known.types)):
-            return sources(variable, {part: fills.get(part, each.layout.fill) for part, each in usual.items()})
-        layout = in_one_piece(descr(found.type, known.types), shape, fills.get("", usual[""].layout.fill))
-        return {"": Cells(variable, layout) if values is None else ArrayInMemory(layout, values)}
+        filled = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
+        if values is not None:
+            return {"": ArrayInMemory(in_one_piece(descr(found.type, known.types), shape, filled[""]), values)}
+        if found.type == "string" or is_fixed(found.type, known.types):
+            return sources(Answers(variable, found.type, shape, variable.types), filled)
+        return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
         """The values that the header itself has of a variable, if they suit it."""
         try:
-            return immediate.values(self._declared(path), type_name, shape, types)
+            return immediate_values(self._declared(path), type_name, shape, types)
         except ValueError:
             return None  # then they are asked for
 
@@ -206,7 +201,7 @@ class _Reader:
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
         path = self._named.spelled.get(path, path)
-        variable = Variable(self._source.service, path, "", shape, {}, 0, headers.alone(path, declared))
+        variable = Variable(self._source.service, path, "", shape, {}, 0, header_merge.alone(path, declared))
         try:
             tree = variable.tree(tuple(map(range, shape)), keep=True)
         except ValueError:

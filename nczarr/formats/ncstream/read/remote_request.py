@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC
@@ -25,9 +26,6 @@ from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree
 from nczarr.select.section_syntax import written
 from nczarr.stores.cdm_remote import MOST_BYTES, Service
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 AT_ONCE = 8
 """Questions that are under way for one read of a large region."""

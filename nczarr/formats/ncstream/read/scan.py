@@ -15,8 +15,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.columns import NIL, Column, Columns
-from nczarr.formats.ncstream.wire.elements import NUMPY
+from nczarr.formats.ncstream.wire.data_columns import NIL, Column, Columns
+from nczarr.formats.ncstream.wire.element_types import NUMPY
 from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, Bounds, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, bad
 from nczarr.source import Source, Span

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from nczarr.arrays.lazy_numpy import np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.elements import NUMPY, UNSIGNED, dtype_of
+from nczarr.formats.ncstream.wire.element_types import NUMPY, UNSIGNED, dtype_of
 from nczarr.formats.ncstream.wire.limits import MOST_DIMENSIONS, Limits, bad, oversized
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Declared = pb.Variable | pb.Structure
 
@@ -102,8 +100,6 @@ class Layouts:
 
         Members that have no form in rows (lists, opaque values, sequences) are left out, as their writers do (§5).
         """
-        import numpy as np
-
         if depth > self._limits.nesting:
             raise oversized(f"structures lie in each other more than {self._limits.nesting} deep", self._offset)
         members: list[Member] = []

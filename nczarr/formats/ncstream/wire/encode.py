@@ -10,15 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import pack_rows, protobuf
-from nczarr.formats.ncstream.wire.elements import RAGGED, Section, dtype_of, shape_of, write_section
-from nczarr.formats.ncstream.wire.framing import COLUMN
-from nczarr.formats.ncstream.wire.message_header import VERSION, begun, head
-from nczarr.formats.ncstream.wire.nil import nil_runs
-from nczarr.formats.ncstream.wire.pieces import (
+from nczarr.formats.ncstream.wire.byte_pieces import (
     Piece,
     Raw,
     UnwritableError,
@@ -28,11 +25,20 @@ from nczarr.formats.ncstream.wire.pieces import (
     size_of,
     written,
 )
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Rows, Texts, Tree, element_type
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.framing import COLUMN
+from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, head
+from nczarr.formats.ncstream.wire.trees import (
+    Lists,
+    Numbers,
+    Opaque,
+    Records,
+    Rows,
+    Texts,
+    Tree,
+    element_type,
+    nil_runs,
+)
 
 
 def data_message(

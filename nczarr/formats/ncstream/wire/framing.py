@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from errno import EAGAIN
 from mmap import mmap
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
 from nczarr.formats.ncstream.wire.protobuf import Buffer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -198,8 +195,6 @@ class Incoming:
 
     def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
         """Where the bytes of `count` blocks lie, and where the last one ends."""
-        import numpy as np
-
         self._check(at, count)
         first = at
         lengths: list[int] = []

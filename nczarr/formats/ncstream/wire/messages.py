@@ -9,29 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.coverages import arrays, axes
-from nczarr.formats.ncstream.read.model import Asked
+from nczarr.formats.ncstream.read.header_tree import Asked
 from nczarr.formats.ncstream.read.scan import Entry, entries
 from nczarr.formats.ncstream.wire import framing
+from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
-from nczarr.formats.ncstream.wire.elements import NAMES, Section, shape_of
+from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
 from nczarr.formats.ncstream.wire.encode import column_message, data_message
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
-from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
+from nczarr.names import to_bytes
 from nczarr.options import UNREAD, Options
 from nczarr.source import Source, Span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Message:
@@ -248,8 +247,6 @@ def of_values(
     `section`: all of the array if None. `data_type`: where the dtype does not say it: OPAQUE, ENUM1, …. `column`:
     which kind of message; None: lists and records are columns, everything else is not.
     """
-    import numpy as np
-
     number = None if data_type is None else pb.DataType.Value(data_type)
     found = np.asarray(array)
     sequence = number == pb.SEQUENCE
@@ -332,20 +329,16 @@ def written(message: Message) -> Iterator[Piece]:
             block = message.message.SerializeToString(deterministic=True)
             yield _MAGIC[message.kind] + encoded(len(block)) + block
         case DataColumn():
-            yield from column_message(_bytes(message.name), message.tree, message.section)
+            yield from column_message(to_bytes(message.name), message.tree, message.section)
         case Data():
             section = None if message.sequence else message.section
             if section is None and not message.sequence:
                 section = tuple(map(range, message.shape))
             yield from data_message(
-                _bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
+                to_bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
             )
         case _:
             raise UnwritableError(f"{type(message).__name__} is no message of a stream")
 
 
 _MAGIC = {kind: magic for magic, kind in framing.MAGICS.items()}
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")

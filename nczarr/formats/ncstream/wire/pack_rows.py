@@ -7,23 +7,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.elements import Section, dtype_of, shape_of
-from nczarr.formats.ncstream.wire.framing import LAST_RECORD, RECORD
-from nczarr.formats.ncstream.wire.message_header import begun, head
-from nczarr.formats.ncstream.wire.nil import nil_runs
-from nczarr.formats.ncstream.wire.pieces import Piece, UnwritableError, check_block, raw
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts
+from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError, check_block, raw
+from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+VERSION = 3
+"""The version of data messages of both kinds."""
 
 BATCH = 1 << 14
 """Records of a sequence that are made at once."""
+
+
+def head(name: bytes, data_type: int, section: Section | None, *, big: bool = True) -> pb.Data:
+    """What a message of the first kind says of itself; fields that the first generation requires are always there."""
+    made = pb.Data(varName=name, dataType=pb.DataType.Name(data_type), bigend=big, version=VERSION)
+    if section is not None:
+        write_section(section, made.section)
+    return made
+
+
+def begun(message: pb.Data) -> bytes:
+    """The magic and the block of a message, before its payload."""
+    block = message.SerializeToString(deterministic=True)
+    return DATA + protobuf.encoded(len(block)) + block
 
 
 class _Strings(NamedTuple):
@@ -109,8 +121,6 @@ def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
 
 def _records(packed: _Packed, start: int, stop: int) -> bytes:
     """Records with their magics, one behind the other."""
-    import numpy as np
-
     length = packed.rows.dtype.itemsize
     data = b"".join(raw(packed.rows[start:stop], packed.rows.dtype))
     rest = pb.StructureData(nrows=1, rowLength=length)
@@ -139,8 +149,6 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
 
 def _packed(tree: Records, *, each: bool) -> _Packed:
     """Records as rows; `each`: whether every record has a heap of its own."""
-    import numpy as np
-
     if not tree.names:
         raise UnwritableError("records without a member")
     tree = _in_order_of_headers(tree)
@@ -172,8 +180,6 @@ class _Heap:
 
     def take(self, cells: int) -> NDArray[np.int64]:
         """The entries of a member that has so many cells in all."""
-        import numpy as np
-
         one = cells // self.records if self.records and self._each else cells
         found = np.arange(cells, dtype=np.int64)
         if self._each and one:
@@ -184,8 +190,6 @@ class _Heap:
 
 
 def _dtype(tree: Records) -> Any:
-    import numpy as np
-
     fields: list[tuple[str, Any, tuple[int, ...]]] = []
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         match member:

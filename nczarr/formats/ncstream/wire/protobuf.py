@@ -8,13 +8,10 @@ message's end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Buffer = bytes | bytearray | memoryview
 """Bytes that are here; a memory map comes as a view of it."""
@@ -157,8 +154,6 @@ def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) 
 
 def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: int = 0) -> NDArray[np.uint64]:
     """Packed integers: `uint32`, or `uint64` if `wide`, all at once."""
-    import numpy as np
-
     raw = np.frombuffer(buffer, np.uint8, end - start, start)
     ends = np.flatnonzero(raw < 0x80)
     if not len(raw):
@@ -203,8 +198,6 @@ def tagged(number: int, length: int) -> bytes:
 
 def packed(values: NDArray[np.integer]) -> bytes:
     """Integers one behind the other, as a packed field has them."""
-    import numpy as np
-
     rest = values.astype(np.uint64)
     if not len(rest) or int(rest.max()) < 0x80:
         return rest.astype(np.uint8).tobytes()

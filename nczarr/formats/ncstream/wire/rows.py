@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, parsed
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
-from nczarr.formats.ncstream.wire.elements import Section, shape_of
+from nczarr.formats.ncstream.wire.element_types import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, contradictory
-from nczarr.formats.ncstream.wire.nil import with_nil
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
 from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree, with_nil
 
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})
@@ -60,8 +56,6 @@ class RowReader:
 
     def structure(self, section: Section | None, nil: NDArray[np.uint64]) -> Tree:
         """The records of a structure. A server may send all of them, whatever was asked for; they are cut here."""
-        import numpy as np
-
         block = self._block(self._start, self._end)
         self._check(block)
         layout = self._layout(block.members)
@@ -74,8 +68,6 @@ class RowReader:
 
     def bare(self, cells: int) -> Tree:
         """Rows without a StructureData, as the oldest writers have them."""
-        import numpy as np
-
         size = self._end - self._start
         layout = self._layout(())
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
@@ -88,8 +80,6 @@ class RowReader:
 
     def sequence(self, nil: NDArray[np.uint64]) -> Tree:
         """The records of a sequence, each with a heap of its own, as one array."""
-        import numpy as np
-
         entry = self._entry
         found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
         layout = self._layout(found.members)
@@ -99,8 +89,6 @@ class RowReader:
         return self._tree(rows, layout, found.counts, with_nil(found.strings, nil, entry.offset), heaps)
 
     def _block(self, start: int, end: int) -> _Block:
-        import numpy as np
-
         base = self._base
         small, found = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
         message = parsed(pb.StructureData, small, "data", base + start)
@@ -123,8 +111,6 @@ class RowReader:
         return pb.StructureData.FromString(data)
 
     def _integers(self, found: dict[int, list[tuple[int, int]]], number: int) -> NDArray[np.int64]:
-        import numpy as np
-
         pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in found.get(number, ())]
         for run in found.get(number | UNPACKED, ()):
             message = self._parsed(run)
@@ -145,8 +131,6 @@ class RowReader:
         return Layouts(self._limits, self._entry.offset, big=self._big).layout(self._declared, members)
 
     def _dtype(self, layout: Layout | None, length: int) -> Any:
-        import numpy as np
-
         if layout is None:
             return np.dtype(f"V{max(1, length)}") if length < 1 << 31 else self._refuse(length, None)
         if layout.dtype.itemsize != length and length:
@@ -159,8 +143,6 @@ class RowReader:
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
         """Which rows a section has, where they are all there; None if the rows are those of the section, or unclear."""
-        import numpy as np
-
         if section is None or rows == math.prod(shape_of(section)):
             return None
         whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
@@ -184,8 +166,6 @@ class RowReader:
         heaps: NDArray[np.int64] | None = None,
     ) -> Tree:
         """`heaps`: by row, how many entries lie in the heaps before that of the row."""
-        import numpy as np
-
         if layout is None:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
@@ -202,8 +182,6 @@ class _Members:
     """Takes rows apart; `most`: strings that all members may have together, a bound by the bytes that are there."""
 
     def __init__(self, reader: RowReader, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
-        import numpy as np
-
         self._offset = reader.offset
         self._counts = counts
         self._starts = np.cumsum(counts) - counts
@@ -211,8 +189,6 @@ class _Members:
         self._left = most
 
     def records(self, rows: NDArray[Any], layout: Layout, heaps: NDArray[np.int64] | None) -> Records:
-        import numpy as np
-
         members: list[Tree] = []
         for name, data_type, shape, inner in layout.members:
             column = rows[name]
@@ -231,8 +207,6 @@ class _Members:
         return Records(int(rows.size), names, tuple(each.shape for each in layout.members), tuple(members), rows)
 
     def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> Texts:
-        import numpy as np
-
         places = indices.astype(np.int64)
         if heaps is not None:
             places += heaps

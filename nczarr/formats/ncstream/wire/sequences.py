@@ -7,18 +7,15 @@ of its row and heap agrees with what it has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.limits import bad, contradictory
 from nczarr.formats.ncstream.wire.protobuf import Buffer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAGIC = 4
 """Bytes of what stands before each block, and at the end."""
@@ -75,8 +72,6 @@ class Sequence:
 
     def _alike(self) -> Gathered | None:
         """All records at once, if they differ in nothing but their row; else None."""
-        import numpy as np
-
         size = self._end - self._start
         if self._count < 2 or size % self._count:
             return None
@@ -97,8 +92,6 @@ class Sequence:
 
     def _each(self) -> Gathered:
         """Record by record."""
-        import numpy as np
-
         data = bytearray()
         strings: list[Any] = []
         counts: list[int] = []

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nczarr.formats.ncstream.wire.limits import bad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,8 +136,6 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
     made = np.empty(len(items), object)
     made[:] = items
     return made.reshape(shape)
@@ -162,8 +158,6 @@ def _text(item: bytes | None) -> str | bytes | None:
 
 
 def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
     content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
     stops = np.cumsum(tree.counts)
     cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
@@ -182,8 +176,6 @@ def is_fixed(tree: Tree) -> bool:
 
 
 def _dtype(tree: Tree) -> Any:
-    import numpy as np
-
     match tree:
         case Numbers() | Rows():
             return tree.values.dtype
@@ -195,8 +187,6 @@ def _dtype(tree: Tree) -> Any:
 
 
 def _records(tree: Records) -> NDArray[Any]:
-    import numpy as np
-
     if tree.rows is not None and is_fixed(tree):
         return tree.rows
     made = np.empty(tree.length, _dtype(tree))
@@ -224,7 +214,7 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
 
     Raises ValueError for what the format has no words for.
     """
-    from nczarr.formats.ncstream.wire.elements import data_type_of
+    from nczarr.formats.ncstream.wire.element_types import data_type_of
 
     if array.dtype.names is not None:
         shapes = tuple(array.dtype[name].shape for name in array.dtype.names)
@@ -243,8 +233,6 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
 
 
 def _of_objects(items: list[Any], data_type: int | None) -> Tree:
-    import numpy as np
-
     some = next((each for each in items if each is not None), None)
     if isinstance(some, np.ndarray):
         if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
@@ -269,3 +257,36 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
         if not isinstance(each, str | bytes | None):
             raise ValueError(f"objects are strings, bytes, None or arrays, and one is of type {type(each).__name__}")
     return Texts([each.encode("utf-8") if isinstance(each, str) else each for each in items])
+
+
+# ---- strings that are NIL --------------------------------------------------------------------------------------------
+
+
+def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[Any]:
+    """The same list with None where `runs`, a first place and a count in turn, say so."""
+    if not len(runs):
+        return items
+    if len(runs) % 2:
+        raise bad("a run of NIL strings has a place without a count", offset)
+    after = 0
+    for first, count in zip(runs[::2].tolist(), runs[1::2].tolist(), strict=True):
+        if first < after or first + count > len(items):
+            raise bad(f"a run of {count} NIL strings from {first} on, of {len(items)} strings", offset)
+        after = first + count
+        items[first:after] = [None] * count
+    return items
+
+
+def nil_runs(items: Sequence[bytes | None]) -> list[int]:
+    """The first place and the count of each run of NIL strings."""
+    found: list[int] = []
+    if None not in items:
+        return found
+    for place, item in enumerate(items):
+        if item is not None:
+            continue
+        if found and found[-2] + found[-1] == place:
+            found[-1] += 1
+        else:
+            found += (place, 1)
+    return found

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.byte_pieces import Piece
 from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START
-from nczarr.formats.ncstream.wire.pieces import Piece
 from nczarr.formats.ncstream.write.header_writer import header
-from nczarr.formats.ncstream.write.values import Values
+from nczarr.formats.ncstream.write.variable_messages import Values
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 

@@ -22,6 +22,7 @@ from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
+from nczarr.names import to_bytes
 
 VERSION = 1
 """The version of headers, which never changed."""
@@ -31,16 +32,15 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
     """The header of a dataset; `location` is its path or URL."""
     made = pb.Header(version=VERSION, root=_Heading(checked).group("/", checked.dataset))
     if location is not None:
-        made.location = _bytes(location)
+        made.location = to_bytes(location)
     made.nczarr = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
     made.fills.extend(_fills(checked))
     return made
 
 
-def in_order(declared: CompoundType, types: Types) -> list[Field]:
+def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
     """The members of a compound as the wire has them: those that are structures behind all others (§3)."""
-    nested = [field for field in declared.fields if is_structure(field.type, types)]
-    return [field for field in declared.fields if not is_structure(field.type, types)] + nested
+    return sorted(fields, key=lambda field: is_structure(field.type, types))
 
 
 def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
@@ -73,7 +73,7 @@ def _fills(checked: Checked) -> Iterator[pb.Fill]:
         variable = checked.variables[path]
         usual = all_fill(checked.fills[path], variable.type, checked.shapes[path], checked.types)
         for part, fill in own_fills(sources, usual).items():
-            yield pb.Fill(path=_bytes(path), part=_bytes(part), value=fill)
+            yield pb.Fill(path=to_bytes(path), part=to_bytes(part), value=fill)
 
 
 class _Heading:
@@ -85,9 +85,9 @@ class _Heading:
 
     def group(self, path: str, group: Group) -> pb.Group:
         """A group and all that is in it."""
-        made = pb.Group(name=_bytes(group.name if path != "/" else ""))
+        made = pb.Group(name=to_bytes(group.name if path != "/" else ""))
         for dimension in group.dimensions:
-            made.dims.add(name=_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None)
+            made.dims.add(name=to_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None)
         for declared in group.types:
             if isinstance(declared, EnumType):
                 made.enumTypes.append(_enum(declared))
@@ -109,7 +109,7 @@ class _Heading:
                 continue
             shared = self._checked.dimensions[each]
             made.append(
-                pb.Dimension(name=_bytes(shared.name), length=shared.size, isUnlimited=shared.unlimited or None)
+                pb.Dimension(name=to_bytes(shared.name), length=shared.size, isUnlimited=shared.unlimited or None)
             )
         return made
 
@@ -134,18 +134,18 @@ class _Heading:
         declared = self._types.get(wire.declared or "")
         if isinstance(declared, CompoundType):
             made = into.structs.add(
-                name=_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
+                name=to_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
             )
-            for field in in_order(declared, self._types):
+            for field in in_order(declared.fields, self._types):
                 lengths = [pb.Dimension(length=length, isPrivate=True) for length in field.shape]
                 self._declare(made, field.name, field.type, lengths)
             return
         into.vars.add(
-            name=_bytes(name),
+            name=to_bytes(name),
             dataType=wire.element,
             shape=shape,
             atts=self._attributes(attributes),
-            enumType=_bytes(names.last(wire.declared)) if wire.declared else None,
+            enumType=to_bytes(names.last(wire.declared)) if wire.declared else None,
         )
 
     def _attributes(self, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
@@ -154,7 +154,7 @@ class _Heading:
 
     def _attribute(self, attribute: Attribute) -> pb.Attribute | None:
         """An attribute; None where the wire has no form for its type: it stands in the model alone."""
-        value, name = attribute.value, _bytes(attribute.name)
+        value, name = attribute.value, to_bytes(attribute.name)
         declared = self._types.get(value.type)
         if isinstance(declared, EnumType):
             return _texts(name, list(_labels(value, declared)))
@@ -182,9 +182,9 @@ def _enum(declared: EnumType) -> pb.EnumTypedef:
     """An enum; codes are unsigned."""
     mask = (1 << min(32, 8 * ATOMIC[declared.base].size)) - 1
     constants = [
-        pb.EnumTypedef.EnumType(code=each.value & mask, value=_bytes(each.name)) for each in declared.constants
+        pb.EnumTypedef.EnumType(code=each.value & mask, value=to_bytes(each.name)) for each in declared.constants
     ]
-    return pb.EnumTypedef(name=_bytes(declared.name), map=constants)
+    return pb.EnumTypedef(name=to_bytes(declared.name), map=constants)
 
 
 def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
@@ -192,7 +192,7 @@ def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
     known = {each.value: each.name for each in declared.constants}
     assert isinstance(value.data, bytes)
     for number in Constant(type=declared.base, count=value.count, data=value.data).as_numbers():
-        yield _bytes(known.get(int(number), str(number)))
+        yield to_bytes(known.get(int(number), str(number)))
 
 
 def _known(value: Constant) -> Iterator[bytes]:
@@ -213,7 +213,3 @@ def _numbers(name: bytes, type_name: str, count: int, data: bytes) -> pb.Attribu
         data=swapped(data, ATOMIC[type_name].size),
         dataType=WIRE[type_name],
     )
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -9,6 +9,7 @@ from typing import Any
 
 from nczarr.arrays.elements import swapped
 from nczarr.arrays.grid import Encoding
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
@@ -170,8 +171,6 @@ class Zarr3Reader(Reader):
 
 
 def _cast(data: bytes, given: Any, wanted: Any) -> bytes:
-    import numpy as np
-
     made: bytes = np.frombuffer(data, given).astype(wanted).tobytes()
     return made
 

@@ -13,7 +13,7 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns.columns import (
+from nczarr.formats.awkward0.columns.nodes import (
     BitMasked,
     Chunks,
     Column,

@@ -13,7 +13,7 @@ import pytest
 import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import (
+from nczarr.formats.awkward0.columns.nodes import (
     BitMasked,
     Chunks,
     Column,

@@ -12,7 +12,7 @@ import pytest
 
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Chunks, Flat, Later, Lists, Objects, Table
+from nczarr.formats.awkward0.columns.nodes import Chunks, Flat, Later, Lists, Objects, Table
 from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes

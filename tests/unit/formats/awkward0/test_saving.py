@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.columns import Flat, Lists
+from nczarr.formats.awkward0.columns.nodes import Flat, Lists
 from nczarr.formats.awkward0.write import archive
 from nczarr.formats.awkward0.write.save import NameTakenError, put, remove, save
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning

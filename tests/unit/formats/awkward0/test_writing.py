@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.columns.columns import (
+from nczarr.formats.awkward0.columns.nodes import (
     BitMasked,
     Chunks,
     Column,

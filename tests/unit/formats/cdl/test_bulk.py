@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nczarr.ast import ATOMIC, Constant
 from nczarr.check.fill_values import DEFAULT
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values import bulk
-from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values import bulk_numbers
+from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.source import Source
 
@@ -112,11 +112,11 @@ def slowly(text: bytes, type_name: str, fill: Constant) -> bytes | None:
 def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab: int) -> None:
     text = "".join(token + gap for token, gap in items).rstrip(" \n\t").rstrip(",").encode()
     fill = Constant.numbers(type_name, [DEFAULT[type_name] if type_name != "float" else 9.969209968386869e36])
-    before, bulk.SLAB = bulk.SLAB, slab
+    before, bulk_numbers.SLAB = bulk_numbers.SLAB, slab
     try:
-        quick = bulk.read_numbers(Source("t", text), 0, len(text), type_name, fill, Report())
+        quick = bulk_numbers.read_numbers(Source("t", text), 0, len(text), type_name, fill, Report())
     finally:
-        bulk.SLAB = before
+        bulk_numbers.SLAB = before
     if quick is None:
         return
     wanted = slowly(text, type_name, fill)
@@ -142,7 +142,7 @@ def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab:
 def test_what_bulk_takes(type_name: str, text: str, expected: list[float] | None) -> None:
     data = f"{text}, {text}".encode()
     fill = Constant.numbers(type_name, [DEFAULT[type_name]]) if type_name != "float" else None
-    found = bulk.read_numbers(Source("t", data), 0, len(data), type_name, fill, Report())
+    found = bulk_numbers.read_numbers(Source("t", data), 0, len(data), type_name, fill, Report())
     if expected is None:
         assert found is None or len(found) == 12
     else:

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.convert import Converter
+from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
-from nczarr.formats.cdl.values.plain_numbers import plain_numbers
 from nczarr.source import Source
 
 

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.read.frontend import parse, read
-from nczarr.formats.cdl.read.reference_tokens import plain_tokens
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.source import Source
 from nczarr.syntax._generated.CDLParser import CDLParser as P
+from tests.support.reference_tokens import plain_tokens
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples").glob("*.cdl"))
 

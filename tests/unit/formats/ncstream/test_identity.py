@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.pieces import split
+from nczarr.formats.ncstream.wire.byte_pieces import split
 from tests.support import ncstream_streams as make
 from tests.unit.formats.ncstream.test_messages import read, rewritten, same
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.source import ArraySource, Columns, little
 from nczarr.arrays.strided import AffineArray
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.netcdf4.arrays import StoredPart
-from nczarr.formats.netcdf4.chunked import ChunkedArray
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.library import library
 
 Make = Callable[[Any], None]
@@ -218,7 +218,7 @@ def test_what_lies_in_other_files_comes_through_the_library(
 
     arrays = made(work)
     for name in ("out", "virtual"):
-        assert isinstance(arrays[name], StoredPart)
+        assert isinstance(arrays[name], DecodedCells)
         assert whole(arrays[name]).tolist() == VALUES.tolist()
 
 

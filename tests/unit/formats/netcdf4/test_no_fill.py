@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.lookup3 import lookup3
 from nczarr.formats.netcdf4.no_fill import take_fills
+from nczarr.formats.netcdf4.object_headers import lookup3
 from tests.conftest import Ran
 
 TEXT = b"""netcdf t {

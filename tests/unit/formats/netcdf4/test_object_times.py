@@ -10,9 +10,8 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr.formats.netcdf4.headers import first_block
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.object_times import take_times
+from nczarr.formats.netcdf4.object_headers import first_block, take_times
 
 TEXT = """netcdf t {
 types:

@@ -14,7 +14,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.source import ArraySource
-from nczarr.formats.netcdf4 import data, write_chunks
+from nczarr.formats.netcdf4 import write_chunks, write_values
 
 VALUES = (np.arange(10 * 13, dtype="<i4") % 17).reshape(10, 13)
 
@@ -23,13 +23,13 @@ VALUES = (np.arange(10 * 13, dtype="<i4") % 17).reshape(10, 13)
 def library_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the variables of which the library writes values."""
     written: list[str] = []
-    write = data._Writer.write
+    write = write_values._Writer.write
 
     def note(self: Any, parts: Any) -> None:
         written.append(self.path)
         write(self, parts)
 
-    monkeypatch.setattr(data._Writer, "write", note)
+    monkeypatch.setattr(write_values._Writer, "write", note)
     return written
 
 

@@ -1,0 +1,191 @@
+"""Array sources of a variable whose parts are decoded together, one section of its cells after the other.
+
+A format says which sections there are and decodes them (`Sections`): messages of a stream, answers of a server, or
+calls of a library. `DecodedCells` is a part that has the dimensions of the variable; `DecodedContent` is a part in a
+ragged dimension.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from nczarr.arrays.blocks import every_block
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.parts import Part, descr, parts
+from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import UserType
+
+Region: TypeAlias = tuple[range, ...]
+"""The indices of some cells along each dimension of the variable."""
+
+Values: TypeAlias = "Mapping[str, NDArray[Any]]"
+"""Values of some cells by part."""
+
+
+class Sections:
+    """The sections of one variable. A plain description, which pickles. Methods raise OSError."""
+
+    type: TypeName
+    shape: tuple[int, ...]
+    types: Mapping[str, UserType]
+    __slots__ = ()
+
+    @property
+    def distant(self) -> bool:
+        """Whether every section travels over a network."""
+        return False
+
+    def meeting(self, region: Region) -> Iterator[tuple[Any, Region]]:
+        """Sections with cells of a region, and the cells that they have; of several with a cell the last counts."""
+        raise NotImplementedError
+
+    def decoded(self, section: Any) -> Values:
+        """The values of a section, in its shape."""
+        raise NotImplementedError
+
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each of some sections, in their order or several at once."""
+        for section in sections:
+            call(section)
+
+    def occupied(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a part of this shape that a section meets, in C order."""
+        return every_block(shape, chunks)
+
+    def ends(self, part: str, stop: int | None = None) -> Sequence[int]:
+        """Where the content of each stretch of the variable ends, of the first ones that reach to `stop`; None: all."""
+        raise NotImplementedError
+
+    def content(self, stretch: int) -> Values:
+        """The values of a stretch of the variable."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecodedCells(ArraySource):
+    """A part with the dimensions of its variable, and perhaps those of fields."""
+
+    sections: Sections
+    part: str
+    layout: Layout
+
+    @property
+    def distant(self) -> bool:
+        """As the sections."""
+        return self.sections.distant
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, put together from the sections that hold some of it. Raises OSError."""
+        whole = tuple(range(*part.indices(size)[:2]) for part, size in zip(selection, self.layout.shape, strict=True))
+        shape = tuple(map(len, whole))
+        if not all(shape):
+            return fill_array(self.layout, shape)
+        rank = len(self.sections.shape)
+        rest = tuple(slice(each.start, each.stop) for each in whole[rank:])
+        meeting = self.sections.meeting(whole[:rank])
+        first = next(meeting, None)
+        if first is None:
+            return fill_array(self.layout, shape)
+
+        def taken(section: Any, cells: Region) -> tuple[Selection, NDArray[Any]]:
+            inside, outside = overlap(cells, whole)
+            values = self.sections.decoded(section)[self.part]
+            return outside, values[(*inside, *rest)] if whole else values
+
+        second = next(meeting, None)
+        if second is None:
+            outside, values = taken(*first)
+            if values.shape == shape:
+                return values
+        out = fill_array(self.layout, shape)
+        if second is None:
+            out[outside] = values
+            return out
+
+        def put(given: tuple[Any, Region]) -> None:
+            place, values = taken(*given)
+            out[place] = values
+
+        self.sections.each(put, (given for some in ((first, second), meeting) for given in some))
+        return out
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks that a section meets, in C order."""
+        return self.sections.occupied(self.layout.shape, chunks)
+
+
+def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
+    """Where the cells of a section and a region without steps meet: as parts of the section, and of the region."""
+    inside, outside = [], []
+    for indices, part in zip(cells, region, strict=False):
+        step = indices.step
+        first = max(0, -(-(part.start - indices.start) // step))
+        last = max(first, min(len(indices), -(-(part.stop - indices.start) // step)))
+        begin = indices.start + first * step - part.start
+        inside.append(slice(first, last))
+        outside.append(slice(begin, begin + (last - first) * step, step))
+    return tuple(inside), tuple(outside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecodedContent(ArraySource):
+    """A part in a ragged dimension, whose length the sections tell together."""
+
+    sections: Sections
+    part: Part
+
+    @property
+    def distant(self) -> bool:
+        """As the sections."""
+        return self.sections.distant
+
+    @property
+    def _dtype(self) -> Descr:
+        return descr(self.part.type, self.sections.types)
+
+    @property
+    def layout(self) -> Layout:
+        """In one piece. Decodes all sections once. Raises OSError."""
+        ends = self.sections.ends(self.part.path)
+        inner = tuple(length or 0 for length in self.part.shape[1:])
+        return in_one_piece(self._dtype, (ends[-1] if ends else 0, *inner))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """A region, out of the stretches that hold it. Raises OSError."""
+        start, stop = selection[0].start, selection[0].stop
+        ends = self.sections.ends(self.part.path, stop)
+        found = []
+        for number in range(bisect_right(ends, start), len(ends)):
+            begin = ends[number - 1] if number else 0
+            if begin >= stop:
+                break
+            inside = slice(max(0, start - begin), min(ends[number], stop) - begin)
+            if inside.start < inside.stop:
+                found.append(self.sections.content(number)[self.part.path][(inside, *selection[1:])])
+        if len(found) == 1:
+            return found[0]
+        rest = [part.stop - part.start for part in selection[1:]]
+        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self._dtype))
+
+
+def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:
+    """The layout of an array without chunks of its own."""
+    return Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
+
+
+def sources(sections: Sections, fills: Mapping[str, bytes | None]) -> Parts:
+    """The array sources of a variable by part. `fills`: what fills those arrays that have a fill value."""
+    found: Parts = {}
+    for part in parts(sections.type, sections.shape, sections.types):
+        known = tuple(length for length in part.shape if length is not None)
+        if len(known) < len(part.shape):
+            found[part.path] = DecodedContent(sections, part)
+        else:
+            layout = in_one_piece(descr(part.type, sections.types), known, fills.get(part.path))
+            found[part.path] = DecodedCells(sections, part.path, layout)
+    return found

@@ -1,0 +1,191 @@
+"""Columns: the values of one list as runs, and how runs become the arrays of a variable.
+
+A run is a stretch of values at one place of the leading dimensions. Where it lies in the array is known only when
+all lists are read and every unlimited dimension has its length; then `arrays` makes one array source a part
+(arrays/parts.py), sparse where the list was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import ArrayInMemory, Runs
+from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
+from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
+
+
+class Columns:
+    """The runs of one list: `prefixes[i]` is the place of run i in the leading dimensions, `lengths[i]` its length.
+
+    `extents` has, for each dimension, the length that the list needs; `values` the runs' values in order, as
+    constants or (numbers read in bulk) as one numpy array each.
+    """
+
+    __slots__ = ("extents", "lengths", "prefixes", "values")
+
+    def __init__(self, extents: list[int]) -> None:
+        self.extents = extents
+        self.prefixes: list[tuple[int, ...]] = []
+        self.lengths: list[int] = []
+        self.values: list[Constant | NDArray[Any]] = []
+
+    def add(self, prefix: tuple[int, ...], length: int, values: Constant | NDArray[Any]) -> None:
+        """Append a run."""
+        self.prefixes.append(prefix)
+        self.lengths.append(length)
+        self.values.append(values)
+
+    def starts(self, shape: tuple[int, ...]) -> list[int]:
+        """Linear index of each run's first element in an array of this shape."""
+        found: list[int] = []
+        for prefix in self.prefixes:
+            start = 0
+            for axis, length in enumerate(shape):
+                start = start * length + (prefix[axis] if axis < len(prefix) else 0)
+            found.append(start)
+        return found
+
+
+FILLED_LIMIT = 1 << 22
+"""Elements that a fill value of varying size may be written out for; more are refused (`no-fill-value`)."""
+
+
+def is_plain_fill(fill: Constant | None, types: Types) -> bool:
+    """Whether one element a part says all of a fill value: no vlen in it has content, no array unequal elements."""
+    if fill is None or is_fixed(fill.type, types) or fill.type == "string":
+        return True
+    items = [item for item in fill.data if isinstance(item, Constant)]
+    if isinstance(types.get(fill.type), VlenType):
+        return all(item.count == 0 for item in items)
+    return all(
+        is_plain_fill(item, types) if not is_fixed(item.type, types) and item.type != "string" else _is_even(item)
+        for item in items
+    )
+
+
+def _is_even(constant: Constant) -> bool:
+    """Whether all values of a constant of fixed size, or of strings, are equal."""
+    width = len(constant.data) // max(constant.count, 1)
+    return constant.data == constant.data[:width] * constant.count
+
+
+def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
+    """The columns with every element that was not given written out as the fill value, in one run."""
+    total = math.prod(shape)
+    width = len(fill.data)
+    items: list[Any] = list(fill.data) * total
+    for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
+        if isinstance(values, Constant):
+            items[start * width : (start + length) * width] = values.data
+    whole = Columns(columns.extents)
+    whole.add((), total, Constant(type=fill.type, count=total, data=tuple(items)))
+    return whole
+
+
+def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None) -> Parts:
+    """The array sources of a variable from its columns."""
+    starts = columns.starts(shape)
+    first = columns.values[0] if columns.values else None
+    if first is not None and not isinstance(first, Constant):
+        layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
+        return {"": _runs(layout, starts, columns.lengths, first)}
+    constants = [value for value in columns.values if isinstance(value, Constant)]
+    return _placed(_Given(_join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
+
+
+def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
+    """The array sources of a variable all of whose values (or the first of them) are one constant."""
+    return _placed(_Given(constant, [0], [constant.count], shape, fill), types)
+
+
+def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
+    if starts == [0] and list(lengths) == [math.prod(layout.shape)]:
+        return ArrayInMemory(layout, values.reshape(layout.shape))
+    return Runs(layout, starts, [0, *itertools.accumulate(lengths)], values)
+
+
+def _bytes(fill: Constant | None) -> bytes | None:
+    """A fill value in the bytes of its array: packed, or the text of a string."""
+    if fill is None:
+        return None
+    if isinstance(fill.data, bytes):
+        return fill.data
+    first = fill.data[0] if fill.data else None
+    return first if isinstance(first, bytes) else b""
+
+
+def _join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Constant:
+    count = sum(value.count for value in values)
+    if len(values) == 1:
+        return values[0]
+    if is_fixed(type_name, types):
+        return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
+    items = tuple(item for value in values for item in value.data)
+    return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
+
+
+class _Given(NamedTuple):
+    """The values of one array, or of the arrays below it: run by run, as `Columns` has them."""
+
+    constant: Constant
+    starts: list[int]
+    lengths: Sequence[int]
+    shape: tuple[int, ...]
+    fill: Constant | None = None
+
+
+def _placed(given: _Given, types: Types) -> Parts:
+    """Lay one constant out as the arrays of its type."""
+
+    def array(leaf: Leaf, given: _Given) -> ArraySource:
+        constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
+        dtype = descr(leaf.type, types)
+        if leaf.counts:
+            counts = [item.count for item in constant.data if isinstance(item, Constant)]
+            fill, values = bytes(8), np.array(counts, dtype="<i8")
+        elif leaf.type == "string":
+            fill, values = fill or b"", np.empty(constant.count, dtype=object)
+            values[:] = constant.data
+        else:
+            values = np.frombuffer(constant.data, numpy_dtype(dtype))  # type: ignore[arg-type]
+        return _runs(Layout(dtype, shape, shape, fill=fill), given.starts, given.lengths, values)
+
+    def elements(tree: ListTree, given: _Given) -> _Given:
+        lists = [item for item in given.constant.data if isinstance(item, Constant)]
+        content = _join(tree.base, lists, types)
+        return _Given(content, [0], [content.count], (content.count,))
+
+    def member(number: int, field: Field, given: _Given) -> _Given:
+        declared = types[given.constant.type]
+        assert isinstance(declared, CompoundType)
+        items = given.constant.data[number :: len(declared.fields)]
+        values = _join(field.type, [item for item in items if isinstance(item, Constant)], types)
+        count = math.prod(field.shape)
+        starts, lengths = ([count * each for each in numbers] for numbers in (given.starts, given.lengths))
+        return _Given(values, starts, lengths, (*given.shape, *field.shape), _field_fill(given.fill, number))
+
+    return dict(spread(part_tree(given.constant.type, types), given, array, elements, member))
+
+
+def _field_fill(fill: Constant | None, index: int) -> Constant | None:
+    """The fill of one field, if it is the same for all elements of an array field."""
+    if fill is None or not isinstance(fill.data, tuple) or index >= len(fill.data):
+        return None
+    item = fill.data[index]
+    if not isinstance(item, Constant) or item.count == 0:
+        return None
+    if isinstance(item.data, bytes):
+        width = len(item.data) // item.count
+        return (
+            Constant(type=item.type, count=1, data=item.data[:width])
+            if item.data == item.data[:width] * item.count
+            else None
+        )
+    if item.type == "string":
+        return Constant.strings(item.data[:1])  # type: ignore[arg-type]
+    return item

@@ -1,0 +1,151 @@
+"""Parts of columns: consecutive items as a column of their own, and a made-up item of the same type."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns import nodes as nodes
+
+
+class Cuts:
+    """Cuts columns; the same part of the same column is the same object, so that what is shared stays shared."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], tuple[Any, nodes.Column]] = {}
+
+    def __call__(self, column: nodes.Column, start: int, stop: int) -> nodes.Column:
+        """Items `start` to `stop`, which lie within the column; nothing is copied but bits of masks.
+
+        As in awkward0, what lists, indexes and tags point to stays whole where they point anywhere.
+        """
+        if start == 0 and stop == len(column):
+            return column
+        whole = column.values if isinstance(column, nodes.Flat) else column
+        key = (id(whole), start, stop)
+        if key not in self._known:
+            self._known[key] = (whole, self._cut(column, start, stop))
+        return self._known[key][1]
+
+    def _cut(self, column: nodes.Column, start: int, stop: int) -> nodes.Column:
+        match column:
+            case nodes.Flat():
+                return nodes.Flat(column.values[start:stop])
+            case nodes.Lists():
+                if start == stop:
+                    return nodes.Lists(column.offsets[:1] * 0, self(column.content, 0, 0))
+                return nodes.Lists(column.offsets[start : stop + 1], column.content)
+            case nodes.Spans():
+                return nodes.Spans(column.starts[start:stop], column.stops[start:stop], column.content)
+            case nodes.Texts():
+                bytes_ = self(column.bytes, start, stop)
+                assert isinstance(bytes_, nodes.Lists | nodes.Spans)
+                return nodes.Texts(bytes_, column.encoding)
+            case nodes.Table():
+                columns = tuple(self(each, start, stop) for each in column.columns)
+                return nodes.Table(column.names, columns, stop - start)
+            case nodes.Masked():
+                return nodes.Masked(column.mask[start:stop], self(column.content, start, stop), column.masked_when)
+            case nodes.BitMasked():
+                mask = bits(column.mask, stop, lsb_order=column.lsb_order)[start:]
+                return nodes.Masked(mask, self(column.content, start, stop), column.masked_when)
+            case nodes.Indexed():
+                return nodes.Indexed(column.index[start:stop], column.content, column.optional)
+            case nodes.Sparse():
+                return self._sparse(column, start, stop)
+            case nodes.Union():
+                return nodes.Union(column.tags[start:stop], column.index[start:stop], column.contents)
+            case nodes.Chunks():
+                return nodes.Chunks(tuple(self._pieces(column, start, stop)))
+            case nodes.Objects():
+                return nodes.Objects(self(column.content, start, stop), column.function, column.args, column.kwargs)
+            case nodes.Later():
+                return nodes.Indexed(np.arange(start, stop), column)
+            case _:
+                assert_never(column)
+
+    def _sparse(self, column: nodes.Sparse, start: int, stop: int) -> nodes.Column:
+        low, high = (int(place) for place in np.searchsorted(column.index, [start, stop]))
+        index = np.asarray(column.index[low:high]).astype("<i8") - start
+        return nodes.Sparse(stop - start, index, self(column.content, low, high), column.default)
+
+    def _pieces(self, column: nodes.Chunks, start: int, stop: int) -> list[nodes.Column]:
+        pieces: list[nodes.Column] = []
+        at = 0
+        for piece in column.pieces:
+            low, high = max(start - at, 0), min(stop - at, len(piece))
+            if low < high or not pieces:  # the first, even without items, for its type
+                pieces.append(self(piece, min(low, len(piece)), max(high, min(low, len(piece)))))
+            at += len(piece)
+        return pieces
+
+
+def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
+    """The first `count` bits of a mask, one byte (0 or 1) each."""
+    raw = np.asarray(mask).view(np.uint8)
+    return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
+
+
+def stand_in(column: nodes.Column) -> nodes.Column:
+    """What is written for a column that awkward0 could not read back; mostly the column itself. Values are the same.
+
+    Pieces without an item are their first piece, because the pieces alone have the type; rows without elements are
+    lists without items, because no buffer can be cut into them; a union without items is none of one that has an item;
+    a sparse array of defaults alone has one of them as a value.
+    """
+    match column:
+        case nodes.Chunks() if column.pieces and not any(map(len, column.pieces)):
+            return stand_in(column.pieces[0])
+        case nodes.Flat() if 0 in column.values.shape[1:]:
+            count, size, *rest = column.values.shape
+            inner = np.empty((count * size, *rest), column.values.dtype)
+            return nodes.Lists(np.arange(count + 1, dtype="<i8") * size, nodes.Flat(inner))
+        case nodes.Union() if not len(column.tags) and column.contents:
+            contents = list(column.contents)
+            filled = next((tag for tag, each in enumerate(contents) if len(each)), 0)
+            if not len(contents[filled]):
+                contents[filled] = one_item(contents[filled])
+            union = nodes.Union(np.array([filled], "|u1"), np.zeros(1, "<i8"), tuple(contents))
+            return nodes.Indexed(np.zeros(0, "<i8"), union)
+        case nodes.Sparse(content=nodes.Flat(values=values)) if (
+            column.length and not len(column.index) and values.ndim == 1
+        ):
+            value = np.array([0 if column.default is None else column.default])
+            same = value.astype(values.dtype) if value.dtype.kind in "biuf" and values.dtype.kind in "biufc" else value
+            if same.dtype == values.dtype and (same == value).all():
+                return nodes.Sparse(column.length, np.zeros(1, "<i8"), nodes.Flat(same), column.default)
+            return column
+        case _:
+            return column
+
+
+def one_item(column: nodes.Column) -> nodes.Column:
+    """A column of the same type with one item, whose value means nothing.
+
+    For types whose arrays may not be empty (unions of awkward0).
+    """
+    match column:
+        case nodes.Flat():
+            return nodes.Flat(np.zeros((1, *column.values.shape[1:]), column.values.dtype))
+        case nodes.Lists() | nodes.Spans():
+            return nodes.Lists(np.zeros(2, "<i8"), column.content)
+        case nodes.Texts():
+            return nodes.Texts(nodes.Lists(np.zeros(2, "<i8"), column.bytes.content), column.encoding)
+        case nodes.Table():
+            return nodes.Table(column.names, tuple(map(one_item, column.columns)), 1)
+        case nodes.Masked() | nodes.BitMasked():
+            return nodes.Masked(np.array([column.masked_when]), one_item(column.content), column.masked_when)
+        case nodes.Indexed() if column.optional:
+            return nodes.Indexed(np.array([-1]), column.content, optional=True)
+        case nodes.Indexed() | nodes.Sparse():
+            return one_item(column.content)
+        case nodes.Union():
+            return nodes.Union(np.zeros(1, "|u1"), np.zeros(1, "<i8"), tuple(map(one_item, column.contents)))
+        case nodes.Chunks():
+            return one_item(column.pieces[0]) if column.pieces else nodes.Flat(np.zeros(1))
+        case nodes.Objects():
+            return nodes.Objects(one_item(column.content), column.function, column.args, column.kwargs)
+        case nodes.Later():
+            return nodes.Indexed(np.zeros(1, "<i8"), column)
+        case _:
+            assert_never(column)

@@ -1,0 +1,166 @@
+"""`items`: a column as Python objects, for comparison and for whoever has no library for ragged arrays.
+
+Lists are lists, records dictionaries, missing items None; texts `str`, bytes `bytes`, numbers Python's own, dates and
+times numpy's. Texts that are none in their encoding hold surrogates for the bytes that are wrong. Of an `Objects` the
+items of its content are given.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, assert_never
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns import nodes as nodes
+
+MOST = 100_000_000
+"""Items that are made, those inside of items included, where nobody sets another limit."""
+
+DEEPEST = 200
+"""Levels of arrays in each other."""
+
+
+def items(column: nodes.Column, most: int = MOST) -> list[Any]:
+    """All items. Raises ValueError if they are more than `most`, or nest without an end."""
+    return _Walk(most).take(column, np.arange(len(column)))
+
+
+class _Walk:
+    """Takes items by number, level by level, so that an array in itself ends where its items do."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._depth = 0
+
+    def take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
+        """The items at these places."""
+        self._left -= len(where)
+        self._depth += 1
+        if self._left < 0 or self._depth > DEEPEST:
+            raise ValueError("the items are more than the limit, or nest without an end")
+        found = self._taken(column, where) if len(where) else []
+        self._depth -= 1
+        return found
+
+    def _taken(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
+        match column:
+            case nodes.Flat():
+                return self._elements(column.values[where])
+            case nodes.Lists():
+                return self._lists(column.content, column.offsets[:-1][where], column.offsets[1:][where])
+            case nodes.Spans():
+                return self._lists(column.content, column.starts[where], column.stops[where])
+            case nodes.Texts():
+                return self._texts(column, where)
+            case nodes.Table():
+                columns = [self.take(each, where) for each in column.columns]
+                rows = zip(*columns, strict=True) if columns else ((),) * len(where)
+                return [dict(zip(column.names, row, strict=True)) for row in rows]
+            case nodes.Masked():
+                return self._present(column.content, where, column.mask[where].astype(bool) != column.masked_when)
+            case nodes.BitMasked():
+                return self._present(column.content, where, bits(column, where) != column.masked_when)
+            case nodes.Indexed():
+                index = column.index[where]
+                if column.optional:
+                    return self._present(column.content, index, index >= 0)
+                return self.take(column.content, index)
+            case nodes.Sparse():
+                return self._sparse(column, where)
+            case nodes.Union():
+                return self._union(column, where)
+            case nodes.Chunks():
+                return self._pieces(column, where)
+            case nodes.Objects():
+                return self.take(column.content, where)
+            case nodes.Later():
+                return self.take(column.found(), where)
+            case _:
+                assert_never(column)
+
+    def _elements(self, values: NDArray[Any]) -> list[Any]:
+        self._left -= values.size
+        if self._left < 0:
+            raise ValueError("the items are more than the limit")
+        if values.dtype.names is not None:
+            if values.ndim > 1:
+                return [self._elements(each) for each in values]
+            fields = [self._elements(values[name]) for name in values.dtype.names]
+            rows = zip(*fields, strict=True) if fields else ((),) * len(values)
+            return [dict(zip(values.dtype.names, row, strict=True)) for row in rows]
+        if values.dtype.kind in "mM":
+            return list(values) if values.ndim == 1 else [self._elements(each) for each in values]
+        return list(values.tolist())
+
+    def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
+        counts = np.subtract(stops, starts, dtype=np.int64)
+        ends = np.cumsum(counts)
+        total = int(ends[-1])
+        if total > self._left:
+            raise ValueError("the items are more than the limit")
+        where = np.arange(total) - np.repeat(ends - counts - starts, counts)
+        inner = self.take(content, where)
+        cuts = [0, *ends.tolist()]
+        return [inner[start:stop] for start, stop in itertools.pairwise(cuts)]
+
+    def _texts(self, column: nodes.Texts, where: NDArray[Any]) -> list[Any]:
+        inside = column.bytes
+        starts, stops = nodes.bounds(inside)
+        if not isinstance(inside.content, nodes.Flat):
+            raise TypeError("texts are lists of bytes")
+        data = inside.content.values
+        pairs = zip(starts[where].tolist(), stops[where].tolist(), strict=True)
+        found = [data[start:stop].tobytes() for start, stop in pairs]
+        if column.encoding is None:
+            return list(found)
+        return [text(each, column.encoding) for each in found]
+
+    def _present(self, content: nodes.Column, where: NDArray[Any], present: NDArray[Any]) -> list[Any]:
+        found = iter(self.take(content, where[present]))
+        return [next(found) if there else None for there in present.tolist()]
+
+    def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
+        place = np.searchsorted(column.index, where)
+        there = place < len(column.index)
+        there[there] = column.index[place[there]] == where[there]
+        found = iter(self.take(column.content, place[there]))
+        default = column.default
+        if isinstance(default, np.ndarray | np.generic):
+            default = self._elements(np.asarray(default)[np.newaxis])[0]
+        elif default is None and isinstance(column.content, nodes.Lists | nodes.Spans):
+            default = []
+        return [next(found) if each else default for each in there.tolist()]
+
+    def _union(self, column: nodes.Union, where: NDArray[Any]) -> list[Any]:
+        tags, index = column.tags[where], column.index[where]
+        found: list[Any] = [None] * len(where)
+        for tag in sorted(set(tags.tolist())):
+            places = (tags == tag).nonzero()[0]
+            taken = self.take(column.contents[tag], index[places])
+            for place, item in zip(places.tolist(), taken, strict=True):
+                found[place] = item
+        return found
+
+    def _pieces(self, column: nodes.Chunks, where: NDArray[Any]) -> list[Any]:
+        ends = np.cumsum([len(each) for each in column.pieces])
+        piece = np.searchsorted(ends, where, side="right")
+        found: list[Any] = [None] * len(where)
+        for number in sorted(set(piece.tolist())):
+            places = (piece == number).nonzero()[0]
+            taken = self.take(column.pieces[number], where[places] - (ends[number] - len(column.pieces[number])))
+            for place, item in zip(places.tolist(), taken, strict=True):
+                found[place] = item
+        return found
+
+
+def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
+    """The bits of a mask that stand for the items at these places, as truth values."""
+    bit = where & 7 if column.lsb_order else 7 - (where & 7)
+    found: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1
+    return found
+
+
+def text(data: bytes, encoding: str) -> str:
+    """Bytes as text; those that are none in this encoding stand as surrogates, or U+FFFD in wide ones."""
+    wide = encoding.startswith(("utf-16", "utf-32"))
+    return data.decode(encoding, "replace" if wide else "surrogateescape")

@@ -1,0 +1,228 @@
+"""Values of expressions as arrays: columns of anything that stands for one, integers, and what is measured of them.
+
+Whatever awkward0 takes for an array is one: an array, a list of numbers or texts, bytes (of the type that is usual in
+their place). What it would make of other things by guessing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.awkward0.columns.items import items
+from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
+from nczarr.json.positions import kind
+
+LAST_CHARACTER = 0x10FFFF
+"""Of Unicode."""
+
+
+class Measure(NamedTuple):
+    """What a value would take if it shared nothing: bytes, arrays or lists, and how deep they lie in each other."""
+
+    bytes: int
+    arrays: int
+    depth: int
+
+
+def elements(values: NDArray[Any]) -> nodes.Flat:
+    """Stored elements as a column: truth values are 0 or 1, and characters are some. Raises RefusedError."""
+    if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
+        values = values.view(np.uint8) != 0
+    _check_characters(values)
+    return nodes.Flat(values)
+
+
+def _check_characters(values: NDArray[Any]) -> None:
+    if values.dtype.names is not None:
+        for name in values.dtype.names:
+            _check_characters(values[name])
+    elif values.dtype.kind == "U" and values.size:
+        codes = np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4")
+        if int(codes.max()) > LAST_CHARACTER:
+            raise RefusedError("bad-awkward-array", f"{int(codes.max())} stands for no character of Unicode")
+
+
+def children(value: Any) -> tuple[Any, ...]:
+    """The arrays and values that one holds, one level below."""
+    match value:
+        case nodes.Lists() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
+            return (value.content,)
+        case nodes.Texts():
+            return (value.bytes,)
+        case nodes.Objects():
+            return (value.content, *value.args, *(each for _, each in value.kwargs))
+        case nodes.Table():
+            return value.columns
+        case nodes.Union():
+            return value.contents
+        case nodes.Chunks():
+            return value.pieces
+        case list() | tuple():
+            return tuple(value)
+        case dict():
+            return tuple(value.values())
+        case _:
+            return ()
+
+
+def own(value: Any) -> tuple[NDArray[Any], ...]:
+    """The arrays that a column has of its own."""
+    match value:
+        case nodes.Flat():
+            return (value.values,)
+        case nodes.Lists():
+            return (value.offsets,)
+        case nodes.Spans():
+            return (value.starts, value.stops)
+        case nodes.Masked() | nodes.BitMasked():
+            return (value.mask,)
+        case nodes.Indexed() | nodes.Sparse():
+            return (value.index,)
+        case nodes.Union():
+            return (value.tags, value.index)
+        case _:
+            return ()
+
+
+def made_bytes(value: Any) -> int:
+    """Bytes of the items that a column has without arrays of its own: as one array, or in memory of numbers."""
+    match value:
+        case nodes.Flat():
+            return max(0, len(value.values) - value.values.nbytes)
+        case nodes.Sparse():
+            item = value.content.values if isinstance(value.content, nodes.Flat) else None
+            return value.length * max(8, 0 if item is None or not len(item) else item.nbytes // len(item))
+        case _:
+            return 0
+
+
+def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Column:
+    """A list of numbers, truth values or texts as a column; `dtype`: of an empty one. Raises RefusedError."""
+    if not values:
+        return nodes.Flat(np.empty(0, dtype))
+    if all(isinstance(each, str) for each in values):
+        return _texts(values)
+    leaves = set(_kinds(values))
+    if leaves not in ({bool}, {int}, {float}, {int, float}):
+        raise RefusedError("bad-awkward-array", "a list that stands for an array has numbers, truth values or texts")
+    try:
+        made = np.array(values)
+    except (ValueError, OverflowError):
+        made = None
+    if made is None or made.dtype.kind not in "biuf" or (leaves == {int} and made.dtype.kind == "f"):
+        raise RefusedError("bad-awkward-array", "a list of numbers is no array: its shape or range is none")
+    return nodes.Flat(made)
+
+
+def _kinds(values: Any) -> set[type]:
+    """The types of what stands in lists."""
+    found: set[type] = set()
+    level = [values]
+    while level:
+        found |= {type(each) for item in level for each in item if not isinstance(each, list | tuple)}
+        level = [each for item in level for each in item if isinstance(each, list | tuple)]
+    return found
+
+
+def _texts(values: Any) -> nodes.Texts:
+    try:
+        encoded = [each.encode() for each in values]
+    except UnicodeEncodeError:
+        raise RefusedError("bad-awkward-array", "a text holds half of a surrogate pair, which no UTF-8 holds") from None
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(each) for each in encoded], out=offsets[1:])
+    return nodes.Texts(nodes.Lists(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
+
+
+def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
+    """The items of a column of elements as one array; `inside` does the same for what it holds. Raises RefusedError."""
+    match column:
+        case nodes.Flat():
+            return column.values
+        case nodes.Chunks() if column.pieces:
+            pieces = [inside(each) for each in column.pieces]
+            if len({(each.dtype, each.shape[1:]) for each in pieces}) == 1:
+                return np.concatenate(pieces)
+        case nodes.Indexed() if not column.optional:
+            return inside(column.content)[column.index]
+    name = type(column).__name__
+    raise RefusedError("bad-awkward-array", f"an array of elements is needed, and this one is of kind {name}")
+
+
+def integers_of(values: NDArray[Any]) -> NDArray[Any]:
+    """Elements as integers that fit in 64 bits with sign, in the machine's order. Raises RefusedError."""
+    if values.dtype.kind not in "iu":
+        raise RefusedError("bad-awkward-array", f"integers are needed, and these items are {values.dtype}")
+    if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
+        raise RefusedError("bad-awkward-array", "an integer is 2^63 or more")
+    if values.dtype.kind == "u" and values.dtype.itemsize == 8:
+        return values.astype(np.int64)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def flat(values: NDArray[Any]) -> NDArray[Any]:
+    """All items in one dimension: the same object where they are."""
+    return values if values.ndim == 1 else values.reshape(-1)
+
+
+def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
+    """A column whose items were counted in one dimension, as lists of the sizes of all dimensions but the first."""
+    for axis in range(len(shape) - 1, 0, -1):
+        count = int(np.prod(shape[:axis], dtype=object))
+        column = nodes.Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
+    return column
+
+
+def described(value: Any) -> str:
+    """What a value of an expression is, in words."""
+    if isinstance(value, nodes.Column):
+        return "an array"
+    return (
+        kind(value) if value is None or isinstance(value, bool | str | int | float | list | dict) else "another value"
+    )
+
+
+def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
+    """Refuse elements of more bytes than numpy describes. Raises RefusedError."""
+    size = dtype.itemsize
+    for each in shape:
+        size *= each
+    if len(shape) > 32 or size >= 2**31:
+        raise RefusedError("bad-awkward-dtype", "an element is too large")
+
+
+def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value as an element that can stand among others of a type, as it is given. Raises RefusedError."""
+    if not isinstance(value, list | bool | int | float | np.ndarray):
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
+    listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
+    made = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
+    if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
+    if made.dtype == np.uint64 and dtype != np.uint64:
+        raise RefusedError("bad-awkward-array", f"{shown(value)} does not fit in 64 bits with sign")
+    return made[0]
+
+
+def item(value: Any) -> Any:
+    """A value as an item among lists, texts or records: JSON with integers of 64 bits. Raises RefusedError."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = value.tolist()
+    level = [value]
+    while level:
+        for each in level:
+            if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
+                raise RefusedError("bad-awkward-array", f"an item of JSON is needed, and this is {described(each)}")
+            if isinstance(each, int) and not -LARGEST <= each < LARGEST:
+                raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit in 64 bits with sign")
+        level = [inner for each in level for inner in children(each)]
+    return value
+
+
+def zero(values: NDArray[Any]) -> Any:
+    """The element of zeros among these: a number of numpy or an array, a dictionary for a structure."""
+    made = np.zeros(values.shape[1:], values.dtype)
+    return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

@@ -1,0 +1,374 @@
+"""Canonical columns → types and arrays of the data model, the way back of `backend.py` (awkward0-persistence §10).
+
+`Types` finds the type of a column that says none: numbers are numbers, texts strings, lists vlens, tables compounds.
+`arrays` gives the values of a column as the parts of a type, found or known. Source of the element types that the model
+has not: `arrays/elements.py`; dates and times are integers, whose unit is an attribute.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nczarr import names
+from nczarr.arrays.elements import declared, element_of, modelled
+from nczarr.arrays.grid import converted
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import NUMPY, Leaf, ListTree, PartTree, RecordTree, descr
+from nczarr.arrays.parts import Types as Known
+from nczarr.arrays.source import numpy_dtype
+from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.node import TypeName
+from nczarr.ast.storage import Element
+from nczarr.ast.walk import MAX_DEPTH
+from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts
+from nczarr.names import name_problem
+
+_KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
+
+MOST_TYPES = 1 << 16
+"""Types that one is made of, each counted wherever it stands."""
+
+LONGEST = 200
+"""Bytes of the name of a type, before what tells it from others."""
+
+
+_WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
+          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
+          "as": "attoseconds"}  # fmt: skip
+
+
+def units(column: Column) -> Iterator[tuple[str, str]]:
+    """The units of dates, in the words of CF, and of times, each with the names of members that lead to them, joined by
+    periods: none where all items have it.
+    """
+    match column:
+        case Masked() | Lists():
+            yield from units(column.content)
+        case Table():
+            for name, inner in _fields(column):
+                yield from ((_joined(name, path), unit) for path, unit in units(inner))
+        case Flat():
+            yield from _units(column.values.dtype)
+        case _:
+            return
+
+
+def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
+    for name in dtype.names or ():
+        yield from ((_joined(name, path), unit) for path, unit in _units(dtype[name].base))
+    if dtype.kind in "mM":
+        unit, many = np.datetime_data(dtype)
+        if unit in _WORDS:  # generic ones have none
+            said = _WORDS[unit] if many == 1 else f"{many} {_WORDS[unit]}"
+            yield "", f"{said} since 1970-01-01" if dtype.kind == "M" else said
+
+
+def _joined(name: str, path: str) -> str:
+    return f"{name}.{path}" if path else name
+
+
+class Types:
+    """Declares types in one group. `made` are the types in order; `masks` the places of missing items that no value
+    stands for.
+    """
+
+    def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:
+        self._path = path
+        self._taken = set(map(names.normal, reserved))
+        self.made: dict[str, UserType] = {}
+        self.masks: list[str] = []
+
+    def reserve(self, reserved: Iterable[str]) -> None:
+        """Give no type one of these names, which others of the group have."""
+        self._taken.update(map(names.normal, reserved))
+
+    @property
+    def known(self) -> Known:
+        """The types by FQN."""
+        return {names.join(self._path, name): made for name, made in self.made.items()}
+
+    def of(self, column: Column, name: str) -> TypeName:
+        """The type of the items of a canonical column, for a variable or member of this name. Raises UnsayableError."""
+        match column:
+            case Masked():
+                if not _has_nil(column.content):
+                    self.masks.append(name)
+                return self.of(column.content, name)
+            case Flat() if column.values.ndim > 1:
+                return self._declared(
+                    VlenType(name=self._free(f"{name}_t"), base=self.of(rows(column).content, f"{name}_item"))
+                )
+            case Flat():
+                return self.element(column.values.dtype, name)
+            case Texts():
+                return "string" if column.encoding is not None else self._vlen("ubyte", name)
+            case Lists():
+                return self._vlen(self.of(column.content, f"{name}_item"), name)
+            case Table():
+                return self._compound(
+                    [(each, *self._field(inner, f"{name}_{each}")) for each, inner in _fields(column)], name
+                )
+            case _:
+                raise AssertionError(column)
+
+    def element(self, dtype: np.dtype[Any], name: str) -> TypeName:
+        """The type of elements of fixed size. Raises UnsayableError."""
+        if dtype.names is not None:
+            fields = []
+            for each in dtype.names:
+                inner = dtype[each]
+                base, shape = inner.base, inner.shape
+                if base.kind == "S":
+                    base, shape = _char(), (*shape, base.itemsize)
+                fields.append((each, "char" if base.kind == "S" else self.element(base, f"{name}_{each}"), shape))
+            return self._compound(fields, name)
+        kind = dtype.kind
+        if kind in "SU":
+            return "string"
+        if kind in "mM":
+            return "int64"
+        if kind == "V" and dtype.itemsize:
+            return self._once(OpaqueType(name=self._free(f"opaque_{dtype.itemsize}"), size=dtype.itemsize))
+        element = element_of(dtype.newbyteorder("<").str)
+        if element is not None and element != "float16":
+            return self._element(element)
+        found = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
+        if found is None:
+            raise UnsayableError("unreadable-array", f"no type of the model holds elements {dtype}")
+        return found
+
+    def _field(self, column: Column, name: str) -> tuple[TypeName, tuple[int, ...]]:
+        """The type of a member, and its lengths: rows of elements are an array there."""
+        if isinstance(column, Flat) and column.values.ndim > 1 and column.values.dtype.kind not in "SU":
+            return self.element(column.values.dtype, name), column.values.shape[1:]
+        return self.of(column, name), ()
+
+    def _compound(self, fields: list[tuple[str, TypeName, tuple[int, ...]]], name: str) -> TypeName:
+        if not fields:
+            raise UnsayableError("unreadable-array", "records without members")
+        for each, _, shape in fields:
+            problem = name_problem(each)
+            if problem is not None or 0 in shape:
+                raise UnsayableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
+        if len({names.normal(each) for each, _, _ in fields}) < len(fields):
+            raise UnsayableError("duplicate-name", "members of a record have names that are equal in NFC")
+        made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
+        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
+
+    def _vlen(self, base: TypeName, name: str) -> TypeName:
+        return self._declared(VlenType(name=self._free(f"{name}_t"), base=base))
+
+    def _element(self, element: Element) -> TypeName:
+        return self._once(declared(element, self._free(element)))
+
+    def _once(self, made: UserType) -> TypeName:
+        """A type that serves all columns of a group."""
+        alike = (name for name, each in self.made.items() if each.model_copy(update={"name": made.name}) == made)
+        found = next(alike, None)
+        return self._declared(made) if found is None else names.join(self._path, found)
+
+    def _declared(self, made: UserType) -> TypeName:
+        self.made[made.name] = made
+        return names.join(self._path, made.name)
+
+    def _free(self, name: str) -> str:
+        name = names.normal(name).encode()[:LONGEST].decode(errors="ignore")
+        while name in self._taken or name in self.made:
+            name += "_"
+        return name
+
+
+def _has_nil(column: Column) -> bool:
+    """Whether items become strings, which may be missing."""
+    if isinstance(column, Flat):
+        return column.values.ndim == 1 and column.values.dtype.kind in "SU"
+    return isinstance(column, Texts) and column.encoding is not None
+
+
+def settled(type_name: TypeName, types: Known) -> None:
+    """Find every type that a type is made of, before anybody follows them. Raises UnsayableError for a type that is not
+    there, and where they are too many or without an end.
+    """
+    pending, seen = [(type_name, 0)], 0
+    while pending:
+        (name, depth), seen = pending.pop(), seen + 1
+        known = types.get(name)
+        if known is None and name not in NUMPY and name != "string":
+            raise _unsuited(f"there is no type `{name}`")
+        if seen > MOST_TYPES or depth > MAX_DEPTH:
+            raise _unsuited(f"type `{type_name}` has too many parts, or no end")
+        match known:
+            case VlenType():
+                pending.append((known.base, depth + 1))
+            case CompoundType():
+                pending.extend((field.type, depth + 1) for field in known.fields)
+
+
+def rows(column: Flat) -> Lists:
+    """Rows of elements as lists."""
+    values = column.values
+    count, length = values.shape[:2]
+    return Lists(np.arange(count + 1, dtype=np.int64) * length, Flat(values.reshape(count * length, *values.shape[2:])))
+
+
+def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The values of a canonical column as the parts of a type, in the order of `data.parts`: path and array.
+
+    Raises UnsayableError (`unreadable-array`) if the column is not of the type, or has not as many items.
+    """
+    match tree:
+        case Leaf(type="string"):
+            yield tree.path, _texts(column, shape)
+        case Leaf():
+            yield tree.path, _elements(column, tree.type, types, shape)
+        case ListTree():
+            lists = _lists(column)
+            yield tree.counts.path, _shaped(np.diff(lists.offsets), shape)
+            yield from arrays(lists.content, tree.content, (len(lists.content),), types)
+        case RecordTree():
+            table = _records(column)
+            if table is None or len(table.columns) != len(tree.members):
+                raise _unsuited(f"it holds no records of {len(tree.members)} members")
+            for (field, inner), values in zip(tree.members, table.columns, strict=True):
+                yield from arrays(_flattened(values, field.shape), inner, (*shape, *field.shape), types)
+
+
+def _records(column: Column) -> Table | None:
+    """Records as a table; where one is missing, all that is in it is. None: they are no records."""
+    if isinstance(column, Masked):
+        inner = _records(column.content)
+        if inner is None:
+            return None
+        return Table(inner.names, tuple(_missing(column.mask, each) for each in inner.columns), len(inner))
+    if isinstance(column, Flat) and column.values.dtype.names is not None:
+        values, members = column.values, column.values.dtype.names
+        return Table(members, tuple(Flat(values[each]) for each in members), len(values))
+    return column if isinstance(column, Table) else None
+
+
+def _missing(mask: NDArray[Any], column: Column) -> Masked:
+    """A column of which these items are missing as well."""
+    return Masked(mask | column.mask, column.content) if isinstance(column, Masked) else Masked(mask, column)
+
+
+def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
+    """The items of a column of rows, be they elements or lists, one behind the other."""
+    if isinstance(column, Masked) and shape:
+        inner = _flattened(column.content, shape)
+        return Masked(_spread(column.mask, len(inner)), inner)
+    for length in shape:
+        if isinstance(column, Flat):
+            return column
+        lists = _lists(column)
+        if not bool((lists.offsets[1:] - lists.offsets[:-1] == length).all()):
+            raise _unsuited(f"a member has not {length} items")
+        column = lists.content
+    return column
+
+
+def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
+    """A mask of so many items, of which as many belong to each of those that it was for."""
+    return mask.repeat(count // max(1, len(mask)))
+
+
+def _lists(column: Column) -> Lists:
+    """A column as lists; missing ones are empty."""
+    if isinstance(column, Masked):
+        inner = _lists(column.content)
+        starts, stops = inner.offsets[:-1], np.where(column.mask, inner.offsets[:-1], inner.offsets[1:])
+        found = plain(Spans(starts, stops, inner.content))
+        assert isinstance(found, Lists)
+        return found
+    if isinstance(column, Texts):
+        return _lists(column.bytes)
+    if isinstance(column, Flat) and column.values.ndim > 1:
+        return rows(column)
+    if not isinstance(column, Lists):
+        raise _unsuited("it holds no lists")
+    return column
+
+
+def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Texts as `bytes | None`."""
+    mask = column.mask if isinstance(column, Masked) else None
+    inner = column.content if isinstance(column, Masked) else column
+    if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":
+        flat = inner.values.reshape(-1)
+        items: list[bytes | None] = [each if isinstance(each, bytes) else each.encode() for each in flat.tolist()]
+    elif isinstance(inner, Texts):
+        lists = _lists(inner.bytes)
+        assert isinstance(lists.content, Flat)
+        data, ends = lists.content.values.tobytes(), lists.offsets.tolist()
+        items = [data[start:stop] for start, stop in itertools.pairwise(ends)]
+        if inner.encoding not in (None, "utf-8", "ascii"):
+            items = [
+                each.decode(inner.encoding, "surrogateescape").encode("utf-8", "surrogateescape")
+                for each in items
+                if each is not None
+            ]
+    else:
+        raise _unsuited("it holds no texts")
+    out = np.empty(len(items), dtype=object)
+    out[:] = items
+    if mask is not None:
+        out[_spread(mask, len(out))] = None
+    return _shaped(out, shape)
+
+
+def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Values of a type of fixed size, little-endian and packed."""
+    wanted = numpy_dtype(descr(type_name, types))
+    if isinstance(column, Masked):
+        found = _elements(column.content, type_name, types, shape).copy()
+        found.reshape(-1)[_spread(column.mask, found.size)] = np.zeros((), found.dtype)
+        return found
+    known = types.get(type_name)
+    table = None if isinstance(column, Flat) and column.values.dtype == wanted else _records(column)
+    if table is not None:
+        if not isinstance(known, CompoundType) or len(table.columns) != len(known.fields):
+            raise _unsuited(f"it holds no values of type `{type_name}`")
+        out = np.zeros(shape, wanted)
+        for field, inner in zip(known.fields, table.columns, strict=True):
+            out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
+        return out
+    if isinstance(column, Lists):  # rows of no elements, or of records
+        column = _flattened(column, (0,)) if not len(column) else column
+    if not isinstance(column, Flat):
+        raise _unsuited(f"it holds no values of type `{type_name}`")
+    values = column.values
+    if values.dtype.kind in "mM":
+        values = values.astype(values.dtype.newbyteorder("<")).view("<i8")
+    elif values.dtype.kind == "S" and type_name == "char":
+        values = np.ascontiguousarray(values).view("S1")
+    elif values.dtype.names is None and not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("<"))
+    if not values.size:
+        return _shaped(np.zeros(0, wanted), shape)
+    own = modelled(values.dtype.str) if values.dtype.names is None else None
+    suits = own == descr(type_name, types) if own is not None else values.dtype.itemsize == wanted.itemsize
+    if not suits:
+        raise _unsuited(f"it holds {values.dtype}, and values of type `{type_name}` are {wanted}")
+    return _shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
+
+
+def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    import math
+
+    if values.size != math.prod(shape):
+        raise _unsuited(f"it holds {values.size} values where there are {math.prod(shape)}")
+    return values.reshape(shape)
+
+
+def _fields(table: Table) -> list[tuple[str, Column]]:
+    return list(zip(table.names, table.columns, strict=True))
+
+
+def _char() -> np.dtype[Any]:
+    return np.dtype("S1")
+
+
+def _unsuited(message: str) -> UnsayableError:
+    return UnsayableError("unreadable-array", message)

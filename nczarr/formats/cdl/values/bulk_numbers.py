@@ -1,0 +1,265 @@
+"""Plain numbers in bulk: megabytes of a value list → one numpy array, or None where the slow way must look closer.
+
+The text is read in slabs cut at commas. A slab of digits, signs, points, exponents and white space is parsed by
+numpy at once; comments, fill marks, special words and suffixes are first rewritten to what numpy reads. Whatever
+this cannot vouch for (octal numbers, values out of range, anything unknown) makes it give up: the literal-by-literal
+way then finds the exact value, or the exact place of the fault.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.values import single
+from nczarr.diagnostics.report import Report
+from nczarr.formats.cdl.values.decimals import decimals, parsed
+from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
+from nczarr.formats.cdl.values.numerals import SUFFIXES
+from nczarr.formats.cdl.values.slabs import slabs
+from nczarr.source import Source
+
+SLAB = 1 << 17
+"""Bytes read at once."""
+
+MOST_ODD = 256
+"""Odd bytes in a slab of fractions above which numpy is quicker than `decimals`."""
+
+_INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
+_EXPONENT = re.compile(rb"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)[eE][+-]?[0-9]++")
+_ODD = re.compile(
+    rb"([+-]?[0-9]++)([A-Za-z]{1,3})|(-?[A-Za-z]++|_)"
+    rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
+)
+_WORDS = {word: b"%g" % value for word, (value, _) in SPECIAL_WORDS.items()}
+"""Words of numbers as numpy reads them."""
+
+
+class _GiveUp(Exception):  # noqa: N818
+    """Something that only the slow way can judge."""
+
+
+def read_numbers(
+    source: Source, start: int, end: int, type_name: str, fill: Constant | None, report: Report
+) -> NDArray[Any] | None:
+    """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
+    out = _Growing()
+    at = start
+    reader = _Slabs(type_name, fill)
+    try:
+        for slab in slabs(source.data, start, end, SLAB):
+            numbers = reader.read(slab.text, last=at + slab.size >= end)
+            out.extend(numbers, remaining=(end - at) / slab.size)
+            at += slab.size
+    except _GiveUp:
+        return None
+    return out.values()
+
+
+class _Growing:
+    """An array under construction: room is made for what the text promises, so that little is copied twice."""
+
+    def __init__(self) -> None:
+        self.room: NDArray[Any] | None = None
+        self.length = 0
+
+    def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
+        """Append numbers; `remaining` is how many times their text fits into what is left to read, itself included."""
+        length = self.length + len(numbers)
+        if self.room is None or length > len(self.room):
+            room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
+            if self.room is not None:
+                room[: self.length] = self.room[: self.length]
+            self.room = room
+        self.room[self.length : length] = numbers
+        self.length = length
+
+    def values(self) -> NDArray[Any] | None:
+        """All numbers; room that was never used costs no memory."""
+        return None if self.room is None else self.room[: self.length]
+
+
+class _Slabs:
+    """Parses slabs for one variable."""
+
+    def __init__(self, type_name: str, fill: Constant | None) -> None:
+        from nczarr.arrays.parts import NUMPY
+
+        self.atomic = ATOMIC[type_name]
+        self.dtype = np.dtype(NUMPY[type_name])
+        self.fractions = self.atomic.is_float
+        self.fill = b""
+        if fill is not None and isinstance(fill.data, bytes):
+            value = struct.unpack(f"<{self.atomic.code}", fill.data)[0]
+            self.fill = repr(value).encode()
+
+    def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
+        """The numbers of one slab. Raises _GiveUp."""
+        if b"\v" in text:
+            raise _GiveUp  # white space to numpy, but not to CDL
+        codes = np.frombuffer(text, np.uint8)
+        suspect = _is_suspect(text)
+        odd = codes > 57  # every letter; what else is no part of a number, numpy refuses
+        if self.fractions and not suspect:
+            found = self._decimals(text, codes, odd, last=last)
+            if found is not None:
+                return self._narrow(found)
+            self.fractions = False  # as the first slab, so the others
+        if self.atomic.is_float:
+            odd &= (codes | 32) != 101  # numpy reads exponents
+        if odd.any():
+            text = self._rewrite(text, odd)
+        stripped = _stripped(text, last=last)
+        if suspect and _is_doubtful(stripped):
+            raise _GiveUp
+        return self._narrow(self._parse(stripped, _commas(stripped) + 1))
+
+    def _rewrite(self, text: bytes, odd: NDArray[Any]) -> bytes:
+        """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
+        pieces: list[bytes] = []
+        done = 0
+        for start, end in _odd_tokens(text, odd):
+            pieces.append(text[done:start])
+            pieces.append(self._plain(text[start:end].strip()))
+            done = end
+        pieces.append(text[done:])
+        return b" ".join(pieces)
+
+    def _decimals(self, text: bytes, codes: NDArray[Any], odd: NDArray[Any], *, last: bool) -> NDArray[Any] | None:
+        """The numbers of a slab with hardly an exponent in it; None: let numpy see. Raises _GiveUp."""
+        commas = codes == 44
+        count = int(np.count_nonzero(commas)) + last
+        if not odd.any():
+            return decimals(_stripped(text, last=last), count)
+        if np.count_nonzero(odd) > MOST_ODD:
+            return None
+        pieces: list[bytes] = []
+        places: list[int] = []
+        values: list[float] = []
+        done = place = 0
+        for start, end in _odd_tokens(text, odd):
+            token = text[start:end].strip()
+            place += int(np.count_nonzero(commas[done:start]))
+            places.append(place)
+            values.append(float(token if _EXPONENT.fullmatch(token) else self._plain(token)))
+            pieces += (text[done:start], b"0")
+            done = end
+        pieces.append(text[done:])
+        found = decimals(_stripped(b"".join(pieces), last=last), count)
+        if found is not None:
+            found[places] = values
+        return found
+
+    def _parse(self, text: bytes, count: int) -> NDArray[Any]:
+        wide: Any = np.float64
+        if self.atomic.is_integer:
+            wide = np.uint64 if self.atomic.name == "uint64" else np.int64
+            if wide is np.uint64 and b"-" in text:
+                raise _GiveUp
+        found = parsed(text, wide)
+        if found is None or len(found) != count:
+            raise _GiveUp
+        if self.atomic.is_float and np.signbit(found[found == 0]).any() and _INTEGER_ZERO.search(text):
+            raise _GiveUp  # `-0` is an integer, and has no sign; `-0.` has
+        return found
+
+    def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
+        """The numbers in the variable's own type, if they all fit."""
+        if self.atomic.is_integer:
+            low, high = int(found.min()), int(found.max())
+            limits = np.iinfo(found.dtype)
+            if not (self.atomic.low <= low and high <= self.atomic.high) or high == limits.max:
+                raise _GiveUp
+            if low == limits.min and limits.min < 0:
+                raise _GiveUp
+            return found.astype(self.dtype)
+        if self.dtype.itemsize == 8:
+            if np.isinf(found).any():
+                raise _GiveUp  # a word or an overflow: the slow way knows
+            return found
+        with np.errstate(over="ignore"):
+            narrow: NDArray[Any] = found.astype(self.dtype)
+        if np.isinf(narrow).any():
+            raise _GiveUp
+        return narrow
+
+    def _plain(self, token: bytes) -> bytes:
+        """An odd token in the form that numpy reads: the same number, exactly. Raises _GiveUp."""
+        match = _ODD.fullmatch(token)
+        if match is None:
+            raise _GiveUp
+        integer, suffix, word, real, real_suffix = match.groups()
+        if word is not None:
+            if word == b"_" and self.fill:
+                return self.fill
+            known = _WORDS.get(word)
+            if known is None or self.atomic.is_integer:
+                raise _GiveUp
+            return known
+        if real is not None:
+            if self.atomic.is_integer:
+                raise _GiveUp
+            return repr(single(float(real))).encode() if real_suffix in b"fF" else real
+        declared = SUFFIXES.get(suffix.lower())
+        if declared is None or (integer.lstrip(b"+-")[:1] == b"0" and len(integer.lstrip(b"+-")) > 1):
+            raise _GiveUp
+        value = int(integer)
+        if not ATOMIC[declared].low <= value <= ATOMIC[declared].high:
+            raise _GiveUp
+        return b"%d" % value
+
+
+def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Where the tokens between commas that hold a marked byte begin and end."""
+    done = 0
+    for at in odd.nonzero()[0].tolist():
+        if at < done:
+            continue
+        start = max(text.rfind(b",", done, at) + 1, done)
+        end = text.find(b",", at)
+        done = len(text) if end < 0 else end
+        yield start, done
+
+
+def _stripped(text: bytes, *, last: bool) -> bytes:
+    """A slab without the comma at which it was cut."""
+    text = text.rstrip()
+    return text if last else text[:-1]
+
+
+def _commas(text: bytes) -> int:
+    """Number of commas (numpy counts frequent bytes several times faster than `bytes.count`)."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 44))
+
+
+def _is_suspect(text: bytes) -> bool:
+    """Whether `_is_doubtful` has to look: a quick sieve, in which some exponents and words are caught as well."""
+    codes = np.frombuffer(b" " + text + b" ", np.uint8)
+    digit = (codes - 48) < 10
+    begun = digit | (codes == 46)
+    sign = codes[1:-1] == 45
+    if (sign > begun[2:]).any() or b"+" in text:
+        return True
+    return bool((((codes[1:-1] == 48) & digit[2:]) > begun[:-2]).any())
+
+
+_CLASSES = bytes(
+    48 if code == 48 else 49 if 49 <= code <= 57 else 46 if code in b".eE" else 45 if code in b"+-" else 32
+    for code in range(256)
+)
+"""Every byte as one of `0` (zero), `1` (another digit), `.` (point, exponent), `-` (sign), blank."""
+
+
+def _is_doubtful(text: bytes) -> bool:
+    """Whether an integer begins with a zero and another digit (octal in CDL), or a sign stands without a number."""
+    codes = np.frombuffer(b"  " + text.translate(_CLASSES) + b" ", np.uint8)
+    middle, following, before = codes[2:-1], codes[3:], codes[1:-2]
+    if ((middle == 45) & (following != 46) & ((following | 1) != 49)).any():
+        return True
+    octal = np.flatnonzero((middle == 48) & ((following | 1) == 49) & ((before == 32) | (before == 45)))
+    exponents = (before[octal] == 45) & (codes[octal] == 46)
+    return bool((~exponents).any())

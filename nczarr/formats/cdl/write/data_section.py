@@ -1,0 +1,259 @@
+"""The `data:` section: rows, braces, fill marks, folding (cdl-language §7.3, §10.4-10.5).
+
+A variable of rank 0 or 1 is one list behind its name; of higher rank, one line a row of the last dimension. Inner
+unlimited dimensions stand in braces. Rows start with two blanks even inside groups, as ncdump's do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nczarr.arrays.blocks import first_of, linear_block, region_of
+from nczarr.arrays.parts import Types, is_fixed, part_tree
+from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize
+from nczarr.ast import Constant, Variable
+from nczarr.check.checked import Checked
+from nczarr.formats.cdl.spelling import identifier, quoted
+from nczarr.formats.cdl.write.fold import fold
+from nczarr.formats.cdl.write.value_streams import Stream, column
+from nczarr.formats.cdl.write.value_texts import is_word
+
+BATCH = 1 << 16
+"""Values formatted at once; of types with nested values, a sixteenth."""
+
+LONG = 1 << 20
+"""More elements of fill than this, behind the last value of a variable, are not printed."""
+
+WHOLE = 1 << 26
+"""Elements of a variable that are all printed where a reader of the text would fill the rest with another value."""
+
+_MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans.
+
+    `last` is the number of values of the last row, less than `width` where the rest of the array is fill.
+    """
+
+    count: int
+    width: int
+    inner: tuple[int, ...]
+    last: int
+
+    def length(self, row: int) -> int:
+        """Values of a row that are printed."""
+        return self.last if row + 1 == self.count else self.width
+
+    def opening(self, row: int) -> str:
+        """The braces that open before a row."""
+        return "{" * sum(row % span == 0 for span in self.inner)
+
+    def closing(self, row: int) -> str:
+        """The braces that close behind a row."""
+        return "}" * sum((row + 1) % span == 0 for span in self.inner)
+
+
+def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
+    """The rows of a variable whose dimensions are so long and so unlimited."""
+    if not shape:
+        return Rows(1, 1, (), 1)
+    inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
+    return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
+
+
+def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
+    """The rows without the fill behind the last value, where that is more than anybody wants to read.
+
+    A list that is too short is filled (cdl-language §7.3), so nothing is lost unless an array is filled with anything
+    else than its variable; then rows are left out only where there are too many. `grows`: the first dimension is
+    unlimited, and the list must reach its last row. Only for one array without braces.
+    """
+    shape = checked.shapes[fqn]
+    total = math.prod(shape)
+    if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
+        return rows
+    if total <= WHOLE and not filled_alike(checked, fqn, parts[""]):
+        return rows
+    block = linear_block(shape, BATCH)
+    end = 0
+    for index in parts[""].occupied(block):
+        start = first_of(region_of(index, block, shape), shape)
+        end = max(end, min(start + math.prod(block), total))
+    row = math.prod(shape[1:])
+    end = max(end, (shape[0] - 1) * row + 1 if grows else 1)
+    if total - end < LONG:
+        return rows
+    count = -(-end // rows.width)
+    return Rows(count, rows.width, (), end - (count - 1) * rows.width)
+
+
+def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
+    """Whether what was never written in an array is what a reader of the text fills a list with that is too short."""
+    own, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
+    if own is None:
+        own = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
+    if checked.variables[fqn].type == "char" and fill is None:
+        fill = b"\0"
+    return own == fill
+
+
+def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
+    """Whether values are left out that a reader of the text would take for others."""
+    shape = checked.shapes[fqn]
+    if math.prod(shape) <= WHOLE or set(parts) != {""} or filled_alike(checked, fqn, parts[""]):
+        return False
+    rows = _rows(checked, fqn, parts)
+    return (rows.count - 1) * rows.width + rows.last < math.prod(shape)
+
+
+def _unlimited(checked: Checked, fqn: str) -> tuple[bool, ...]:
+    return tuple(
+        not isinstance(reference, int) and checked.dimensions[reference].unlimited
+        for reference in checked.variables[fqn].dimensions
+    )
+
+
+def _rows(checked: Checked, fqn: str, parts: Parts | None) -> Rows:
+    unlimited = _unlimited(checked, fqn)
+    whole = rows_of(checked.shapes[fqn], unlimited)
+    return shortened(checked, fqn, whole, parts, grows=bool(unlimited) and unlimited[0])
+
+
+def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
+    """The statement of one variable, with the empty line before it, in pieces; nothing if it has no elements.
+
+    `parts` None prints a variable that is all fill.
+    """
+    variable, shape = checked.variables[fqn], checked.shapes[fqn]
+    if 0 in shape:
+        return
+    unlimited = _unlimited(checked, fqn)
+    rows = _rows(checked, fqn, parts)
+    yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
+    if variable.type == "char":
+        texts = _char_rows(checked, fqn, parts, rows, last_grows=bool(unlimited) and unlimited[-1])
+    else:
+        start = 2 if len(shape) > 1 else len(variable.name.encode("utf-8", "surrogatepass")) + 4
+        texts = _value_rows(checked, fqn, parts, rows, start + indent, indent)
+    yield from texts
+    yield " ;\n"
+
+
+def fill_bytes(value: Constant | None) -> bytes | None:
+    """One fill value as bytes, as `value_texts` compares them; None if there is none or it is nested."""
+    if value is None or value.count != 1:
+        return None
+    data = value.data
+    if isinstance(data, bytes):
+        return data
+    return data[0] if isinstance(data[0], bytes) else None
+
+
+def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
+    """The value that prints as `_`: a type's default counts only where a reader of the text takes it for such."""
+    asked = any(attribute.name == "_FillValue" for attribute in variable.attributes)
+    plain = variable.type not in checked.types and variable.type not in _MARKS_ONLY_IF_ASKED
+    return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
+
+
+def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
+    """All rows of a variable that is not of type char, in pieces."""
+    variable, types = checked.variables[fqn], checked.types
+    tree = part_tree(variable.type, types)
+    values = None if parts is None else column(parts, tree, types, _marked(variable, checked, fqn))
+    words = parts is None or is_word(variable.type, types)
+    empty = _fill_text(variable.type, types)
+    batch = BATCH if words else BATCH // 16
+    # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
+    together = max(1, batch // rows.width) if rows.last == rows.width else 1
+    for first in range(0, rows.count, together):
+        many = min(together, rows.count - first)
+        if rows.width <= batch and rows.last == rows.width:
+            texts = [empty] * (many * rows.width) if values is None else values.take(many * rows.width)
+            yield _lines(texts, rows, first, many, start, indent, words=words)
+            continue
+        at = start
+        pieces = [rows.opening(first)]
+        width = rows.length(first)
+        for done in range(0, width, batch):
+            size = min(batch, width - done)
+            texts = [empty] * size if values is None else values.take(size)
+            text, at = fold(texts, at, indent, last=done + size == width, words=words)
+            yield "".join(pieces) + text
+            pieces = []
+        yield rows.closing(first) + (",\n  " if first + 1 < rows.count else "")
+
+
+def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
+    """A batch of whole rows."""
+    lines = []
+    for number in range(many):
+        row = texts[number * rows.width : (number + 1) * rows.width]
+        line = fold(row, start, indent, words=words)[0]
+        if rows.inner:
+            line = f"{rows.opening(first + number)}{line}{rows.closing(first + number)}"
+        lines.append(line)
+    return ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
+
+
+def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, last_grows: bool) -> Iterator[str]:
+    """Rows of chars: one string each. NULs at the end are what a reader pads with, so they are left out.
+
+    Not so where the fill value is another character, nor in the first row along an unlimited last dimension, whose
+    length must tell the extent.
+    """
+    fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
+    stream = None if parts is None else Stream(parts[""])
+    together = max(1, BATCH // rows.width) if rows.last == rows.width else 1
+    for first in range(0, rows.count, together):
+        many = min(together, rows.count - first)
+        size = (many - 1) * rows.width + rows.length(first + many - 1)
+        data = fill * size if stream is None else stream.take(size).tobytes()
+        lines = []
+        for number in range(many):
+            row = data[number * rows.width : (number + 1) * rows.width]
+            if fill == b"\0" and not (last_grows and first + number == 0):
+                row = row.rstrip(b"\0")
+            lines.append(rows.opening(first + number) + quoted(row) + rows.closing(first + number))
+        yield ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
+
+
+def _fill_text(type_name: str, types: Types) -> str:
+    """What stands for one value that was never written."""
+    return "{}" if type_name in types and not is_fixed(type_name, types) and hasattr(types[type_name], "base") else "_"
+
+
+def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
+    """Variables that are all fill and yet must be printed, because no other data tells an unlimited dimension's length.
+
+    For each such dimension the smallest variable along it whose fill value can be written.
+    """
+    told = {reference for fqn in printed for reference in grown(checked, fqn)}
+    chosen: list[str] = []
+    for dimension, declared in checked.dimensions.items():
+        if not declared.unlimited or not declared.size or dimension in told:
+            continue
+        along = [fqn for fqn in checked.variables if dimension in grown(checked, fqn) and _has_mark(checked, fqn)]
+        if not along:
+            continue
+        smallest = min(along, key=lambda fqn: math.prod(checked.shapes[fqn]))
+        chosen.append(smallest)
+        told |= grown(checked, smallest)
+    return chosen
+
+
+def grown(checked: Checked, fqn: str) -> set[str]:
+    """The unlimited dimensions whose lengths the data of a variable tell."""
+    if 0 in checked.shapes[fqn]:
+        return set()
+    references = (reference for reference in checked.variables[fqn].dimensions if isinstance(reference, str))
+    return {reference for reference in references if checked.dimensions[reference].unlimited}
+
+
+def _has_mark(checked: Checked, fqn: str) -> bool:
+    variable = checked.variables[fqn]
+    return checked.fills.get(fqn) is not None or variable.type not in checked.types

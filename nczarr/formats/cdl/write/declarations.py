@@ -1,0 +1,140 @@
+"""Types, dimensions, variables and attributes of one group as ncdump lays them out (cdl-language §10.1-10.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from nczarr import names
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Constant,
+    Dataset,
+    Dimension,
+    EnumType,
+    Group,
+    OpaqueType,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.ast.types import dependencies_first
+from nczarr.check.anonymous_dimensions import Anonymous
+from nczarr.check.checked import Checked
+from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference
+from nczarr.formats.cdl.write.constants import attribute_texts, needs_type
+from nczarr.formats.cdl.write.fold import fold
+from nczarr.formats.cdl.write.special_attributes import FORMATS, special_attributes
+
+_CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
+
+
+class Header:
+    """Prints the declarations of a checked dataset; `special` adds the special attributes that its storage asks for."""
+
+    def __init__(self, checked: Checked, anonymous: Anonymous, *, special: bool) -> None:
+        self._checked = checked
+        self._anonymous = anonymous
+        self._special = special
+        self._dimensions = checked.dimensions.keys() | anonymous.declared
+        # ncdump breaks char attributes at newlines where the file has no strings.
+        self._breaks = checked.dataset.kind in _CLASSIC
+
+    def lines(self, path: str, group: Group, indent: str) -> Iterator[str]:
+        """The declarations of one group, without its subgroups and data, each line with its end."""
+        if group.types:
+            yield f"{indent}types:\n"
+            for declared in ordered(group.types, path):
+                for line in self._type(declared, path, indent):
+                    yield f"{indent}  {line}\n"
+        dimensions = (*group.dimensions, *self._anonymous.of_group(path))
+        if dimensions:
+            yield f"{indent}dimensions:\n"
+            for dimension in dimensions:
+                yield f"{indent}\t{_dimension(dimension)}\n"
+        if group.variables:
+            yield f"{indent}variables:\n"
+            for variable in group.variables:
+                yield from self._variable(variable, path, indent)
+        yield from self._attributes(path, group, indent)
+
+    def _attributes(self, path: str, group: Group, indent: str) -> Iterator[str]:
+        """The group's own attributes, in the root with the kind of file."""
+        lines = [self._attribute("", attribute, path) for attribute in group.attributes]
+        if self._special and isinstance(group, Dataset) and group.kind is not None:
+            lines.append(f':_Format = "{FORMATS[group.kind]}"')
+        if lines:
+            yield f"\n{indent}// {'global' if path == '/' else 'group'} attributes:\n"
+        for line in lines:
+            yield f"{indent}\t\t{line} ;\n"
+
+    def _type_name(self, name: str, path: str, *, before_colon: bool = False) -> str:
+        """A use of a type. Before the colon of a group's attribute, a variable of that name would be meant instead."""
+        if name in ATOMIC:
+            return name
+        words = TYPE_WORDS | SECTIONS
+        if before_colon:
+            words |= {variable.name for variable in self._checked.groups[path].variables}
+        return reference(name, path, self._checked.types, words=words)
+
+    def _type(self, declared: UserType, path: str, indent: str) -> Iterator[str]:
+        name = identifier(declared.name)
+        match declared:
+            case EnumType():
+                constants = [f"{identifier(constant.name)} = {constant.value}" for constant in declared.constants]
+                head = f"{declared.base} enum {name} {{"
+                yield head + fold(constants, 2 + len(indent) + len(head), len(indent))[0] + "} ;"
+            case OpaqueType():
+                yield f"opaque({declared.size}) {name} ;"
+            case VlenType():
+                yield f"{self._type_name(declared.base, path)}(*) {name} ;"
+            case CompoundType():
+                yield f"compound {name} {{"
+                for field in declared.fields:
+                    shape = f"({', '.join(map(str, field.shape))})" if field.shape else ""
+                    yield f"  {self._type_name(field.type, path)} {identifier(field.name)}{shape} ;"
+                yield f"}}; // {name}"
+            case _:
+                assert_never(declared)
+
+    def _variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
+        references = [
+            reference(self._anonymous.fqn(path, each) if isinstance(each, int) else each, path, self._dimensions)
+            for each in variable.dimensions
+        ]
+        shape = f"({', '.join(references)})" if references else ""
+        yield f"{indent}\t{self._type_name(variable.type, path)} {identifier(variable.name)}{shape} ;\n"
+        owner = attribute_owner(variable.name)
+        for attribute in variable.attributes:
+            yield f"{indent}\t\t{self._attribute(owner, attribute, path)} ;\n"
+        if self._special:
+            for name, value in special_attributes(variable.storage):
+                yield f"{indent}\t\t{owner}:{name} = {value} ;\n"
+
+    def _attribute(self, owner: str, attribute: Attribute, path: str) -> str:
+        """`TYPE owner:name = values`; the type only where the values do not tell it."""
+        value = attribute.value
+        typed = f"{self._type_name(value.type, path, before_colon=not owner)} " if needs_type(value) else ""
+        return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip(" ")
+
+    def _values(self, value: Constant) -> str:
+        texts = attribute_texts(value, self._checked.types)
+        if value.type == "char" and self._breaks and isinstance(value.data, bytes) and b"\n" in value.data[:-1]:
+            return ",\n\t\t\t".join(quoted(line) for line in value.data.splitlines(keepends=True))
+        declared = self._checked.types.get(value.type)
+        if isinstance(declared, CompoundType | VlenType):
+            return fold(texts, 0, 0)[0]
+        return ", ".join(texts)
+
+
+def _dimension(dimension: Dimension) -> str:
+    if dimension.unlimited:
+        return f"{identifier(dimension.name)} = UNLIMITED ; // ({dimension.size} currently)"
+    return f"{identifier(dimension.name)} = {dimension.size} ;"
+
+
+def ordered(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
+    """The types of a group, each behind those it is made of (CDL knows no forward references), else in their order."""
+    return dependencies_first({names.join(path, declared.name): declared for declared in types}).values()

@@ -1,0 +1,125 @@
+"""The values of a variable as texts, in C order and in pieces: array sources → lists of strings.
+
+Invariant: every part of a variable is read once, front to back, in bounded slabs, whatever its shape. So a vlen
+takes its counts and then as much content as they say, and nothing is ever held but the piece under way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types
+from nczarr.arrays.source import ArraySource, Parts, itemsize, little
+from nczarr.arrays.streaming import slabs
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.formats.cdl.spelling import quoted
+from nczarr.formats.cdl.write.value_texts import char_texts, grouped, value_texts
+
+SLAB = 1 << 22
+"""Bytes read at once; for strings, an eighth of it counts values."""
+
+
+class Column(Protocol):
+    """Values that come one after the other."""
+
+    def take(self, count: int) -> list[str]:
+        """The texts of the next `count` values."""
+
+
+class Stream:
+    """An array read front to back in C order."""
+
+    def __init__(self, source: ArraySource) -> None:
+        self._slabs = slabs(source, SLAB // max(8, itemsize(source.layout.dtype)))
+        self._rest: NDArray[Any] | None = None
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next `count` elements. Raises CompileError if the array ends before."""
+        pieces = []
+        while count > 0:
+            if self._rest is None or not len(self._rest):
+                self._rest = next(self._slabs, None)
+                if self._rest is None:
+                    text = f"the content of a list ends {count} elements before its counts say"
+                    raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text)])
+                self._rest = little(self._rest)
+            piece, self._rest = self._rest[:count], self._rest[count:]
+            pieces.append(piece)
+            count -= len(piece)
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate(pieces) if pieces else np.empty(0, object)
+
+
+class Plain:
+    """A fixed-size type, or strings: one array."""
+
+    def __init__(self, source: ArraySource, type_name: str, types: Types, fill: bytes | None) -> None:
+        self._stream = Stream(source)
+        self.type_name = type_name
+        self._types = types
+        self._fill = fill
+
+    def take(self, count: int) -> list[str]:
+        """The texts of the next values."""
+        return value_texts(self._stream.take(count), self.type_name, self._types, self._fill) if count else []
+
+    def take_chars(self, count: int) -> bytes:
+        """The next values of type char as bytes."""
+        return self._stream.take(count).tobytes() if count else b""
+
+
+class Ragged:
+    """A vlen: counts, then their content."""
+
+    def __init__(self, parts: Parts, tree: ListTree, types: Types) -> None:
+        self._counts = Stream(parts[tree.counts.path])
+        self._content = column(parts, tree.content, types)
+
+    def take(self, count: int) -> list[str]:
+        """The texts of the next values, each in braces."""
+        lengths = self._counts.take(count).tolist() if count else []
+        total = sum(lengths)
+        texts, at = [], 0
+        if isinstance(self._content, Plain) and self._content.type_name == "char":
+            data = self._content.take_chars(total)
+            for length in lengths:
+                texts.append(f"{{{quoted(data[at : at + length]) if length else ''}}}")
+                at += length
+            return texts
+        items = self._content.take(total)
+        for length in lengths:
+            texts.append(f"{{{', '.join(items[at : at + length])}}}")
+            at += length
+        return texts
+
+
+class Record:
+    """A compound with members of variable size: one column a field."""
+
+    def __init__(self, parts: Parts, tree: RecordTree, types: Types) -> None:
+        self._fields = [(field, column(parts, inner, types)) for field, inner in tree.members]
+
+    def take(self, count: int) -> list[str]:
+        """The texts of the next values, each in braces."""
+        columns = []
+        for field, values in self._fields:
+            size = count * math.prod(field.shape)
+            if isinstance(values, Plain) and values.type_name == "char":
+                columns.append(char_texts(values.take_chars(size), field.shape, count))
+            else:
+                columns.append(grouped(values.take(size), field.shape, count))
+        return [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
+
+
+def column(parts: Parts, tree: PartTree, types: Types, fill: bytes | None = None) -> Column:
+    """The column of a type whose arrays are those of a tree. Raises KeyError if a part is missing."""
+    match tree:
+        case ListTree():
+            return Ragged(parts, tree, types)
+        case RecordTree():
+            return Record(parts, tree, types)
+        case Leaf():
+            return Plain(parts[tree.path], tree.type, types, fill)

@@ -1,0 +1,135 @@
+"""Arrays of values → a list of texts, one a value, as CDL's `data:` section spells them (cdl-language §10.4).
+
+Comes in: one-dimensional numpy arrays in the dtypes of `arrays/parts.py`. Numbers are formatted in bulk and proved to
+read back to the same bits; the few that do not are spelt again with more digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from nczarr import names
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Types
+from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
+from nczarr.ast.types import Atomic
+from nczarr.formats.cdl.spelling import identifier, plain_float, quoted
+
+
+def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes | None = None) -> list[str]:
+    """The texts of all values; one that is bit for bit `fill` is `_`. Chars are not values here: see `char_rows`."""
+    declared = types.get(type_name)
+    match declared:
+        case None if type_name == "string":
+            return string_texts(values.tolist(), fill)
+        case None:
+            found = _numbers(values, ATOMIC[type_name])
+        case EnumType():
+            found = _enumerated(values, declared, types)
+        case OpaqueType():
+            found = _hexadecimal(values, declared.size)
+        case CompoundType():
+            columns = [
+                field_texts(values[field.name], field.type, field.shape, len(values), types)
+                for field in declared.fields
+            ]
+            found = [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
+        case VlenType():
+            raise TypeError(f"values of {type_name} are not one array")
+        case _:
+            assert_never(declared)
+    if fill is not None:
+        _mark(found, values, fill)
+    return found
+
+
+def is_word(type_name: str, types: Types) -> bool:
+    """Whether texts of the type hold no blanks: numbers and opaque values."""
+    declared = types.get(type_name)
+    return isinstance(declared, OpaqueType) or (declared is None and type_name not in ("string", "char"))
+
+
+def string_texts(values: Sequence[bytes | None], fill: bytes | None = None) -> list[str]:
+    """Strings; None is NIL."""
+    return ["NIL" if value is None else "_" if value == fill else quoted(value) for value in values]
+
+
+def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], count: int, types: Types) -> list[str]:
+    """One text a record for a field: bare if the field is a single value, in braces if it is an array."""
+    flat = values.reshape(-1)
+    if type_name == "char":
+        return char_texts(flat.tobytes(), shape, count)
+    return grouped(value_texts(flat, type_name, types), shape, count)
+
+
+def grouped(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
+    """The texts of `count` fields from those of their elements."""
+    if not shape:
+        return texts
+    size = math.prod(shape)
+    return [f"{{{', '.join(texts[at * size : (at + 1) * size])}}}" for at in range(count)]
+
+
+def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
+    """Char fields: an array has one string a row, all but the last of full length, so that rows cannot run together."""
+    if not shape:
+        return [quoted(data[at : at + 1]) for at in range(count)]
+    size, width = math.prod(shape), shape[-1]
+    texts = []
+    for start in range(0, count * size, size):
+        rows = [data[at : at + width] for at in range(start, start + size, width)]
+        rows[-1] = rows[-1].rstrip(b"\0")
+        texts.append(f"{{{', '.join(map(quoted, rows))}}}")
+    return texts
+
+
+def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
+    """Replace the texts of values that equal the fill value, bit for bit."""
+    plain = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+    same = (plain == np.frombuffer(fill, np.uint8)).all(axis=1)
+    if same.all():
+        texts[:] = ["_"] * len(texts)
+        return
+    for at in np.flatnonzero(same).tolist():
+        texts[at] = "_"
+
+
+def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
+    listed = values.tolist()
+    if not atomic.is_float:
+        return repr(listed)[1:-1].split(", ") if listed else []
+    if not listed:
+        return []
+    digits = "%.7g " if atomic.code == "f" else "%.15g "
+    joined = (digits * len(listed)) % tuple(listed)
+    texts = joined.split()
+    # Reading back in bulk finds the values that ncdump's number of digits does not tell exactly.
+    with np.errstate(over="ignore"):
+        again = np.fromstring(joined, sep=" ", dtype="<f8").astype(values.dtype)
+    bits = "<u4" if atomic.code == "f" else "<u8"
+    inexact = again.view(bits) != np.ascontiguousarray(values).view(bits)
+    unusual = inexact | ~np.isfinite(values) | (np.signbit(values) & (values == 0))
+    for at in np.flatnonzero(unusual).tolist():
+        texts[at] = plain_float(listed[at], atomic)
+    return texts
+
+
+def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
+    """Constants by name; as `enum.name` where another enum has the name too: ncgen takes the first enum it finds."""
+    enums = [other for other in types.values() if isinstance(other, EnumType) and other is not declared]
+    others = {constant.name for other in enums for constant in other.constants}
+    unique = all(other.name != declared.name for other in enums) and "." not in declared.name
+    known = {
+        constant.value: f"{identifier(declared.name)}.{names.escape_cdl(constant.name)}"
+        if constant.name in others and unique and "." not in constant.name
+        else identifier(constant.name)
+        for constant in reversed(declared.constants)
+    }
+    return [known.get(value) or str(value) for value in values.tolist()]
+
+
+def _hexadecimal(values: NDArray[Any], size: int) -> list[str]:
+    text = values.tobytes().hex().upper()
+    return [f"0X{text[at : at + 2 * size]}" for at in range(0, len(text), 2 * size)]

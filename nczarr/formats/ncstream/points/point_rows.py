@@ -1,0 +1,181 @@
+"""Collections of points: members, and rows of features ↔ columns (ncstream §11).
+
+Rows are big-endian and packed, with one index into the row's strings a member of that type. `parts` makes the arrays of
+a variable of records from all rows at once; `rows` makes rows and strings again. A string member with dimensions has as
+many strings as they make behind its index, so an index counts members, not strings.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from nczarr.arrays.decoded_parts import in_one_piece
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import descr, escape, is_fixed
+from nczarr.arrays.source import Parts, numpy_dtype
+from nczarr.ast.types import ATOMIC, CompoundType
+from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.wire.limits import contradictory
+
+LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
+"""Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""
+
+
+class Member(NamedTuple):
+    """A member of a collection: its name and atomic type in the model, its dimensions, where it begins in a row."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def elements(self) -> int:
+        """How many values a row has of it."""
+        return math.prod(self.shape)
+
+    @property
+    def width(self) -> int:
+        """Bytes in a row: of strings, one index however many there are."""
+        return 4 if self.type == "string" else self.elements * ATOMIC[self.type].size
+
+
+class Collection(NamedTuple):
+    """A collection and its features so far: `places` has five doubles a feature, `offsets` where it begins."""
+
+    message: points_pb.PointFeatureCollection
+    offset: int
+    members: tuple[Member, ...]
+    length: int
+    places: array[float]
+    offsets: array[int]
+    rows: list[bytes]
+    texts: list[tuple[bytes, ...]]
+
+    def add(self, feature: points_pb.PointFeature, offset: int) -> None:
+        """Take one feature. Raises RefusedError if its row is not as long as it has to be."""
+        if len(feature.data) != self.length:
+            text = f"a row has {len(feature.data)} bytes, and the members of the collection {self.length}"
+            raise contradictory(text, offset)
+        loc = feature.loc
+        self.places.extend((loc.time, loc.lat, loc.lon, loc.alt, loc.nomTime))
+        self.offsets.append(offset)
+        self.rows.append(feature.data)
+        self.texts.append(tuple(feature.sdata))
+
+
+def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
+    """The type of a row as numpy has it. Fields are called by their number: names may be anything."""
+    fields: list[tuple[str, str, tuple[int, ...]]] = []
+    for number, each in enumerate(members):
+        if each.type == "string":
+            fields.append((str(number), ">i4", ()))
+        elif each.type == "char":
+            fields.append((str(number), "S1", each.shape))
+        else:
+            fields.append((str(number), f">{ATOMIC[each.type].code}", each.shape))
+    return np.dtype(fields)
+
+
+def parts(collection: Collection, record: CompoundType) -> Parts:
+    """The arrays of the records of a collection. Raises RefusedError where indices of strings lead nowhere."""
+    count = len(collection.rows)
+    places = np.array(collection.places, "<f8").reshape(count, len(LOCATION))
+    found = np.empty(count, row_dtype(collection.members))
+    if count and collection.length:
+        found = np.frombuffer(b"".join(collection.rows), found.dtype)
+    columns: list[NDArray[Any]] = [places[:, place] for place in range(len(LOCATION))]
+    texts = _texts(collection, found)
+    columns += [
+        texts[number] if each.type == "string" else found[str(number)] for number, each in enumerate(collection.members)
+    ]
+    name = f"/{record.name}"
+    types = {name: record}
+    if is_fixed(name, types):
+        whole = descr(name, types)
+        values = np.zeros(count, numpy_dtype(whole))
+        for field, column in zip(record.fields, columns, strict=True):
+            values[field.name] = column
+        return {"": _source(values, whole)}
+    made: Parts = {}
+    for field, column in zip(record.fields, columns, strict=True):
+        form = descr(field.type, types)
+        made[escape(field.name)] = _source(column.astype(numpy_dtype(form)), form)
+    return made
+
+
+def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
+    return ArrayInMemory(in_one_piece(form, values.shape), values)
+
+
+def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:
+    """The values of members of strings, by their number."""
+    numbers = [number for number, each in enumerate(collection.members) if each.type == "string"]
+    members = [collection.members[number] for number in numbers]
+    count = len(found)
+    if not count:
+        return {number: np.empty((0, *each.shape), object) for number, each in zip(numbers, members, strict=True)}
+    if not numbers:
+        return {}
+    indices = np.stack([found[str(number)].astype(np.int64) for number in numbers], axis=1)
+    lengths = [each.elements for each in members]
+    patterns, which = np.unique(indices, axis=0, return_inverse=True)
+    starts = np.array([_starts(pattern, lengths) for pattern in patterns.tolist()], np.int64)[which.reshape(-1)]
+    given = np.fromiter(map(len, collection.texts), np.int64, count)
+    wrong = np.flatnonzero(((starts < 0) | (starts + np.array(lengths) > given[:, None])).any(axis=1))
+    if len(wrong):
+        row = int(wrong[0])
+        text = f"a row has {given[row]} strings, and its indices {', '.join(map(str, indices[row].tolist()))}"
+        raise contradictory(text, collection.offsets[row])
+    made = {}
+    for place, (number, each) in enumerate(zip(numbers, members, strict=True)):
+        column = np.empty(count * each.elements, object)
+        first = starts[:, place].tolist()
+        column[:] = [
+            text
+            for row, start in zip(collection.texts, first, strict=True)
+            for text in row[start : start + each.elements]
+        ]
+        made[number] = column.reshape(count, *each.shape)
+    return made
+
+
+def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
+    """Where the strings of each member begin among those of a row; -1 where its index leads nowhere.
+
+    Each index stands for all strings of a member; one that no member has, for one string.
+    """
+    known: dict[int, int] = {}
+    for index, length in zip(indices, lengths, strict=True):
+        if known.setdefault(index, length) != length:
+            return [-1] * len(indices)
+    begin, added = {}, 0
+    for index in sorted(known):
+        begin[index] = index + added if index >= 0 else -1
+        added += known[index] - 1
+    return [begin[index] for index in indices]
+
+
+def rows(
+    columns: Sequence[NDArray[Any]], members: Sequence[Member], count: int
+) -> tuple[list[bytes], list[list[bytes]]]:
+    """The rows of `count` features and the strings of each, from the values of all members; NIL is an empty string."""
+    made = np.zeros(count, row_dtype(members))
+    texts: list[list[bytes]] = [[] for _ in range(count)]
+    index = 0
+    for number, (column, each) in enumerate(zip(columns, members, strict=True)):
+        if each.type != "string":
+            made[str(number)] = column
+            continue
+        made[str(number)] = index
+        index += 1
+        for into, row in zip(texts, column.reshape(count, each.elements).tolist(), strict=True):
+            into += [text or b"" for text in row]
+    raw, length = made.tobytes(), made.dtype.itemsize
+    if not length:
+        return [b""] * count, texts
+    return [raw[start : start + length] for start in range(0, len(raw), length)], texts

@@ -1,0 +1,110 @@
+"""Values as the bytes of a stream, in pieces that fit the cache.
+
+Invariant: an array that lies as the stream wants it is never copied, any other is moved once, piece by piece. A piece
+that was given is never changed later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
+
+PIECE = 1 << 18
+"""Bytes that are converted at once."""
+
+Piece = bytes | bytearray | memoryview
+
+
+class UnwritableError(ValueError):
+    """Values that the format has no form for."""
+
+
+class Raw(NamedTuple):
+    """Numbers that become bytes when they are written."""
+
+    values: NDArray[Any]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """How many bytes they are."""
+        return int(self.values.size) * int(self.dtype.itemsize)
+
+
+def size_of(pieces: Iterable[Piece | Raw]) -> int:
+    """How many bytes pieces have together."""
+    return sum(each.size if isinstance(each, Raw) else len(each) for each in pieces)
+
+
+def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
+    """The bytes of pieces."""
+    for each in pieces:
+        if isinstance(each, Raw):
+            yield from raw(each.values, each.dtype)
+        else:
+            yield each
+
+
+def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
+    """The bytes of an array as elements of a dtype of the same width, in C order."""
+    if not values.size:
+        return
+    if values.dtype.itemsize != dtype.itemsize or values.dtype.kind not in "iufbSV":
+        raise UnwritableError(f"values of dtype {values.dtype} are not {dtype}")
+    flat = values.reshape(-1)
+    if not flat.flags.c_contiguous:
+        flat = np.ascontiguousarray(flat)
+    if flat.dtype.names is None and (dtype.itemsize == 1 or flat.dtype.str[0] == dtype.str[0]):
+        yield flat.view(np.uint8).data
+        return
+    if flat.dtype == dtype:
+        yield flat.view(np.uint8).data
+        return
+    step = max(1, PIECE // dtype.itemsize)
+    for start in range(0, len(flat), step):
+        yield flat[start : start + step].astype(dtype).view(np.uint8).data
+
+
+def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
+    """A zlib stream, of the same bytes on every machine."""
+    import zlib
+
+    packer = zlib.compressobj(level)
+    made = [packer.compress(each) for each in pieces]
+    made.append(packer.flush())
+    return [each for each in made if each]
+
+
+def check_block(size: int, what: str) -> None:
+    """Refuse a block that other programs could not read."""
+    if size > LONGEST_BLOCK:
+        raise UnwritableError(f"{what} takes {size} bytes, more than a block can have ({LONGEST_BLOCK})")
+
+
+def split(shape: tuple[int, ...], most: int) -> Iterator[tuple[range, ...]]:
+    """Parts of an array of at most so many elements, each contiguous in C order, as the file writer makes them (§5)."""
+    total = 1
+    for length in shape:
+        total *= length
+    strides = []
+    step = total
+    for length in shape:
+        step //= max(1, length)
+        strides.append(step)
+    done = 0
+    while done < total:
+        rest, start = done, []
+        for stride in strides:
+            start.append(rest // stride)
+            rest %= stride
+        part, count = [], 1
+        for place, (first, length, stride) in enumerate(zip(start, shape, strides, strict=True)):
+            whole = not any(start[place + 1 :])
+            size = max(1, min(length - first, most // stride)) if whole else 1
+            part.append(range(first, first + size))
+            count *= size
+        yield tuple(part)
+        done += count

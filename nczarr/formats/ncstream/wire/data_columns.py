@@ -1,0 +1,298 @@
+"""Data messages of the second kind: columns, all within one protobuf message (ncstream §6).
+
+Comes in: a buffer and where a `DataCol` lies in it. Goes out: a `Column`, which says where the values are and has
+copied none of them; and of a column its tree, whose numbers are views of the buffer. Invariant: `nelems`, `vlens` and
+the bytes that are there agree with the section, whose product is checked before anything is made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire.element_types import (
+    NUMPY,
+    Section,
+    dtype_of,
+    known_type,
+    name_of,
+    section_of,
+    shape_of,
+)
+from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory, oversized
+from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
+from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, with_nil
+
+PRIMITIVES, STRINGS, LENGTHS, OPAQUES, MEMBERS, NIL = 10, 11, 12, 13, 14, 1000
+"""Fields of a column that hold values."""
+
+_BULK = frozenset({PRIMITIVES, LENGTHS, MEMBERS, NIL})
+_RUNS = frozenset({STRINGS, LENGTHS, OPAQUES})
+_MEMBER = frozenset({1})
+_UNPACKED = {STRINGS: STRINGS, OPAQUES: OPAQUES, LENGTHS: LENGTHS | UNPACKED, NIL: NIL | UNPACKED}
+"""Fields with a tag a value, and how those are listed whose values may also be packed."""
+
+Places = tuple[tuple[int, int], ...]
+"""Where bytes lie in a buffer: begin and end of each piece."""
+
+
+class Column(NamedTuple):
+    """A column: `message` without its values, which lie at `found` by the number of their field."""
+
+    message: pb.DataCol
+    start: int
+    found: dict[int, list[tuple[int, int]]]
+    members: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """The name as text; bytes that are no UTF-8 are surrogates."""
+        return self.message.name.decode("utf-8", "surrogateescape")
+
+    @property
+    def payload(self) -> tuple[int, int] | None:
+        """Where the numbers lie, if they are in one piece."""
+        places = self.found.get(PRIMITIVES)
+        return places[-1] if places else None
+
+
+class Columns:
+    """Reads the columns of one message; `base` is the offset of the buffer in its stream."""
+
+    def __init__(self, buffer: Buffer, base: int, limits: Limits) -> None:
+        self._buffer = buffer
+        self._base = base
+        self._limits = limits
+        self._left = limits.columns
+
+    def column(self, start: int, end: int, depth: int = 0) -> Column:
+        """A column with its members."""
+        offset = self._base + start
+        if depth > self._limits.nesting:
+            raise oversized(f"members lie in each other more than {self._limits.nesting} deep", offset)
+        self._left -= 1
+        if self._left < 0:
+            raise oversized(f"a message has more than {self._limits.columns} columns", offset)
+        small, found = protobuf.walk(
+            self._buffer,
+            start,
+            end,
+            bulk=_BULK,
+            runs=_RUNS,
+            rest=lambda tag: self._rest(tag, end),
+            limits=self._limits,
+            base=self._base,
+        )
+        try:
+            message = pb.DataCol.FromString(small)
+        except DecodeError:
+            raise bad("a column is no protobuf message of its kind", offset, self._base + end) from None
+        members = []
+        for first, last in found.pop(MEMBERS, ()):
+            for number, kind, _, value, after in protobuf.fields(self._buffer, first, last, self._base):
+                if number in _MEMBER and kind == protobuf.BYTES:
+                    members.append(self.column(value, after, depth + 1))
+        return Column(message, start, found, tuple(members))
+
+    def _rest(self, tag: int, end: int) -> list[int]:
+        """What is in the rest of a column, if that is strings or opaque values and what belongs to them."""
+        view: Any = memoryview(self._buffer)[tag:end]
+        try:
+            message = pb.DataCol.FromString(view)
+        except DecodeError:
+            return []  # whoever looks at each field finds out where
+        present = {field.number for field, _ in message.ListFields()}
+        return [_UNPACKED.get(number, number) for number in present] if present <= _UNPACKED.keys() else []
+
+
+class Decoder:
+    """Makes trees of the columns of one message."""
+
+    def __init__(self, buffer: Buffer, base: int, *, big: bool) -> None:
+        self._buffer = buffer
+        self._base = base
+        self._big = big
+
+    def tree(self, column: Column, place: int | None) -> tuple[Section | None, Tree]:
+        """The section of a column at the top of a message, and its values. `place`: that of a ragged dimension."""
+        message = column.message
+        offset = self._base + column.start
+        section, dropped = section_of(message, offset, ragged=message.isVlen)
+        if section is None:
+            return None, self._tree(column, None)
+        shape = shape_of(section)
+        if message.isVlen and message.dataType in NUMPY:
+            counts = self._counts(column)
+            before = _outer(shape, len(counts), place if dropped is None else dropped)
+            if before < len(shape):
+                return section, self._arrays(column, counts, shape[before:])
+        return section, self._tree(column, math.prod(shape))
+
+    def _arrays(self, column: Column, counts: NDArray[np.int64], inner: tuple[int, ...]) -> Lists:
+        """Lists of arrays, where dimensions follow the ragged one; they count elements, or whole arrays."""
+        offset = self._base + column.start
+        start, end = column.payload or (0, 0)
+        elements = (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
+        one, total = math.prod(inner), int(counts.sum())
+        if total == elements:
+            if not one or (counts % one).any():
+                raise contradictory(f"a list is not made of elements of {one} values", offset)
+            counts = counts // one
+        self._check_elements(column.message, total, offset)
+        return Lists(counts, self._numbers(column, int(counts.sum()) * one), inner)
+
+    def _tree(self, column: Column, cells: int | None) -> Tree:
+        """`cells`: how many there have to be; None if the message does not say so."""
+        message = column.message
+        offset = self._base + column.start
+        known_type(message.dataType, offset)
+        if message.isVlen:
+            counts = self._counts(column)
+            _check("lists", len(counts), cells, offset)
+            elements = int(counts.sum())
+            self._check_elements(message, elements, offset)
+            inner = column.members
+            if len(inner) == 1 and not inner[0].message.name and inner[0].message.isVlen:
+                return Lists(counts, self._tree(inner[0], elements))
+            return Lists(counts, self._flat(column, elements))
+        if cells is None:
+            cells = message.nelems if message.HasField("nelems") else self._length(column)
+        self._check_elements(message, cells, offset)
+        return self._flat(column, cells)
+
+    def _check_elements(self, message: pb.DataCol, count: int, offset: int) -> None:
+        if message.HasField("nelems") and message.nelems != count & 0xFFFF_FFFF:
+            text = f"a column announces {message.nelems} elements, and its section or lists make {count}"
+            raise contradictory(text, offset)
+
+    def _length(self, column: Column) -> int:
+        """How many elements there are where nothing says so."""
+        start, end = column.payload or (0, 0)
+        if column.message.dataType in NUMPY:
+            return (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
+        if column.members:
+            return 1
+        return len(self._items(column, STRINGS if column.message.dataType == pb.STRING else OPAQUES))
+
+    def _counts(self, column: Column) -> NDArray[np.int64]:
+        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in column.found.get(LENGTHS, ())]
+        for first, last in column.found.get(LENGTHS | UNPACKED, ()):
+            lengths = pb.DataCol.FromString(self._view(first, last)).vlens
+            pieces.append(np.fromiter(lengths, np.uint64, len(lengths)))
+        made = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
+        return made.astype(np.int64)
+
+    def _flat(self, column: Column, count: int) -> Tree:
+        """`count` elements that are no lists."""
+        message = column.message
+        offset = self._base + column.start
+        match message.dataType:
+            case pb.STRING:
+                items = self._items(column, STRINGS)
+                _check("strings", len(items), count, offset)
+                nil = self._nil(column)
+                return Texts(with_nil(items, nil, offset))
+            case pb.OPAQUE:
+                items = self._items(column, OPAQUES)
+                _check("opaque values", len(items), count, offset)
+                return Opaque(items)
+            case pb.STRUCTURE | pb.SEQUENCE:
+                return self._records(column, count)
+            case _:
+                return self._numbers(column, count)
+
+    def _numbers(self, column: Column, count: int) -> Numbers:
+        dtype = dtype_of(column.message.dataType, big=self._big)
+        start, end = column.payload or (column.start, column.start)
+        if count * dtype.itemsize != end - start:
+            text = f"{count} values of type {name_of(column.message.dataType)} in {end - start} bytes"
+            raise contradictory(text, self._base + start, self._base + end)
+        return Numbers(column.message.dataType, np.frombuffer(self._buffer, dtype, count, start if count else 0))
+
+    def _items(self, column: Column, number: int) -> list[Any]:
+        items: list[Any] = []
+        for place in column.found.get(number, ()):
+            message = pb.DataCol.FromString(self._view(*place))
+            items += message.stringdata if number == STRINGS else message.opaquedata
+        return items
+
+    def _nil(self, column: Column) -> NDArray[np.uint64]:
+        pieces = [
+            protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
+        ]
+        runs = [pb.DataCol.FromString(self._view(*place)) for place in column.found.get(NIL | UNPACKED, ())]
+        pieces += [np.array(each.nil, np.uint64) for each in runs]
+        return np.concatenate([np.array(column.message.nil, np.uint64), *pieces])
+
+    def _view(self, start: int, end: int) -> Any:
+        return memoryview(self._buffer)[start:end]
+
+    def _records(self, column: Column, count: int) -> Records:
+        offset = self._base + column.start
+        names = tuple(each.name for each in column.members)
+        if not names and count:
+            raise contradictory(f"{count} records without a member", offset)
+        if "" in names or len(set(names)) < len(names):
+            raise bad("members without a name, or two of one name", offset)
+        section, _ = section_of(column.message, offset)
+        rank = 1 if column.message.isVlen else len(section or ())
+        shapes, members = [], []
+        for each in column.members:
+            shape = self._own_shape(each, count, rank)
+            shapes.append(shape)
+            members.append(self._tree(each, count * math.prod(shape)))
+        made = Records(count, names, tuple(shapes), tuple(members))
+        check_record(made, offset)
+        return made
+
+    def _own_shape(self, member: Column, count: int, rank: int) -> tuple[int, ...]:
+        """The dimensions of a member itself: what its section has behind that of its records."""
+        offset = self._base + member.start
+        section, _ = section_of(member.message, offset, ragged=member.message.isVlen)
+        if section is None:
+            return ()
+        shape = shape_of(section)
+        cells = math.prod(shape)
+        if math.prod(shape[:rank]) == count and len(shape) >= rank:
+            return shape[rank:]
+        if cells == count:
+            return ()
+        raise contradictory(f"the section of a member has {cells} places, for {count} records", offset)
+
+
+def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
+    """How many dimensions of a section are those of the lists; the others are of their elements.
+
+    `place`: that of the ragged dimension, None if nothing tells it: then all are the lists', if there are as many.
+    """
+    if place is not None and place < len(shape) and math.prod(shape[:place]) == lists:
+        return place
+    if math.prod(shape) == lists:
+        return len(shape)
+    return next((each for each in reversed(range(len(shape))) if math.prod(shape[:each]) == lists), len(shape))
+
+
+def check_record(records: Records, offset: int) -> None:
+    """Refuse records that are larger than numpy's: a record has less than 2³¹ bytes."""
+    size = record_size(records)
+    if size >= 1 << 31:
+        raise oversized(f"a record takes {size} bytes", offset)
+
+
+def record_size(records: Records) -> int:
+    """Bytes of a record as numpy has it."""
+    size = 0
+    for member, shape in zip(records.members, records.shapes, strict=True):
+        one = member.values.dtype.itemsize if isinstance(member, Numbers) else 8
+        size += math.prod(shape) * (record_size(member) if isinstance(member, Records) else one)
+    return size
+
+
+def _check(what: str, found: int, wanted: int | None, offset: int) -> None:
+    if wanted is not None and found != wanted:
+        raise contradictory(f"{found} {what}, and the section has {wanted} places", offset)

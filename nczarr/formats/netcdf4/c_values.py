@@ -1,0 +1,256 @@
+"""Values as the netCDF library takes them: C structs with C's alignment, pointers to texts and lists.
+
+One rule, the mirror of `parts(T)`: a fixed-size type is its bytes, a record aligned as a C compiler would; a string is
+a pointer to a text that ends in NUL, NIL the null pointer; a vlen is a length and a pointer. What pointers point
+at lives as long as the `Values` that holds it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple, assert_never
+
+from nczarr.arrays.c_structs import struct
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import (
+    NUMPY,
+    Leaf,
+    ListTree,
+    PartTree,
+    RecordTree,
+    Types,
+    descr,
+    is_fixed,
+    part_tree,
+    spread,
+)
+from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
+from nczarr.arrays.value_lists import constant_parts
+from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
+
+POINTER = "=u8"
+
+
+class Values(NamedTuple):
+    """`array`: one contiguous array of C structs; `kept`: what its pointers point at."""
+
+    array: NDArray[Any]
+    kept: tuple[Any, ...] = ()
+
+    @property
+    def address(self) -> int:
+        """Where the first struct is."""
+        return int(self.array.ctypes.data)
+
+
+def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
+    """The C struct of a type as a numpy dtype, in the machine's byte order."""
+    declared = types.get(type_name)
+    match declared:
+        case None:
+            return np.dtype(POINTER) if type_name == "string" else np.dtype(NUMPY[type_name]).newbyteorder("=")
+        case EnumType():
+            return np.dtype(NUMPY[declared.base]).newbyteorder("=")
+        case OpaqueType():
+            return np.dtype(f"V{declared.size}")
+        case VlenType():
+            return np.dtype([("length", POINTER), ("address", POINTER)])
+        case CompoundType():
+            whole = struct(type_name, types)
+            return np.dtype(
+                {
+                    "names": [f"f{number}" for number in range(len(declared.fields))],
+                    "formats": [(c_dtype(field.type, types), field.shape) for field in declared.fields],
+                    "offsets": list(whole.offsets),
+                    "itemsize": whole.size,
+                }
+            )
+        case _:
+            assert_never(declared)
+
+
+def constant_values(constant: Constant, types: Types) -> Values:
+    """The values of a constant, as an attribute has them."""
+    parts = constant_parts(constant, (constant.count,), types)
+    return Reader(parts, constant.type, types).take(constant.count)
+
+
+class Reader:
+    """A type's parts, read front to back: each `take` gives the next values as C structs.
+
+    Expects the arrays of `parts(T)` in memory or readable by slices; ragged content is read as far as counts say.
+    """
+
+    def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:
+        self._tree = tree = part_tree(type_name, types) if tree is None else tree
+        self._dtype = c_dtype(type_name, types)
+        self._at = 0
+        self._source: ArraySource | None = None
+        self._children: list[Reader] = []
+        match tree:
+            case ListTree():
+                self._source = parts[tree.counts.path]
+                self._children = [Reader(parts, tree.base, types, tree.content)]
+            case RecordTree():
+                self._children = [Reader(parts, field.type, types, inner) for field, inner in tree.members]
+            case Leaf():
+                self._source = parts[tree.path]
+
+    def take(self, count: int) -> Values:
+        """The next `count` values."""
+        match self._tree:
+            case ListTree():
+                return self._lists(self._next(count))
+            case RecordTree():
+                return self._records(self._tree, count)
+            case Leaf(type="string"):
+                return texts(self._next(count))
+            case _:
+                return Values(structs(self._next(count), self._dtype))
+
+    def own_sources(self) -> list[ArraySource]:
+        """The arrays that have the variable's own dimensions in front."""
+        if self._source is not None:
+            return [self._source]
+        return [source for child in self._children for source in child.own_sources()]
+
+    def go_to(self, place: int) -> None:
+        """Pass over elements up to the linear index `place`; they hold nothing, so ragged content stays where it is."""
+        self._at = place
+        if isinstance(self._tree, RecordTree):
+            for (field, _), child in zip(self._tree.members, self._children, strict=True):
+                child.go_to(place * math.prod(field.shape))
+
+    def _next(self, count: int) -> NDArray[Any]:
+        """The next elements of the part's own array, flat. Arrays of more than one dimension are read by rows."""
+        assert self._source is not None
+        shape = self._source.layout.shape
+        first, self._at = self._at, self._at + count
+        return read_flat(self._source, shape, first, count)
+
+    def _lists(self, counts: NDArray[Any]) -> Values:
+        content = self._children[0].take(int(counts.sum()))
+        out = np.zeros(len(counts), self._dtype)
+        out["length"] = counts
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)[:-1])) if len(counts) else counts
+        addresses = content.address + starts * content.array.dtype.itemsize
+        out["address"] = np.where(counts > 0, addresses, 0)
+        return Values(out, content)
+
+    def _records(self, tree: RecordTree, count: int) -> Values:
+        out = np.zeros(count, self._dtype)
+        kept = []
+        for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
+            member = child.take(count * math.prod(field.shape))
+            out[f"f{number}"] = member.array.reshape((count, *field.shape))
+            kept.append(member)
+        return Values(out, tuple(kept))
+
+
+def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
+    """Elements `first ...` of an array in C order. Reads whole rows of the outermost dimension."""
+    if not shape:
+        return np.ascontiguousarray(source.read(())).reshape(-1)[:count]
+    row = math.prod(shape[1:])
+    if not count or not row:
+        return np.ascontiguousarray(source.read(tuple(slice(0, 0) for _ in shape))).reshape(-1)
+    low, high = first // row, -(-(first + count) // row)
+    rows = np.ascontiguousarray(source.read((slice(low, high), *(slice(0, length) for length in shape[1:]))))
+    return rows.reshape(-1)[first - low * row : first - low * row + count]
+
+
+def structs(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Packed little-endian values as C structs."""
+    if values.dtype.fields is None:
+        return np.ascontiguousarray(values, dtype)
+    out = np.zeros(values.shape, dtype)
+    _assign(out, values)
+    return out
+
+
+def _assign(out: NDArray[Any], values: NDArray[Any]) -> None:
+    """Copy records field by field, in order: their names differ."""
+    assert out.dtype.names is not None
+    assert values.dtype.names is not None
+    for target, name in zip(out.dtype.names, values.dtype.names, strict=True):
+        if out.dtype[target].base.fields is not None:
+            _assign(out[target], values[name])
+        else:
+            out[target] = values[name]
+
+
+def texts(values: NDArray[Any]) -> Values:
+    """Pointers to texts; None is NIL."""
+    pieces = [b"" if text is None else text for text in values.tolist()]
+    whole = np.frombuffer(b"\0".join(pieces) + b"\0", np.uint8)
+    starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0))[: len(pieces)]
+    out = np.array(starts, POINTER) + np.array(whole.ctypes.data, POINTER)
+    for place, text in enumerate(values.tolist()):
+        if text is None:
+            out[place] = 0
+    return Values(out, (whole,))
+
+
+def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
+    """C structs as the arrays of `parts(T)`: the inverse of what `Reader` makes. Nothing is freed."""
+    import ctypes
+
+    def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:
+        if leaf.counts:
+            return memory["length"].astype("<i8")
+        if leaf.type != "string":
+            return packed(memory, numpy_dtype(descr(leaf.type, types)))
+        out = np.empty(memory.shape, object)
+        for index, address in np.ndenumerate(memory):
+            out[index] = ctypes.string_at(int(address)) if address else None
+        return out
+
+    def elements(tree: ListTree, memory: NDArray[Any]) -> NDArray[Any]:
+        base = c_dtype(tree.base, types)
+        pieces = [
+            np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)
+            for length, address in zip(memory["length"].reshape(-1), memory["address"].reshape(-1), strict=True)
+            if length
+        ]
+        return np.concatenate(pieces) if pieces else np.empty(0, base)
+
+    return spread(
+        part_tree(type_name, types), memory, array, elements, lambda number, field, memory: memory[f"f{number}"]
+    )
+
+
+def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """C structs of fixed size as packed, little-endian values."""
+    if dtype.names is None:
+        return np.ascontiguousarray(memory, dtype).reshape(memory.shape)
+    out = np.zeros(memory.shape, dtype)
+    for number, name in enumerate(dtype.names):
+        out[name] = packed(memory[f"f{number}"], dtype[name].base)
+    return out
+
+
+def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
+    """Values of an attribute, one dimension of C structs, as a constant."""
+    import ctypes
+
+    declared = types.get(type_name)
+    count = len(memory)
+    if type_name == "string":
+        return Constant.strings(ctypes.string_at(int(address)) if address else None for address in memory)
+    if is_fixed(type_name, types):
+        data = packed(memory, numpy_dtype(descr(type_name, types))).tobytes()
+        return Constant(type=type_name, count=count, data=data)
+    items: list[Constant] = []
+    if isinstance(declared, VlenType):
+        base = c_dtype(declared.base, types)
+        for length, address in zip(memory["length"], memory["address"], strict=True):
+            data = ctypes.string_at(int(address), int(length) * base.itemsize) if length else b""
+            items.append(constant_of(np.frombuffer(data, base), declared.base, types))
+    else:
+        assert isinstance(declared, CompoundType)
+        for place in range(count):
+            for number, field in enumerate(declared.fields):
+                items.append(constant_of(memory[f"f{number}"][place].reshape(-1), field.type, types))
+    return Constant(type=type_name, count=count, data=tuple(items))

@@ -1,0 +1,276 @@
+"""A chunked HDF5 dataset as an array source: its chunks are ranges of the file, and are decoded here, in any thread.
+
+Where chunks lie is asked of HDF5 once, when somebody first wants to know, and kept as columns. Chunks behind filters
+that are not decoded here are moved all the same; their values come through the library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.chunk_references import unmasked
+from nczarr.arrays.decode import DECODING_ERRORS, Config
+from nczarr.arrays.decoded_parts import DecodedCells
+from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.lengths import linked_length, misfit
+from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.source import (
+    ArraySource,
+    Columns,
+    Index,
+    Layout,
+    Manifest,
+    Place,
+    Selection,
+    Stored,
+    itemsize,
+    numpy_dtype,
+)
+from nczarr.arrays.strided import FileBytes
+from nczarr.formats.netcdf4 import library_calls
+from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.library import library
+from nczarr.formats.netcdf4.objects import find
+from nczarr.formats.netcdf4.stored_variable import StoredVariable
+from nczarr.stores import ranges
+from nczarr.stores.ranges import Range
+
+MAPPED = 8 << 20
+"""Bytes of a chunk without filters above which it is looked at in the file, not read whole."""
+
+_BATCH = 1 << 12
+"""Chunks whose places become Python's numbers at once."""
+
+
+def _looked_up(array: ChunkedArray) -> ChunkTable:
+    with LOCK:
+        return array.looked_up()
+
+
+class _Known:
+    """One array in one process: where its chunks lie. It tells the array from all others, too."""
+
+    def __init__(self, table: ChunkTable) -> None:
+        self.table = table
+        self.lengths: dict[int, int | None] = {}
+        """The bytes of every chunk by the mask of steps left out; None where they depend on the values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkedArray(ArraySource):
+    """A dataset whose elements lie as `form` says. `reach`: its extent; beyond it lies the layout's fill.
+
+    `own`: what cells of the extent hold that were never written; `undefined`: HDF5 leaves them as they are. `steps`:
+    how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are stored
+    without filters. `library`: the same array through the library.
+    """
+
+    layout: Layout
+    file: FileBytes
+    reach: tuple[int, ...]
+    form: Stored
+    steps: tuple[Config, ...] | None
+    unfiltered_edges: bool
+    library: DecodedCells
+    own: bytes | None
+    undefined: bool = False
+    _own: list[Any] = field(default_factory=list, repr=False)
+    """What this process knows of the array: where its chunks lie."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The description alone."""
+        described = (
+            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library, self.own,
+            self.undefined,
+        )  # fmt: skip
+        return ChunkedArray, described
+
+    @property
+    def stored(self) -> Stored:
+        """How chunks are encoded, unless a mask says otherwise."""
+        return self.form
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """How far the dataset reaches."""
+        return self.reach
+
+    @property
+    def unstored(self) -> bytes | None:
+        """HDF5's fill value."""
+        return self.own
+
+    @property
+    def viewed(self) -> bool:
+        """Whether chunks are looked at in the file."""
+        stored = self.stored
+        return not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
+
+    @property
+    def manifest(self) -> Manifest:
+        """The allocated chunks whose bytes alone say what the array holds there. Raises OSError."""
+        rows = self._table
+        if self._outgrown:
+            whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
+            rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
+        source = np.zeros(len(rows.chunk), np.int64)
+        return Columns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
+
+    @property
+    def _outgrown(self) -> bool:
+        """Whether the array is longer than the dataset."""
+        return self.extent != self.layout.shape
+
+    def _is_cut(self, index: Index) -> bool:
+        """Whether the array goes on within a chunk that the dataset ends in: nobody knows what bytes stand there."""
+        lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
+        return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
+
+    @property
+    def _table(self) -> ChunkTable:
+        """Where chunks lie; asked of HDF5 once in a process. Raises OSError."""
+        return self._known.table
+
+    @property
+    def _known(self) -> _Known:
+        if not self._own and not library_calls.is_here():  # two threads may ask; nothing waits for a file that hangs
+            self._own.append(_Known(library_calls.call(str(self.file.path), _looked_up, self)))
+        if not self._own:
+            with LOCK:
+                if not self._own:
+                    self._own.append(_Known(self.looked_up()))
+        known: _Known = self._own[0]
+        return known
+
+    def looked_up(self) -> ChunkTable:
+        """Ask the HDF5 library of this process where chunks lie. Raises OSError."""
+        assert self.file.path is not None
+        self.file.check()
+        variable, h5 = self.library.sections, hdf5(library())
+        assert isinstance(variable, StoredVariable)
+        file = open_file(h5, self.file.path)
+        if file < 0:
+            h5.lib.fail_hdf5("H5Fopen")
+        with (
+            closing(h5, "H5Fclose", file),
+            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
+        ):
+            table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
+        if self.unfiltered_edges and self.stored.codecs:
+            every_step = (1 << len(self.stored.codecs)) - 1
+            for row, index in enumerate(self._indices(table)):
+                lengths = zip(index, self.layout.chunks, self.extent, strict=True)
+                if any((number + 1) * each > end for number, each, end in lengths):
+                    table.mask[row] = every_step
+        return table
+
+    def _indices(self, table: ChunkTable) -> Iterator[Index]:
+        """The places of all allocated chunks in the grid, in C order."""
+        counts = grid_of(self.layout.shape, self.layout.chunks)
+        for start in range(0, len(table.chunk), _BATCH):
+            places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
+            yield from zip(*(axis.tolist() for axis in places), strict=True)
+
+    def found(self, index: Index) -> Place | None:
+        """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated.
+
+        Raises OSError if the file is out of reach, or was changed; CompileError for a chunk of a wrong length.
+        """
+        self.file.check()
+        table = self._table
+        number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
+        row = int(np.searchsorted(table.chunk, number))
+        if row == len(table.chunk) or table.chunk[row] != number:
+            return None
+        place = Place(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
+        lengths = self._known.lengths
+        if place.mask not in lengths:
+            codecs = unmasked(self.stored.codecs, place.mask)
+            lengths[place.mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
+        wanted = lengths[place.mask]
+        if wanted is not None and place.length != wanted:
+            self._unreadable(misfit(place.length, wanted), place.offset)
+        return place
+
+    def _unreadable(self, reason: str, offset: int) -> NoReturn:
+        unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
+
+    def place(self, chunk: Index) -> Place | None:
+        """Where a chunk lies; None if it is not allocated, or the array goes on where the dataset ends within it.
+
+        Raises OSError if the file is out of reach, or was changed.
+        """
+        if self._outgrown and self._is_cut(chunk):
+            return None
+        return self.found(chunk)
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """The bytes of a chunk, as the whole chain makes them; None where there are none such. Raises OSError."""
+        place = self.place(chunk)
+        return None if place is None or place.mask else ranges.read(Range(*place[:3]))
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """The values of a region. Raises OSError; CompileError with `unreadable-chunk` for what cannot be decoded."""
+        if self.steps is None:
+            return self.library.read(selection)
+        if self.own == self.layout.fill:
+            return assembled(self.layout, selection, self._chunk, self.extent)
+        shape = self.layout.shape
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+        inside = tuple(slice(start, min(stop, end)) for (start, stop), end in zip(bounds, self.extent, strict=True))
+        stored = self.layout._replace(fill=self.own)
+        if all(part.stop == stop for part, (_, stop) in zip(inside, bounds, strict=True)):
+            return assembled(stored, inside, self._chunk, self.extent)
+        out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
+        if all(part.start < part.stop for part in inside):
+            box = tuple(slice(0, part.stop - part.start) for part in inside)
+            out[box] = assembled(stored, inside, self._chunk, self.extent)
+        return out
+
+    def _chunk(self, index: Index) -> NDArray[Any] | None:
+        """A whole decoded chunk, in the layout's dtype; None if it is not allocated."""
+        array = self._known
+        known: NDArray[Any] | None = kept.get((array, "chunk", index))
+        if known is not None:
+            return known
+        place = self.found(index)
+        if place is None:
+            return None
+        steps = [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
+        dtype, layout = self.stored.dtype, self.layout
+        try:
+            if not steps and place.length > MAPPED:
+                return self._mapped(place)
+            values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
+        except DECODING_ERRORS as error:
+            self._unreadable(str(error) or type(error).__name__, place.offset)
+        kept.put_chunk(array, index, values)
+        return values
+
+    def _mapped(self, place: Place) -> NDArray[Any]:
+        """A large chunk of plain elements, as a view of the file, in its byte order. Raises ValueError if it is cut."""
+        dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
+        if place.offset + place.length > self.file.size:
+            raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
+        self.file.seen(place.length)
+        values: NDArray[Any] = np.ndarray(chunks, dtype, self.file.data, place.offset)
+        return values
+
+    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+        """Chunks of a grid of this chunk shape that an allocated chunk meets, in C order.
+
+        All of the extent, where unallocated chunks hold another value than lies beyond it.
+        """
+        if self.own != self.layout.fill:
+            return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
+        found = self._indices(self._table)
+        if chunks == self.layout.chunks:
+            return found
+        return iter(sorted(covering(found, self.layout.chunks, chunks, self.layout.shape)))

@@ -1,0 +1,259 @@
+"""Values of a netCDF-4 file as array sources: plain descriptions, which open the file where they are read.
+
+The library is not safe for threads, so one lock is around every call. Arrays of ragged content are found through an
+index of the variable, made in one pass when something first asks for their lengths.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from ctypes import byref, c_char_p, c_int, c_void_p
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+from nczarr import names
+from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.decoded_parts import Region, Sections
+from nczarr.arrays.grid import unreadable
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.source import Layout, Selection, numpy_dtype
+from nczarr.arrays.strided import FileBytes
+from nczarr.ast import UserType
+from nczarr.formats.netcdf4 import library_calls
+from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
+from nczarr.formats.netcdf4.filter_plugins import lend_readers
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
+from nczarr.formats.netcdf4.inquiry import Inquiry
+from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
+from nczarr.formats.netcdf4.objects import FixedText, find, text_of
+
+SLAB = 8 << 20
+"""Bytes of C structs read at once where a variable is read front to back."""
+
+OPEN_FILES = 16
+"""Files that stay open for the next read."""
+
+_files: OrderedDict[tuple[str, int, int], tuple[int, Image | None]] = OrderedDict()
+"""Open files by path, inode and time of change, with the image of those that are open as they are in memory."""
+
+
+def opened(path: str) -> int:
+    """The number of an open file, which is opened unless it is open; objects that the library opens no file with are
+    left out. Expects `LOCK`. Raises OSError, CallError.
+    """
+    status = os.stat(path)
+    key = path, status.st_ino, status.st_mtime_ns
+    lib = library()
+    if key in _files:
+        _files.move_to_end(key)
+        return _files[key][0]
+    while len(_files) >= OPEN_FILES:
+        oldest, image = _files.popitem(last=False)[1]
+        with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
+            lib.do("nc_close", oldest)
+        del image  # HDF5 may read its bytes until here
+    lend_readers(lib)
+    safe = opened_without_fills(lib, path)
+    if safe is not None:
+        _files[key] = safe
+        return safe[0]
+    found = c_int()
+    try:
+        lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
+    except OSError:
+        rest = opened_without_strange(lib, path)
+        if rest is None:
+            raise
+        _files[key] = rest
+    else:
+        _files[key] = found.value, None
+    return _files[key][0]
+
+
+@dataclass(frozen=True)
+class StoredVariable(Sections):
+    """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
+
+    `extent`: how far its values reach, where that is not its shape; behind it lie fill values. Another file under the
+    same name is refused. `group` and `name` are spelled as in the file; `which`: its place
+    among the variables of one name; None if no other has it.
+    """
+
+    file: FileBytes
+    group: tuple[str, ...]
+    name: str
+    type: str
+    types: dict[str, UserType]
+    shape: tuple[int, ...]
+    fill: bytes | None = None
+    extent: tuple[int, ...] | None = None
+    which: int | None = None
+    fixed: FixedText | None = None
+    """Of strings that are stored as texts of fixed length: their type."""
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return str(self.file.path)
+
+    def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region, which has at least one value."""
+        region = section
+        if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
+            return self._given(region)
+        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True))
+        inside = all(part.start < part.stop for part in given)
+        found = self._given(given) if inside else {}
+        lengths = tuple(part.stop - part.start for part in region)
+        whole: dict[str, NDArray[Any]] = {}
+        for part in parts(self.type, lengths, self.types):
+            if None in part.shape:
+                dtype = numpy_dtype(descr(part.type, self.types))
+                shape = tuple(length or 0 for length in part.shape)
+                whole[part.path] = found[part.path] if inside else np.empty(shape, dtype)
+                continue
+            fill = self.fill if part.path == "" else None
+            shape = tuple(length or 0 for length in part.shape)
+            whole[part.path] = fill_array(Layout(descr(part.type, self.types), shape, shape, fill=fill), shape)
+            if inside:
+                whole[part.path][tuple(slice(0, each.stop - each.start) for each in given)] = found[part.path]
+        return whole
+
+    def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region within the extent."""
+        try:
+            found: dict[str, NDArray[Any]] = library_calls.call(self.path, _given, self, region)
+        except OSError as error:
+            if library_calls.is_here():
+                raise
+            path = names.fqn((*self.group, self.name))
+            unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
+        return found
+
+    def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """The parts of a region within the extent, by the library of this process."""
+        if self.fixed is not None:
+            with LOCK:
+                self.file.check()
+                lend_readers(library())
+                try:
+                    found = read_texts(hdf5(library()), self.path, self.group, self.name, self.fixed, region)
+                except OSError as error:
+                    self._unreadable(error)
+                return {"": found}
+        memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
+        start = sizes([part.start for part in region])
+        count = sizes([part.stop - part.start for part in region])
+        with LOCK:
+            lib = library()
+            file = opened(self.path)
+            self.file.check()
+            group, number = self._find(lib, file)
+            try:
+                lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
+            except (CallError, OSError) as error:
+                self._unreadable(error)
+            parts_found = dict(unpacked(memory, self.type, self.types))
+            if self.type == "string" or not is_fixed(self.type, self.types):
+                kind = c_int()
+                lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
+                Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
+        return parts_found
+
+    def _unreadable(self, error: Exception) -> NoReturn:
+        path = names.fqn((*self.group, self.name))
+        helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
+        unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
+
+    def _find(self, lib: Library, file: int) -> tuple[int, int]:
+        """Numbers of the group and the variable. The library looks for names in NFC alone; others are compared here."""
+        group, found, ask = c_int(file), c_int(), Inquiry(lib)
+        for name in self.group:
+            if name.isascii():
+                lib.call("nc_inq_ncid", group, c_char_p(name.encode()), byref(found))
+                group = c_int(found.value)
+            else:
+                group = c_int(next(each for each in ask.groups(group.value) if ask.group_name(each) == name))
+        if self.name.isascii() and self.which is None:
+            lib.call("nc_inq_varid", group, c_char_p(self.name.encode()), byref(found))
+            return group.value, found.value
+        named = [number for number, each in ask.variables(group.value).items() if each.name == self.name]
+        return group.value, named[self.which or 0]
+
+    def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
+        """The region itself."""
+        yield tuple(slice(each.start, each.stop) for each in region), region
+
+    def content(self, stretch: int) -> dict[str, NDArray[Any]]:
+        """The values of a stretch of the variable by part."""
+        return self.decoded(self._stretches[stretch])
+
+    def ends(self, part: str, stop: int | None = None) -> list[int]:
+        """Where the ragged content of each stretch of the variable ends; reads the whole variable once."""
+        return self._ends[part]
+
+    @cached_property
+    def _stretches(self) -> tuple[Selection, ...]:
+        block = linear_block(self.shape, max(1, SLAB // c_dtype(self.type, self.types).itemsize))
+        return tuple(region_of(place, block, self.shape) for place in every_block(self.shape, block))
+
+    @cached_property
+    def _ends(self) -> dict[str, list[int]]:
+        ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
+        found = [{path: len(each[path]) for path in ragged} for each in map(self.decoded, self._stretches)]
+        return {path: list(itertools.accumulate(each[path] for each in found)) for path in ragged}
+
+
+def _given(variable: StoredVariable, region: Selection) -> dict[str, NDArray[Any]]:
+    return variable.given_here(region)
+
+
+_SELECT_SET = 0
+"""H5S_SELECT_SELECT_SET."""
+
+
+def read_texts(
+    h5: Hdf5, path: str, group: tuple[str, ...], name: str, kind: FixedText, region: Selection
+) -> NDArray[Any]:
+    """Return the texts of a region of a dataset: an array of objects. Expects the lock. Raises OSError.
+
+    The netCDF library cuts texts of fixed length at the first NUL, so HDF5 reads them. A text ends before the NULs at
+    its end; in a type that ends texts by a NUL, at the first one.
+    """
+    shape = tuple(part.stop - part.start for part in region)
+    made = np.zeros(shape, f"S{kind.size}")
+    file = open_file(h5, path)
+    if file < 0:
+        h5.lib.fail_hdf5("H5Fopen")
+    with (
+        closing(h5, "H5Fclose", file),
+        closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset,
+        closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element,
+        closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space,
+        closing(h5, "H5Sclose", _memory(h5, dataset, shape)) as memory,
+    ):
+        if shape:
+            start, count = sizes([part.start for part in region]), sizes(shape)
+            h5.do("H5Sselect_hyperslab", space, _SELECT_SET, start, None, count, None)
+        h5.do("H5Dread", dataset, element, memory, space, 0, c_void_p(made.ctypes.data))
+    out = np.empty(shape, object)
+    data = made.tobytes()
+    texts = [text_of(data[at : at + kind.size], terminated=kind.terminated) for at in range(0, len(data), kind.size)]
+    out.reshape(-1)[:] = texts
+    return out
+
+
+def _memory(h5: Hdf5, dataset: int, shape: tuple[int, ...]) -> int:
+    """The dataspace of an array in memory, to be closed."""
+    if not shape:
+        return h5.do("H5Dget_space", dataset)
+    return h5.do("H5Screate_simple", len(shape), sizes(shape), None)

@@ -1,0 +1,179 @@
+"""The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
+
+What is never written the library fills: with `_FillValue`, else the type's default. In a variable without fill mode it
+shows zeros (unfilled.py). Where a source shows anything else in cells that were never written, they are written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from nczarr import names
+from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.counts import Counts
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
+from nczarr.ast import Constant, Variable, VlenType
+from nczarr.check.checked import Checked
+from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, structs, texts
+from nczarr.formats.netcdf4.choose_source import in_order
+from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
+from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
+from nczarr.formats.netcdf4.library import Library, sizes
+from nczarr.formats.netcdf4.objects import DatasetInfo
+from nczarr.formats.netcdf4.write_chunks import ChunkWriter
+from nczarr.plan.hdf5_losses import measures
+from nczarr.plan.plans import FilePlan
+
+SLAB = 8 << 20
+"""Bytes of values in memory that one call writes, unless one chunk has more."""
+
+
+def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
+    """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
+
+    `chunks`: takes variables whose chunks need not go through the library. What goes through it is counted by blocks.
+    """
+    checked = plan.checked
+    for path, variable in checked.variables.items():
+        parts = checked.parts.get(path)
+        if parts and 0 not in checked.shapes[path]:
+            writer = _Writer(lib, path, variable, plan, ids, counts)
+            if not writer.write_chunks(parts, chunks):
+                writer.write(parts)
+    for path, dimension in checked.dimensions.items():
+        group = ids.groups[names.parent(path)]
+        if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
+            _stretch(lib, path, plan, ids)
+    chunks.restore_fills(plan)
+
+
+class _Writer:
+    def __init__(self, lib: Library, path: str, variable: Variable, plan: FilePlan, ids: Ids, counts: Counts) -> None:
+        checked = plan.checked
+        self.lib = lib
+        self.counts = counts
+        self.group = ids.groups[names.parent(path)]
+        self.number = ids.variables[path]
+        self.path = path
+        self.checked = checked
+        self.variable = variable
+        self.quantized = plan.storage[path].quantize is not None
+        self.type = variable.type
+        self.types = checked.types
+        self.shape = checked.shapes[path]
+        self.dtype = c_dtype(variable.type, checked.types)
+        self.chunks = chunk_lengths(path, variable, plan) if variable.dimensions else None
+
+    def write_chunks(self, parts: Parts, chunks: ChunkWriter) -> bool:
+        """Write an array of chunks without the library; False: it has to do it."""
+        if self.chunks is None or self.quantized or not is_fixed(self.type, self.types):
+            return False
+        source, group = parts[""], names.split(names.parent(self.path))
+
+        def alike(info: DatasetInfo) -> bool:
+            if info.dtype is None or info.fill is None or self._without_fill(source):
+                return self._fills_alike(source)
+            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == unwritten_of(source)
+
+        default = library_default(self.type, self.types)
+        return chunks.write(group, self.variable.name, source, alike, default)
+
+    def write(self, parts: Parts) -> None:
+        if self.type == "string" or is_fixed(self.type, self.types):
+            self._by_chunks(parts[""])
+        else:
+            self._in_order(parts)
+
+    def _by_chunks(self, source: ArraySource) -> None:
+        """An array of one part: blocks of whole chunks, in any order."""
+        block = blocks(self.shape, self.chunks, self.dtype.itemsize)
+        for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
+            region = region_of(index, block, self.shape)
+            values = source.read(region).reshape(-1)
+            self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
+
+    def _fills_alike(self, source: ArraySource) -> bool:
+        """Whether cells that are not written show what the source has in those that were never written.
+
+        HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
+        """
+        fill = fill_of(source)
+        if self._without_fill(source):
+            if self.type == "string":  # not written it is NIL in the end
+                return fill is None
+            return source.undefined or (is_large(self.path, self.checked) and not unwritten_of(source).strip(b"\0"))
+        shown = own_fill(self.path, self.checked) or library_fill(self.variable, self.types)
+        return fill is not None and fill == shown
+
+    def _without_fill(self, source: ArraySource) -> bool:
+        """Whether the variable is declared without fill mode."""
+        return self.variable.storage.no_fill and own_fill(self.path, self.checked) is None
+
+    def _in_order(self, parts: Parts) -> None:
+        """An array of several parts: front to back. Where nothing is written the library has empty lists."""
+        reader = Reader(parts, self.type, self.types)
+        rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
+        wanted: Iterable[Index] = every_block(self.shape, rows)
+        if isinstance(self.types.get(self.type), VlenType):
+            wanted = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
+        for index in wanted:
+            region = region_of(index, rows, self.shape)
+            reader.go_to(first_of(region, self.shape))
+            self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
+
+    def put(self, region: Selection, values: Values) -> None:
+        start = sizes([part.start for part in region])
+        count = sizes([part.stop - part.start for part in region])
+        with LOCK:
+            self.lib.put_vara(self.group, self.number, start, count, values.address)
+        self.counts.add("encode", 1, values.array.nbytes, values.array.nbytes)
+
+
+def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
+    """Lengths of the blocks that one call writes: whole chunks, more along the inner dimensions first."""
+    lengths = list(chunks or (1,) * len(shape))
+    for axis in range(len(shape) - 1, -1, -1):
+        others = math.prod(lengths[:axis] + lengths[axis + 1 :]) * itemsize
+        times = max(1, SLAB // max(1, others * lengths[axis]))
+        lengths[axis] = max(1, min(shape[axis], lengths[axis] * times))
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
+
+
+def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
+    """Blocks of a variable in which one of its parts has something: the part may have dimensions of its own behind."""
+    inner = source.layout.shape[len(shape) :]
+    for index in source.occupied((*rows, *(max(1, length) for length in inner))):
+        yield index[: len(shape)]
+
+
+def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
+    """Give an unlimited dimension its length: write the last element along it of a variable that has it."""
+    checked = plan.checked
+    for fqn, variable in checked.variables.items():
+        shape = checked.shapes[fqn]
+        if path not in variable.dimensions or 0 in shape or not measures(fqn, path):
+            continue
+        last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
+        region = tuple(slice(index, index + 1) for index in last)
+        writer = _Writer(lib, fqn, variable, plan, ids, Counts())
+        writer.put(region, _one(checked, fqn, region))
+        return
+
+
+def _one(checked: Checked, fqn: str, region: Selection) -> Values:
+    """The one element of a region that holds fill: as the source has it, else as the fill value says."""
+    variable = checked.variables[fqn]
+    fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")
+    if source is not None and is_fixed(variable.type, checked.types):
+        fill = Constant(type=variable.type, count=1, data=unwritten_of(source))
+    elif variable.storage.no_fill and variable.type != "string":
+        fill = None
+    if fill is not None:
+        return constant_values(fill, checked.types)
+    return Values(np.zeros(1, c_dtype(variable.type, checked.types)))
