@@ -17,7 +17,7 @@ MAX_NAME_BYTES = 256
 """The netCDF library's limit on the UTF-8 length of a name (NC_MAX_NAME)."""
 
 CDL_SPECIAL = " !\"#$%&'()*,:;<=>?[\\]^`{|}~"
-"""Characters that CDL writes with a backslash inside a name (specs: cdl-language §3; `%` and `?` always escaped)."""
+"""Characters that CDL writes with a backslash inside a name."""
 
 _CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
@@ -120,7 +120,7 @@ def from_bytes(data: bytes) -> str:
 def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
     """The Common Data Model's full name of the thing of this FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
 
-    Dot and backslash get a backslash (ncstream §9), and a slash as well, which names of that model never hold.
+    Dot and backslash get a backslash, and a slash as well, which names of that model never hold.
     """
     group = "/".join(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
     return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])

@@ -2,7 +2,7 @@
 
 A chain is a tuple of `Codec` (HDF5 filter number and parameters) in the order of encoding. What numcodecs can
 name is written to Zarr v2 as it names it, and `from_configs` is the inverse of `to_configs`, so that a reader
-knows when the plain form says everything (nczarr-storage §11). zlib and bz2 come from the standard library;
+knows when the plain form says everything. zlib and bz2 come from the standard library;
 numcodecs is imported only by the codecs that need it. All encoders release the interpreter's lock.
 """
 

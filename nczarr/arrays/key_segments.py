@@ -1,6 +1,6 @@
 """Portable names: names of the model as segments of keys that every storage system keeps apart.
 
-Source: the draft of 2019, "Node names", and zarr-v3-2019-draft §3. A segment has letters and digits of ASCII, `-`, `_`
+Source: the draft of 2019, "Node names". A segment has letters and digits of ASCII, `-`, `_`
 and `.` alone, is not only periods, has at most 255 characters, and differs from its siblings by more than the case of
 letters. Every other byte of a name's UTF-8 form is written `_xHH`, and so is the `_` of what would be read as such an
 escape. Beyond the draft: a name that ends as the keys of documents do has an escape there, so that in a folder no file

@@ -1,4 +1,4 @@
-"""The kinds of netCDF file and how people spell them (`_Format`, `--kind`; cdl-language §7.5)."""
+"""The kinds of netCDF file and how people spell them (`_Format`, `--kind`)."""
 
 from __future__ import annotations
 
@@ -33,5 +33,4 @@ RESERVED_ATTRIBUTES = frozenset(
         *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
     }
 )
-"""Names of attributes by which an HDF5 file says what is a dimension: the netCDF library refuses them as others
-(cdl-language §8)."""
+"""Names of attributes by which an HDF5 file says what is a dimension: the netCDF library refuses them as others."""

@@ -3,7 +3,7 @@
 Numbers are the exact values: a float is the double that equals it. NaN and the infinities are the texts `NaN`,
 `Infinity` and `-Infinity`, char and string values texts; one value stands alone, several make a list. What JSON or the
 netCDF library's parser cannot carry (NUL, control bytes, invalid UTF-8) is left out of the text: its readable part
-stands, and `exact` is False (nczarr-storage §3, §17).
+stands, and `exact` is False.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Documents of Awkward 0.x persistence from plain arguments: expressions as JSON (awkward0-persistence §1, §3, §5).
+"""Documents of Awkward 0.x persistence from plain arguments: expressions as JSON.
 
 Pure: nothing here knows an array. Who writes arrays hands in what `frombuffer` needs: the name of a blob, the JSON of
 its elements' type, and how many there are.
@@ -23,7 +23,7 @@ SHARED = range(-5, 257)
 
 
 class Numbers:
-    """Ids of expressions, depth first: an expression takes the next when its writing begins (contract §2).
+    """Ids of expressions, depth first: an expression takes the next when its writing begins.
 
     awkward0 numbers lengths and other constants as well, equal small ones once. Ours take the same numbers, so blobs
     have the names that awkward0 gives them; but a constant is written out each time and never referred to.
@@ -74,7 +74,7 @@ def inflated(raw: Expression, function: Iterable[str] = ("zlib", "decompress")) 
 
 
 def buffer(raw: Expression, described: Any, count: Expression, number: int | None = None) -> Expression:
-    """`count` elements of a type (the JSON of a dtype: contract §4) from the start of these bytes."""
+    """`count` elements of a type (the JSON of a dtype) from the start of these bytes."""
     function = awkward("numpy", "frombuffer")
     return call(function, raw, {"dtype": described}, count, number=number)
 

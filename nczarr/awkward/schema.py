@@ -1,7 +1,7 @@
 """Parts of variables (`data.parts`) as expressions of Awkward 0.x persistence: one recursive rule for every holder.
 
 What holds the arrays says how one of them is spelled (`Arrays.flat`); how they make up lists and records is said here,
-once. Source: awkward0-persistence §10.
+once.
 """
 
 from __future__ import annotations

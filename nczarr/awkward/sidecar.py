@@ -1,6 +1,6 @@
 """The document that a ragged variable has beside its arrays, by which readers of Awkward arrays find its values.
 
-It is one of Awkward 0.x persistence whose blobs are the chunks themselves (awkward0-persistence §10, placement 2): it
+It is one of Awkward 0.x persistence whose blobs are the chunks themselves: it
 copies nothing, and nothing of ours reads it back. Cells are flattened in C order; `metadata` has their shape.
 
     v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
@@ -148,7 +148,7 @@ class _Chunks:
 
 
 def described(descr: Descr) -> Any:
-    """An element's type as the JSON of a dtype (contract §4)."""
+    """An element's type as the JSON of a dtype."""
     if isinstance(descr, str):
         return descr
     return [[name, described_rows(field, shape)] for name, field, shape in descr]

@@ -1,4 +1,4 @@
-"""Fill values: what stands where nothing was written (cdl-language §7.3, the netCDF library's defaults)."""
+"""Fill values: what stands where nothing was written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Whether a dataset fits a kind of netCDF file, construct by construct.
 
 Expects: resolved names. Reports: format-conflict, once for each construct that the kind cannot hold, at its place.
-ncgen narrows types and drops attributes in silence here (cdl-language §7.5).
+ncgen narrows types and drops attributes in silence here.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Expects: uses as they were written, bare names or FQNs. Ensures: every `TypeName` is atomic or the FQN of a declared
 type, every dimension reference a size or the FQN of a declared dimension, or the fault is reported.
 
-CDL scopes names lexically (cdl-language §7.1): a bare dimension is looked up in its group and the ancestors; a bare
+CDL scopes names lexically: a bare dimension is looked up in its group and the ancestors; a bare
 type there, and then in the whole tree if exactly one fits. Where `forward` is false, as in CDL, a declaration must
 stand before its use. Reports: undefined-dimension, undefined-type, undefined-group, forward-reference, circular-type.
 """

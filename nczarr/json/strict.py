@@ -1,8 +1,8 @@
 """JSON to the letter of RFC 8259, and where in a text each value stands.
 
 What the RFC leaves to a reader is settled so: a member that stands twice in one object is an error, because software
-does not agree on which one is meant (§4), and so is the escape of half a surrogate pair, which no UTF-8 holds (§8.2).
-A byte order mark is passed over, with a remark (§8.1: a parser may). Depth and digits are limited (§9).
+does not agree on which one is meant, and so is the escape of half a surrogate pair, which no UTF-8 holds.
+A byte order mark is passed over, with a remark. Depth and digits are limited.
 """
 
 from __future__ import annotations

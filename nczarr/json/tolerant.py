@@ -1,4 +1,4 @@
-"""JSON as stores really hold it: strict where it can be, tolerant where nothing is lost (nczarr-storage §3, §17).
+"""JSON as stores really hold it: strict where it can be, tolerant where nothing is lost.
 
 Accepted with a remark: bytes behind the document, a comma before a closing bracket, words and numbers that are no JSON
 (`TRUE`, `007`), which become texts. Accepted without one: a byte order mark, bare NaN, infinities, raw control bytes.

@@ -1,6 +1,6 @@
 """From values to the bytes of one chunk: padding, the target's dtype, the codec chain.
 
-A chunk is always full: what lies beyond the array's edge holds the fill value (nczarr-storage §7).
+A chunk is always full: what lies beyond the array's edge holds the fill value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """zarr-python: what 3.1.6 and 3.4.2 do wrong with stores of Zarr v2 and v3, above all with those of netCDF-C.
 
-One array that it cannot open breaks the listing of its group, so its faults are those of a group (nczarr-storage §4).
+One array that it cannot open breaks the listing of its group, so its faults are those of a group.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The default keeps an array in one piece up to `CHUNK_BYTES` and splits larger ones evenly along their outer
 dimensions, so that a chunk is contiguous in the array. (The netCDF library's own default makes chunks of one record
-along an unlimited dimension, and of 16 MB for a tiny array whose dimensions are all unlimited: nczarr-storage §7.)
+along an unlimited dimension, and of 16 MB for a tiny array whose dimensions are all unlimited.)
 """
 
 from __future__ import annotations

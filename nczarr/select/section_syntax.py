@@ -8,7 +8,7 @@
 
 `sections` reads: one text comes in, a `Section` a part goes out, with names as they are meant. What is no section is
 one error, bad-section, at its column. Escapes are read from left to right: a backslash stands for whatever follows it.
-`written` is the inverse: what it writes reads back as the same names and indices. Source: ncstream §9.
+`written` is the inverse: what it writes reads back as the same names and indices.
 """
 
 from __future__ import annotations

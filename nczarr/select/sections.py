@@ -73,7 +73,7 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
 
 
 def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
-    """The extents of a section without those of ragged dimensions, which may follow and are `:` (ncstream §9)."""
+    """The extents of a section without those of ragged dimensions, which may follow and are `:`."""
     extents, rank = section.extents, len(checked.shapes[fqn])
     if extents is None:
         return None

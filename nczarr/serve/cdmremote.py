@@ -153,7 +153,7 @@ def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
-    """The variables and indices that sections name; of members the whole record, as of all servers (ncstream §9).
+    """The variables and indices that sections name; of members the whole record, as of all servers.
 
     Raises RefusedError if there are none, or they do not suit.
     """

@@ -27,7 +27,7 @@ def data(checked: Checked, wanted: Wanted, deflate: int | None) -> Iterator[byte
 
 
 def is_sequence(checked: Checked, fqn: str) -> bool:
-    """Whether clients see a variable as a sequence, of which no section can be had (ncstream §9)."""
+    """Whether clients see a variable as a sequence, of which no section can be had."""
     from nczarr import ncstream
 
     return ncstream.is_sequence(checked, fqn)

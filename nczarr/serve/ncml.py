@@ -14,7 +14,7 @@ the model and NcML say differently:
 NcML has no form for 64-bit enums (integers instead), for dimensions whose name holds blanks, is a number, or is hidden
 by one nearer to the variable (its length instead), for NIL strings (empty ones), and for NULs at the end of char
 attributes. XML 1.0 has none for most control characters: U+FFFD stands instead, as for what is not UTF-8 in strings.
-Source: the NcML 2.2 schema, and answers of servers (ncstream §8).
+Source: the NcML 2.2 schema, and answers of servers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Datasets that a server gives by sections, over HTTP (CDM Remote, ncstream §8): questions, and answers as bytes.
+"""Datasets that a server gives by sections, over HTTP (CDM Remote): questions, and answers as bytes.
 
 `served` is what `open_path` returns for such a URL: the header as the bytes of a source, and the service that has the
 rest. Requests go the way of all others (`connection.py`): tried again where that may help, within a time, in the

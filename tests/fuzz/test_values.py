@@ -1,6 +1,6 @@
 """Single bytes changed inside values: a fifth are accepted at least, with the value that a byte-exact reading predicts.
 
-The predictions are made here from the grammar's own words (cdl-language §5), by other code than the compiler's.
+The predictions are made here from the grammar's own words, by other code than the compiler's.
 """
 
 from __future__ import annotations

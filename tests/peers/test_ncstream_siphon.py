@@ -1,4 +1,4 @@
-"""Siphon reads messages that we write, as far as it has the values (ncstream §10)."""
+"""Siphon reads messages that we write, as far as it has the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How CDL spells names, texts and single numbers (cdl-language §3, §5, §10.2-10.4): Python values → text.
+r"""How CDL spells names, texts and single numbers: Python values → text.
 
 What ncdump prints, where that reads back to the same value; else the nearest spelling that does: floats get as many
 digits as they need, `-0.` keeps its point, `\013` stands for a vertical tab.

@@ -26,7 +26,7 @@ RESERVED = frozenset(
 )
 """Words that cannot name a dimension, type, variable or group without a backslash before them.
 
-`string`, `ubyte`, `uint64` and the like are not among them: classic files use them as names (cdl-language §3).
+`string`, `ubyte`, `uint64` and the like are not among them: classic files use them as names.
 """
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)

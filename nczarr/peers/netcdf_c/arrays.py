@@ -1,5 +1,4 @@
-"""Faults of netCDF-C with arrays: members of `.zarray`, types, fill values, codecs, chunks (nczarr-storage §4, §7, "
-"§8, §11)."""
+"""Faults of netCDF-C with arrays: members of `.zarray`, types, fill values, codecs, chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of netCDF-C with attributes: values and the types that the store gives them (nczarr-storage §9)."""
+"""Faults of netCDF-C with attributes: values and the types that the store gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of netCDF-C with dimensions and references to them (nczarr-storage §5, §6, §13)."""
+"""Faults of netCDF-C with dimensions and references to them."""
 
 from __future__ import annotations
 

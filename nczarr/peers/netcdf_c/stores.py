@@ -1,5 +1,4 @@
-"""Faults of netCDF-C with whole stores and groups: documents, lists of members, older layouts (nczarr-storage §2, "
-"§3, §15)."""
+"""Faults of netCDF-C with whole stores and groups: documents, lists of members, older layouts."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nc
 RESERVED = frozenset({
     "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid",
 })  # fmt: skip
-"""Names of attributes that the library keeps for itself (nczarr-storage §9)."""
+"""Names of attributes that the library keeps for itself."""
 
 DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]{0,8})")
-"""Types that the library knows (nczarr-storage §4)."""
+"""Types that the library knows."""
 
 RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
     ("i", (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1)), ("u", (0, (1 << 8 * size) - 1)),

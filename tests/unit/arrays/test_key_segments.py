@@ -1,4 +1,4 @@
-"""Portable names as segments of keys: the draft of 2019, "Node names", and zarr-v3-2019-draft §3."""
+"""Portable names as segments of keys: the draft of 2019, "Node names"."""
 
 from __future__ import annotations
 

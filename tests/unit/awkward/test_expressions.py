@@ -23,7 +23,7 @@ def test_ids_go_depth_first_and_small_constants_have_one() -> None:
 
 
 def test_chunks_of_another_store_are_read_by_their_whole_key() -> None:
-    """A ragged variable whose buffers are chunks of two Zarr arrays (contract §10)."""
+    """A ragged variable whose buffers are chunks of two Zarr arrays."""
     counts = made.buffer(made.inflated(made.read("v/counts/0", absolute=True)), "<i8", made.constant(2), 1)
     pieces = [
         made.buffer(made.read(f"v/content/{n}", absolute=True), "<f8", made.constant(size), 3 + n)

@@ -1,4 +1,4 @@
-"""Sections of variables of lists: the ragged dimension may be counted, and takes `:` alone (ncstream §9)."""
+"""Sections of variables of lists: the ragged dimension may be counted, and takes `:` alone."""
 
 from __future__ import annotations
 

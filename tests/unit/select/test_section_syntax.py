@@ -1,4 +1,4 @@
-"""Section specifications one by one, as contract §9 has them."""
+"""Section specifications one by one."""
 
 from __future__ import annotations
 

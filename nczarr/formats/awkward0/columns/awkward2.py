@@ -1,4 +1,4 @@
-"""Columns as arrays of awkward 2, and these as columns (awkward0-persistence §9). awkward is imported here alone.
+"""Columns as arrays of awkward 2, and these as columns. awkward is imported here alone.
 
 Both ways share buffers wherever the other side can hold them; bytes are swapped where they have to be, because
 awkward has native arrays only.

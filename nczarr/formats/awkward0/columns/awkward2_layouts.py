@@ -1,4 +1,4 @@
-"""Columns as layouts of awkward 2 (awkward0-persistence §9), by the constructors that keep layouts simple."""
+"""Columns as layouts of awkward 2, by the constructors that keep layouts simple."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Ragged data as plain columns: what a document of Awkward 0.x persistence describes, without any library but numpy.
 
 Each node is one array of `len(node)` items over numpy arrays; lists of numbers share what they can and copy nothing.
-The names are those of awkward0's classes where these say what a node is (awkward0-persistence §5).
+The names are those of awkward0's classes where these say what a node is.
 
 Nodes are immutable by agreement: nobody writes into their arrays. They compare by identity, as numpy arrays do not
 compare to one truth value; `items.py` gives the values as Python objects.

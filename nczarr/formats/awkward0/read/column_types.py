@@ -1,4 +1,4 @@
-"""Canonical columns → types and arrays of the data model, the way back of `backend.py` (awkward0-persistence §10).
+"""Canonical columns → types and arrays of the data model, the way back of `backend.py`.
 
 `Types` finds the type of a column that says none: numbers are numbers, texts strings, lists vlens, tables compounds.
 `arrays` gives the values of a column as the parts of a type, found or known. Source of the element types that the model

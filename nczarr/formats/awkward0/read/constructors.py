@@ -17,10 +17,10 @@ from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
 
 def from_buffer(given: Arguments) -> nodes.Flat:
-    """`numpy.frombuffer`: so many elements of a blob, which has as many bytes as they have (§4).
+    """`numpy.frombuffer`: so many elements of a blob, which has as many bytes as they have.
 
     More bytes are right in a blob that is read absolutely: it may be the last chunk of a Zarr array, which is padded
-    (§10). Without a count the elements are as many as the bytes make.
+    Without a count the elements are as many as the bytes make.
     """
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):

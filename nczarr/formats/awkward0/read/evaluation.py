@@ -1,4 +1,4 @@
-"""A document and its blobs to values: arrays as columns, everything else as it is (awkward0-persistence §2, §3, §5).
+"""A document and its blobs to values: arrays as columns, everything else as it is.
 
 An expression with an id has one value, wherever references lead to it; it is made when it is first needed, so that a
 reference may stand before what it leads to. Only a reference to an array that encloses it stays one (`Later`). What a

@@ -1,4 +1,4 @@
-"""The functions that documents may apply: a closed table (awkward0-persistence §5). Nothing is imported by its name.
+"""The functions that documents may apply: a closed table. Nothing is imported by its name.
 
 Each has the parameters of awkward0's own, and is made of arguments that are checked: what comes out is a column whose
 indices all lead to something. `awkward` and its modules, from which awkward0 once was renamed, mean the same functions.

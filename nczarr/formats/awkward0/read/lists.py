@@ -1,4 +1,4 @@
-"""Lists and texts of counts, offsets, or starts and stops (awkward0-persistence §5)."""
+"""Lists and texts of counts, offsets, or starts and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions a caller lets a document name (awkward0-persistence §7): patterns, which only narrow the table.
+"""Which functions a caller lets a document name: patterns, which only narrow the table.
 
 A pattern is a list of parts, matched with a function's part by part, case-sensitively, with the wildcards of fnmatch.
 One part alone is a module, and takes all that the table has of it; otherwise as many parts as the function has are

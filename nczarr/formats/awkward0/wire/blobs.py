@@ -1,4 +1,4 @@
-"""Blobs by name, and what decompressors make of them, bounded by what is given (awkward0-persistence §1, §3, §7).
+"""Blobs by name, and what decompressors make of them, bounded by what is given.
 
 A storage is anything with get-item, or with a `get` that gives None; its values are bytes, buffers of them, or numpy
 arrays, whose bytes count. A blob is asked for once, and no more is inflated of it than an array needs and one byte.

@@ -1,4 +1,4 @@
-"""The documents of awkward0-persistence §1 to §3, as values that have been checked.
+"""The documents of the persistence, as values that have been checked.
 
     {"awkward0": "0.15.5", "prefix": "v-", "schema": {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [
       {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "1"}, {"dtype": "int64"}, {"json": 2}], "id": 1},

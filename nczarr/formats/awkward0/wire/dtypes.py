@@ -1,8 +1,8 @@
-"""Descriptions of elements: JSON to dtypes, and dtypes to JSON (awkward0-persistence §4).
+"""Descriptions of elements: JSON to dtypes, and dtypes to JSON.
 
 `"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a pair may have a shape as its third item. Lists are
-tuples or lists by the rule of §4, and only then mean something. Names without an order of bytes are little-endian. What
-numpy would take besides, and what has objects in it, is refused; no description makes anything that is large.
+tuples or lists by the rule of numpy, and only then mean something. Names without an order of bytes are little-endian.
+What numpy would take besides, and what has objects in it, is refused; no description makes anything that is large.
 
 The order of bytes is always written, `<i4`, never `int32`. Structures are packed: padding is lost in a document.
 """

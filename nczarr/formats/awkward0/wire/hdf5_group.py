@@ -1,4 +1,4 @@
-"""Arrays of an HDF5 group (awkward0-persistence §8): a group a name, datasets of bytes inside, one is the document.
+"""Arrays of an HDF5 group: a group a name, datasets of bytes inside, one is the document.
 
 What is read stays in the file: soft and external links, datasets with bytes in other files and virtual ones are
 refused. A dataset of numbers stands for their bytes as the file has them. What filters make of stored bytes, and what

@@ -1,4 +1,4 @@
-"""Arrays of a ZIP archive (`.awkd`, awkward0-persistence §8): names to documents, blobs as members.
+"""Arrays of a ZIP archive (`.awkd`): names to documents, blobs as members.
 
 An archive that is none, or has members that no program of awkward0 makes, is refused as a whole when it is opened:
 encrypted ones, two of one name, folders, names that lead out of a folder, ways of compression beside deflate, members

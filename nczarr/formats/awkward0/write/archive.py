@@ -1,4 +1,4 @@
-"""A zip archive that gets more members, whole or not at all (awkward0-persistence §8).
+"""A zip archive that gets more members, whole or not at all.
 
 Members are stored, not compressed, and carry the first date that the format has: the same members give the same bytes.
 """

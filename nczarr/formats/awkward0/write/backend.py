@@ -1,6 +1,6 @@
 """`write`: a dataset as an archive of arrays, front to back, so that it can go to a pipe.
 
-Each variable is one array that awkward0 and Awkward 2 read (awkward0-persistence §10): numbers as they are, lists as
+Each variable is one array that awkward0 and Awkward 2 read: numbers as they are, lists as
 jagged arrays, texts with a mask where some are NIL, records as structured elements or, where asked, as tables. Cells of
 lists and texts are flattened in C order; `metadata` has the shape. The model is a member of its own, which readers
 of Awkward arrays pass over, so that nothing of the dataset is lost.
@@ -38,7 +38,7 @@ MODEL = "nczarr.ast"
 """The member that has the model: the AST as JSON. Readers of `.awkd` look at members that end in `.json` alone."""
 
 DELIMITER, SUFFIX, SCHEMA_SUFFIX = "-", ".raw", ".json"
-"""As awkward0's own archives have them (awkward0-persistence §8)."""
+"""As awkward0's own archives have them."""
 
 LARGEST_PACKED = 256 << 20
 """Bytes of a blob that is compressed, at most: readers limit what they inflate, and look at others where they lie."""

@@ -1,4 +1,4 @@
-"""Which blobs are compressed, and how: the policy that `serialize` and `save` take (awkward0-persistence §6).
+"""Which blobs are compressed, and how: the policy that `serialize` and `save` take.
 
 A policy is a list of rules; the first that applies to an array compresses it, and none leaves it as it is. What stands
 for a policy: `None` or False (no rule), True (zlib for everything), `"default"`, a function that has a partner, a pair
@@ -53,7 +53,7 @@ _MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
 class Rule(NamedTuple):
     """Arrays of at least `minsize` bytes, whose items' type is a subclass of one of `types`, in these contexts.
 
-    `contexts` are patterns of the names of contract §6, such as `JaggedArray.counts`; case matters.
+    `contexts` are patterns of the names of blobs, such as `JaggedArray.counts`; case matters.
     """
 
     compress: Compress

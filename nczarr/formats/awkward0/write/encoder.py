@@ -1,4 +1,4 @@
-"""Columns as expressions, and the arrays that become their blobs (awkward0-persistence §2, §5).
+"""Columns as expressions, and the arrays that become their blobs.
 
 Every array has an id and its blob is named by it; the same object a second time is a reference to the first. What is
 wrong with a column is reported with its place: names of columns, `[]` for the items of lists, `#n` for the contents of
@@ -48,7 +48,7 @@ class Encoder:
         return {**made.constant(value), "id": self._numbers.next()}
 
     def column(self, column: nodes.Column, context: str = "", place: str = "/") -> Expression:
-        """The expression of a column. `context`: what it is to the array around it (contract §6)."""
+        """The expression of a column. `context`: what it is to the array around it."""
         if isinstance(column, nodes.Later):
             return self._later(column, place)
         known = self._ids.get(id(column))

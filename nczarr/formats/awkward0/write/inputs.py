@@ -1,6 +1,6 @@
 """What may be persisted, as a column or as JSON: columns, awkward arrays, numpy arrays, texts, numbers, lists of them.
 
-Nothing is ever pickled: what neither bytes nor JSON can say is reported (awkward0-persistence §5, §7).
+Nothing is ever pickled: what neither bytes nor JSON can say is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays into files: zip archives with the suffix `.awkd`, and groups of HDF5 (awkward0-persistence §8).
+"""Arrays into files: zip archives with the suffix `.awkd`, and groups of HDF5.
 
 Archives: blobs before the document of each array, stored without compression of the archive's own, dates fixed, so the
 same arrays give the same bytes. Conflicts are looked for before anything is written; awkward0 forbids a new name that

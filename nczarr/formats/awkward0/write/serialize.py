@@ -1,4 +1,4 @@
-"""Columns as documents and blobs: `serialize` (awkward0-persistence §1, §2, §5, §10).
+"""Columns as documents and blobs: `serialize`.
 
 The forms are those that awkward0 chooses: counts where lists lie one behind the other, starts and stops else; tags
 alone where each content of a union is used up in order; pieces without items are left out. Two things differ. Texts
@@ -46,7 +46,7 @@ class Encoded(NamedTuple):
 
 
 class Naming(NamedTuple):
-    """How keys are made of the name of an array (contract §1)."""
+    """How keys are made of the name of an array."""
 
     name: str = ""
     delimiter: str = "-"

@@ -73,6 +73,6 @@ def _gathered(context: Any, source: Source, tokens: list[Token], report: Report,
 
 
 def _dataset_name(source: Source, token: Token) -> str:
-    """The dataset's name: the text before the brace, without blanks and control characters (cdl-language §1)."""
+    """The dataset's name: the text before the brace, without blanks and control characters."""
     text = source.text(token.start, token.end).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return names.normal("".join(character for character in text if character > " "))

@@ -36,7 +36,7 @@ PRIMITIVES: dict[bytes, str] = {
     b"uint": "uint", b"ulong": "uint", b"uinteger": "uint", b"int64": "int64", b"uint64": "uint64",
     b"string": "string",
 }  # fmt: skip
-"""Spellings of the atomic types (cdl-language §4: `long` and `ulong` have 32 bits)."""
+"""Spellings of the atomic types."""
 
 WORDS: dict[bytes, int] = {
     **dict.fromkeys(PRIMITIVES, P.PRIMITIVE),

@@ -1,7 +1,7 @@
 """Literals → constants of any type: the value grammar of CDL, directed by the type.
 
 Comes in: literals (braces as nested lists) and a resolved type. Goes out: canonical data, or a report of every
-fault at its place. Rules: cdl-language §7.3; recursion follows the type, never the text, so no text is too deep.
+fault at its place. Recursion follows the type, never the text, so no text is too deep.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class Encoder:
 
 
 def strings(literals: Sequence[Literal]) -> list[list[Literal]]:
-    """Char literals as texts: a string each, a run of character constants together (cdl-language §7.3)."""
+    """Char literals as texts: a string each, a run of character constants together."""
     found: list[list[Literal]] = []
     for literal in literals:
         if literal.kind != "string" and found and found[-1][0].kind != "string":

@@ -219,7 +219,7 @@ class Converter:
         return Constant(type=type_name, count=len(values), data=pack(type_name, values))
 
     def untyped(self, literals: Sequence[Literal]) -> Constant | None:
-        """The values of an attribute that says no type (§5.8): texts are char, numbers the type that holds them all."""
+        """The values of an attribute that says no type: texts are char, numbers the type that holds them all."""
         kinds = {literal.kind for literal in literals}
         first = literals[0]
         if kinds == {"string"}:

@@ -1,4 +1,4 @@
-"""Numbers of CDL: the text of one numeric constant → a literal, exactly (cdl-language §5.1 to §5.3).
+"""Numbers of CDL: the text of one numeric constant → a literal, exactly.
 
 A constant that ncgen would wrap, cut or misread in silence is an error here, at its place.
 """

@@ -7,7 +7,7 @@ into sizes, `place_values` into arrays). Plain numbers are read in bulk (`bulk.p
 literal. Nothing is materialised for space that is only filled.
 
 A list is flat in row-major order. Braces enclose each row along an inner unlimited dimension (not the first), each
-compound and vlen value, and each array field (cdl-language §7.3).
+compound and vlen value, and each array field.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CDL written: `Checked` → text, laid out as ncdump lays it out, so that every value reads back exactly.
 
 Comes in: a checked dataset with its array sources. Goes out: pieces of text; neither text nor data is ever held whole.
-Layout: cdl-language §10; differences from ncdump and their reasons: `docs/cdl-output.md`.
+Differences from ncdump and their reasons: `docs/cdl-output.md`.
 """
 
 from __future__ import annotations

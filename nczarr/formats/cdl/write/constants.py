@@ -1,4 +1,4 @@
-"""Constants → the values of an attribute in CDL (cdl-language §10.3)."""
+"""Constants → the values of an attribute in CDL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `data:` section: rows, braces, fill marks, folding (cdl-language §7.3, §10.4-10.5).
+"""The `data:` section: rows, braces, fill marks, folding.
 
 A variable of rank 0 or 1 is one list behind its name; of higher rank, one line a row of the last dimension. Inner
 unlimited dimensions stand in braces. Rows start with two blanks even inside groups, as ncdump's do.
@@ -68,7 +68,7 @@ def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
 def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
     """The rows without the fill behind the last value, where that is more than anybody wants to read.
 
-    A list that is too short is filled (cdl-language §7.3), so nothing is lost unless an array is filled with anything
+    A list that is too short is filled, so nothing is lost unless an array is filled with anything
     else than its variable; then rows are left out only where there are too many. `grows`: the first dimension is
     unlimited, and the list must reach its last row. Only for one array without braces.
     """

@@ -1,4 +1,4 @@
-"""Types, dimensions, variables and attributes of one group as ncdump lays them out (cdl-language §10.1-10.3)."""
+"""Types, dimensions, variables and attributes of one group as ncdump lays them out."""
 
 from __future__ import annotations
 

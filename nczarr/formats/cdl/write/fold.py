@@ -1,4 +1,4 @@
-"""Folding of value lists at 80 columns, as ncdump folds (cdl-language §10.5).
+"""Folding of value lists at 80 columns, as ncdump folds.
 
 A value and its `, ` are never split. A value that would reach beyond column 78 starts a new line, unless it is no
 longer than two characters; the trailing blank before a fold stays.

@@ -1,4 +1,4 @@
-"""Storage as special attributes (cdl-language §8), in the order in which `ncdump -s` prints them."""
+"""Storage as special attributes, in the order in which `ncdump -s` prints them."""
 
 from __future__ import annotations
 

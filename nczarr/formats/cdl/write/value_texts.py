@@ -1,4 +1,4 @@
-"""Arrays of values → a list of texts, one a value, as CDL's `data:` section spells them (cdl-language §10.4).
+"""Arrays of values → a list of texts, one a value, as CDL's `data:` section spells them.
 
 Comes in: one-dimensional numpy arrays in the dtypes of `arrays/parts.py`. Numbers are formatted in bulk and proved to
 read back to the same bits; the few that do not are spelt again with more digits.

@@ -1,4 +1,4 @@
-"""Collections of points: members, and rows of features ↔ columns (ncstream §11).
+"""Collections of points: members, and rows of features ↔ columns.
 
 Rows are big-endian and packed, with one index into the row's strings a member of that type. `parts` makes the arrays of
 a variable of records from all rows at once; `rows` makes rows and strings again. A string member with dimensions has as

@@ -1,4 +1,4 @@
-"""Streams of points → datasets (ncstream §11): a collection says what rows hold, a feature is place, time and row.
+"""Streams of points → datasets: a collection says what rows hold, a feature is place, time and row.
 
 Comes in: a file that begins with one of three magics. Goes out: for each collection a dimension `obs` and a variable
 of records `obs(obs)`. The first members are where and when: `time latitude longitude altitude nominal_time`, with a `_`

@@ -1,4 +1,4 @@
-"""Variables of records → streams of points (ncstream §11), the inverse of `points`.
+"""Variables of records → streams of points, the inverse of `points`.
 
 Comes in: a checked dataset and a variable of one dimension, whose records have members of atomic types, with dimensions
 or without. Goes out: one collection, a feature a record, END; in pieces, never all at once. Where and when a point is

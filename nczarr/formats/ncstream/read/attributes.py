@@ -1,4 +1,4 @@
-"""Attributes as streams have them → attributes of the model (ncstream §4).
+"""Attributes as streams have them → attributes of the model.
 
 Both generations are read: the second names the type in `dataType`, the first in `type`, and texts are neither's number.
 One text is a char attribute, as netCDF has them; several, or none, are strings.

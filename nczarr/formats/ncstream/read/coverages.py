@@ -1,4 +1,4 @@
-"""Values within coverage messages (ncstream §11)."""
+"""Values within coverage messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`read`: a stream in a file → a dataset whose values lie in the messages, decoded only where somebody reads them.
 
-The stream is gone through once, from message to message: that is its index (ncstream §2). Where the header holds the
+The stream is gone through once, from message to message: that is its index. Where the header holds the
 model (`header_writer.py` wrote it) that is the tree, else one is made of the header's own words (`header_tree.py`). A
 variable whose numbers lie uncompressed in one message is a view of the file, and its bytes are moved or referred to as
 they are.

@@ -1,4 +1,4 @@
-"""The header of a stream → the tree of a dataset, where no model is told (ncstream §3, §4).
+"""The header of a stream → the tree of a dataset, where no model is told.
 
 Structures become compounds and lists vlens, whose names are made up of those of their variables. What the model has no
 place for stays as attributes: those of members as `member.attribute` of the variable, title and id as global ones.
@@ -306,7 +306,7 @@ def _enum_bases(given: pb.Group) -> dict[bytes, str]:
 
 
 def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
-    """Variables, or members, in the order that both sides agree on (§3)."""
+    """Variables, or members, in the order that both sides agree on."""
     yield from given.vars
     yield from given.structs
 

@@ -1,8 +1,8 @@
 """Variables whose values are in the messages of a stream: array sources over them, decoded only where somebody reads.
 
-A message holds the cells of a section; of several that hold a cell the last counts, and cells that none holds are fill
-(ncstream §2). Where the messages of a variable are stretches of it one behind the other, as writers make them, a part
-is read message by message; otherwise all of them are put together in memory.
+A message holds the cells of a section; of several that hold a cell the last counts, and cells that none holds are fill.
+Where the messages of a variable are stretches of it one behind the other, as writers make them, a part is read message
+by message; otherwise all of them are put together in memory.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Held(NamedTuple):
         """The values of a message by part, in the shape of its section. Raises OSError, ValueError."""
         tree = piece.message.tree()
         if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
-            whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records (§5)
+            whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records
             cut = taken(whole, numbers(piece.ranges, self.shape), self.type, self.types)
             return _shaped(cut, parts(self.type, tuple(map(len, piece.ranges)), self.types))
         return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))

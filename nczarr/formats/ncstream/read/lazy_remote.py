@@ -1,4 +1,4 @@
-"""Ragged variables on servers: array sources that ask for blocks of cells (ncstream §9).
+"""Ragged variables on servers: array sources that ask for blocks of cells.
 
 The cells of a variable in C order make blocks of at most `MOST` cells, each a section: one index along the first
 dimensions, a stretch of the next, all of the rest. What a block holds of every part comes by one answer. Invariant:

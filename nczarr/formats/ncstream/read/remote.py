@@ -1,4 +1,4 @@
-"""Datasets on servers of CDM Remote: the header once, values by sections when somebody reads them (ncstream §8, §9).
+"""Datasets on servers of CDM Remote: the header once, values by sections when somebody reads them.
 
 Comes in: a `Served` source. Goes out: the tree of its header, as of any stream, and for each variable array sources
 that ask for what is read. A part of fixed size, or of strings, is asked for just the region, in pieces of at most

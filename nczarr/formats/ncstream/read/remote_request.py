@@ -1,4 +1,4 @@
-"""Questions to a server of CDM Remote, and what their answers hold (ncstream §8, §9).
+"""Questions to a server of CDM Remote, and what their answers hold.
 
 Comes in: a variable and a region. Goes out: the values of the region by part. Invariant: an answer holds what was asked
 for, or is an OSError.

@@ -1,4 +1,4 @@
-"""The index of a stream: where its messages and their values lie (ncstream §2: there is no other).
+"""The index of a stream: where its messages and their values lie.
 
 Comes in: the bytes of a stream. Goes out: an `Entry` a message, in order. Values are passed over, not looked at; only
 where a message has a count of blocks, these are counted. Invariant: an entry is given only if all its bytes are there.

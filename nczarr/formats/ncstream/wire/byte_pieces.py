@@ -85,7 +85,7 @@ def check_block(size: int, what: str) -> None:
 
 
 def split(shape: tuple[int, ...], most: int) -> Iterator[tuple[range, ...]]:
-    """Parts of an array of at most so many elements, each contiguous in C order, as the file writer makes them (§5)."""
+    """Parts of an array of at most so many elements, each contiguous in C order, as the file writer makes them."""
     total = 1
     for length in shape:
         total *= length

@@ -1,4 +1,4 @@
-"""Data messages of the second kind: columns, all within one protobuf message (ncstream §6).
+"""Data messages of the second kind: columns, all within one protobuf message.
 
 Comes in: a buffer and where a `DataCol` lies in it. Goes out: a `Column`, which says where the values are and has
 copied none of them; and of a column its tree, whose numbers are views of the buffer. Invariant: `nelems`, `vlens` and

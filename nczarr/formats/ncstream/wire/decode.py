@@ -1,4 +1,4 @@
-"""Values of data messages as trees (ncstream §5, §6).
+"""Values of data messages as trees.
 
 Comes in: an entry of the index and the buffer that it points into. Goes out: the section, and the values as a tree
 whose numbers are views of the buffer wherever nothing has to be moved. Invariant: numbers of the first kind of
@@ -192,7 +192,7 @@ class _Reader:
         return self._buffer, Incoming(self._buffer, self._limits).bounds(self._start, entry.blocks)[0]
 
     def _inflated(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
-        """Blocks that one writer deflates without their count, which it gives as the inflated size (§5)."""
+        """Blocks that one writer deflates without their count, which it gives as the inflated size."""
         start, end = self._base + self._start, self._base + self._end
         data = inflated(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
         count = self._message.uncompressedSize

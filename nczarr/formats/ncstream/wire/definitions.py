@@ -1,4 +1,4 @@
-"""What headers say of variables, as far as data messages cannot be read without (ncstream §4, §5, §9).
+"""What headers say of variables, as far as data messages cannot be read without.
 
 Invariant: rows are laid out as the wire has them: members in the order of the header, structures behind all others,
 packed, in one byte order; a string is one index into the heap, whatever its dimensions.
@@ -46,7 +46,7 @@ def _declared(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
 
 
 def escaped(name: bytes) -> bytes:
-    """A short name within a full one (§9)."""
+    """A short name within a full one."""
     return name.replace(b"\\", b"\\\\").replace(b".", b"\\.")
 
 
@@ -98,7 +98,7 @@ class Layouts:
     def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> Layout:
         """The layout of rows of a structure; `only`: places of the members that are there, if it is not all of them.
 
-        Members that have no form in rows (lists, opaque values, sequences) are left out, as their writers do (§5).
+        Members that have no form in rows (lists, opaque values, sequences) are left out, as their writers do.
         """
         if depth > self._limits.nesting:
             raise oversized(f"structures lie in each other more than {self._limits.nesting} deep", self._offset)

@@ -1,4 +1,4 @@
-"""Types of the model ↔ types of the wire, one two-way table (ncstream §3)."""
+"""Types of the model ↔ types of the wire, one two-way table."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def wire_type(type_name: TypeName, types: Types) -> WireType:
 
 
 def full_name(path: str) -> str:
-    """The full name of a variable on the wire: groups by `/`, no slash in front, `.` and `\\` escaped (§9)."""
+    """The full name of a variable on the wire: groups by `/`, no slash in front, `.` and `\\` escaped."""
     return names.cdm_full_name(path)
 
 

@@ -1,4 +1,4 @@
-"""Element types of the wire as numpy has them, and sections (ncstream §3, §5).
+"""Element types of the wire as numpy has them, and sections.
 
 Invariant: a section becomes a shape only if an array of that shape could exist.
 """

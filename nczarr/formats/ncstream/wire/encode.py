@@ -1,4 +1,4 @@
-"""Values as data messages: the inverse of `decoding` (ncstream §5, §6, and the writer of §10).
+"""Values as data messages: the inverse of `decoding`.
 
 Comes in: names, sections and trees, or their numbers piece by piece. Goes out: the bytes of a message, in pieces.
 Messages of the first kind are big-endian and say so, columns little-endian. Invariant: what is held is what was handed

@@ -1,4 +1,4 @@
-"""The lexical layer of streams: magics and blocks (ncstream §1).
+"""The lexical layer of streams: magics and blocks.
 
 Comes in: bytes, a memory map, or any binary file, a pipe with short reads too. Goes out: bytes by place, of which a
 file's are here as far as somebody asked. Invariant: memory is that of what was read, whatever a length announces.

@@ -1,4 +1,4 @@
-"""Headers put together, and made up: later ones add to earlier ones, and a stream may have none (ncstream §2)."""
+"""Headers put together, and made up: later ones add to earlier ones, and a stream may have none."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _Made:
         return new
 
     def home(self, full: bytes) -> tuple[_Made, bytes]:
-        """The group of a variable, made where it is not there, and its name, out of its full one (§9)."""
+        """The group of a variable, made where it is not there, and its name, out of its full one."""
         *groups, name = full.removeprefix(b"/").split(b"/")
         home = self
         for each in map(_unescaped, groups):

@@ -1,4 +1,4 @@
-"""How much a stream may ask for, and what is said of one that cannot be read (ncstream §1, §10).
+"""How much a stream may ask for, and what is said of one that cannot be read.
 
 Every limit is checked before anything is allocated, and no count is believed beyond the bytes that are there.
 """

@@ -1,4 +1,4 @@
-"""Messages of a stream as values of Python, and the way from and to bytes (ncstream §2).
+"""Messages of a stream as values of Python, and the way from and to bytes.
 
 Comes in: a stream, or messages. Goes out: messages, or their bytes. Invariant: what `written` makes of a message is
 read as an equal one: its values, section and name; senders' habits that say nothing (versions, flags that lie) are

@@ -1,4 +1,4 @@
-"""Records as packed rows with a heap of strings: structures and sequences of the first kind of message (ncstream §5).
+"""Records as packed rows with a heap of strings: structures and sequences of the first kind of message.
 
 Invariant: rows are big-endian, and every string of a row has an entry of its own in the heap.
 """
@@ -159,7 +159,7 @@ def _packed(tree: Records, *, each: bool) -> _Packed:
 
 
 def _in_order_of_headers(tree: Records) -> Records:
-    """Records with structures behind all other members: headers have no other order (§3)."""
+    """Records with structures behind all other members: headers have no other order."""
     places = sorted(range(len(tree.names)), key=lambda place: isinstance(tree.members[place], Records))
     members = (tree.members[place] for place in places)
     return Records(

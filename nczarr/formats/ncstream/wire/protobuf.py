@@ -1,7 +1,7 @@
 """Protobuf's own encoding, as far as bulk data need it: integers of variable length, and fields passed over.
 
 Comes in: a buffer and where a message lies in it. Goes out: where the fields with bulk data lie, which are never
-copied, and the rest as bytes for the protobuf runtime (ncstream §1, §3). Invariant: nothing reaches beyond the
+copied, and the rest as bytes for the protobuf runtime. Invariant: nothing reaches beyond the
 message's end.
 """
 

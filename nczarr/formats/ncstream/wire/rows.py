@@ -1,4 +1,4 @@
-"""Rows of structures and sequences: packed records, and a heap for their strings (ncstream §5).
+"""Rows of structures and sequences: packed records, and a heap for their strings.
 
 Comes in: blocks of `StructureData` and what a header says of the variable. Goes out: records whose members are views of
 the rows; without a header the rows as they are. Invariant: rows follow the message's flag of byte order; without it

@@ -1,4 +1,4 @@
-"""What is known at a place of a header: dimensions, enums and types of a group and those around it (ncstream §4)."""
+"""What is known at a place of a header: dimensions, enums and types of a group and those around it."""
 
 from __future__ import annotations
 

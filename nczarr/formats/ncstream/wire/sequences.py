@@ -1,4 +1,4 @@
-"""The records of a sequence, each in a block with a heap of its own, as rows with one heap (ncstream §5).
+"""The records of a sequence, each in a block with a heap of its own, as rows with one heap.
 
 Comes in: where the blocks lie, as the index has seen them. Goes out: rows one behind the other. Records without strings
 that are alike in everything but their row, as writers make them, are taken all at once. Invariant: what a record says

@@ -1,4 +1,4 @@
-"""Values of messages as columns: one model for both kinds of data message (ncstream §5, §6).
+"""Values of messages as columns: one model for both kinds of data message.
 
 A tree has the values of all cells in C order. Numbers are one array each, texts are lists of bytes.
 Invariant: lengths agree: the members of records have as many cells as there are records, each times its own dimensions,

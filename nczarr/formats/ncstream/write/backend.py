@@ -1,4 +1,4 @@
-"""`write`: a dataset as a stream from front to back, so that it can go to a pipe (ncstream §2, §10).
+"""`write`: a dataset as a stream from front to back, so that it can go to a pipe.
 
 Header, then the values of every variable in the order of the header, then the end. Numbers go big-endian in one message
 a variable, which every reader takes; texts and opaque values by their lengths; lists and records as columns, a bounded

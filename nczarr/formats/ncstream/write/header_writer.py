@@ -1,4 +1,4 @@
-"""A dataset as the header of a stream: `Checked` → `Header` (ncstream §3, §4).
+"""A dataset as the header of a stream: `Checked` → `Header`.
 
 The header says what every reader understands: groups, dimensions, variables, structures, attributes. Whatever it has no
 words for (names of types, chars beside strings, the order of members, storage) stands in the model, which is one more
@@ -39,12 +39,12 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
 
 
 def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
-    """The members of a compound as the wire has them: those that are structures behind all others (§3)."""
+    """The members of a compound as the wire has them: those that are structures behind all others."""
     return sorted(fields, key=lambda field: is_structure(field.type, types))
 
 
 def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
-    """Whether a variable is one list of records, all of whose members have a form in rows (§5)."""
+    """Whether a variable is one list of records, all of whose members have a form in rows."""
     declared = types.get(type_name)
     return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
 

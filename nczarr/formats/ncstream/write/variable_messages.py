@@ -1,4 +1,4 @@
-"""The values of a variable, or of a section of it, as messages of data (ncstream §10).
+"""The values of a variable, or of a section of it, as messages of data.
 
 Comes in: a checked dataset, a variable, perhaps the indices that are wanted. Goes out: the bytes of messages.
 """

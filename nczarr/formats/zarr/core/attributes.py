@@ -1,6 +1,6 @@
 """Attributes of stores: JSON values → constants, with a type, without one, and with the extension's word.
 
-Rules: nczarr-storage §9; what the netCDF library damages or refuses is recovered as far as it is still there. Without a
+What the netCDF library damages or refuses is recovered as far as it is still there. Without a
 type: a text is char, several texts are strings, integers take the first of int, uint, int64, uint64 that holds them
 all, reals are double, truth values ubyte; anything else is a char that holds the JSON text.
 """

@@ -1,4 +1,4 @@
-"""A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names (nczarr-storage §13).
+"""A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names.
 
 Names of dimensions belong to the array's own group. The length of one is that of the variable of its name, else that of
 the first array that uses it; an axis of another length, or without a name, is an anonymous dimension, with a warning.

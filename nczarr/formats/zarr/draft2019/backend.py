@@ -2,7 +2,7 @@
 
 Every group and array has one document. What the draft cannot say stands in our extension object, which a reader need
 not understand, and which no node has if there is nothing of the kind in the whole dataset (`bare.py`). Extensions that
-a source had and nobody here knows follow behind it. `zarr-v3-2019-draft` §1, §4, §6.
+a source had and nobody here knows follow behind it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     record {"extension": URI, "type": "compound", "fields": [{"name": "t", "type": "<i8"}, {…, "shape": [3]}]}
     enum   {"extension": URI, "type": "enum", "name": "/sky", "fallback": "u1"}
 
-Source: the draft, "Core data types" and `data_type`; zarr-v3-2019-draft §4 and §6. Records have little-endian fields.
+Source: the draft, "Core data types" and `data_type`. Records have little-endian fields.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with our extension in the root or without.
 
-Documents of the draft as all readers want them have one extension object for four hidden attributes. Source:
-zarr-v3-2019-draft §1 to §6.
+Documents of the draft as all readers want them have one extension object for four hidden attributes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keys of a hierarchy: of documents and of chunks, by the path of a node, and back.
 
-Source: the draft, "Storage keys"; zarr-v3-2019-draft §1. Paths are those of the draft: `/foo/bar`, `/` for the root.
+Source: the draft, "Storage keys". Paths are those of the draft: `/foo/bar`, `/` for the root.
 
     /foo/bar   meta/foo/bar.group.json    meta/foo/bar.array.json    data/foo/bar/0.0
     /          root.group.json            root.array.json            data/0.0

@@ -1,6 +1,6 @@
 """The documents of a hierarchy by node: which there are, what is wrong with them, and which contradict one another.
 
-Source: zarr-v3-2019-draft §1 to §4. Nodes are named by their paths in the draft's words.
+Nodes are named by their paths in the draft's words.
 """
 
 from __future__ import annotations

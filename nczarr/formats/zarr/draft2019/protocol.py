@@ -1,6 +1,6 @@
 """The operations of the draft over its store interface: create, discover, delete, and whether a node exists.
 
-Source: the draft, "Protocol operations"; where it leaves them open, zarr-v3-2019-draft §2: all nodes are discovered by
+Source: the draft, "Protocol operations"; where it leaves them open, all nodes are discovered by
 one `listpre`, never by recursion; a node is deleted chunks first, then what is below it, then its document, so that a
 deletion that is cut short leaves a node that is still found; a node exists if its document does, or a key below it.
 """

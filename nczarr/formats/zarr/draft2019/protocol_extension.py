@@ -1,4 +1,4 @@
-"""The netCDF model as one protocol extension of the Zarr v3 draft of 2019 (zarr-v3-2019-draft §6).
+"""The netCDF model as one protocol extension of the Zarr v3 draft of 2019.
 
 ::
 
@@ -8,7 +8,7 @@
      "nczarr": {"superblock": {…}, "group": {…}, "attributes": {…}}}
 
 One object says what the four hidden attributes of NCZarr say elsewhere: `hidden` makes those of it, `of_group` and
-`of_array` it of those. `nczarr` has the members of nczarr-storage §18 by the hidden attribute that they are of.
+`of_array` it of those. `nczarr` has its members by the hidden attribute that they are of.
 `members` of a group are the names of its children in keys, in the order of definition, so that a store without any
 operation that lists keys can be read; of a variable stored as a group, the paths of its arrays. `fill_bits` of an array
 is its fill value in base64, where that is a NaN of other bits than the usual one. An array that is a part of a variable

@@ -7,7 +7,7 @@
      "chunk_codecs": [{"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}], "fill_value": "NaN",
      "extensions": [], "attributes": {"foo": 42}}
 
-Source: the draft, "Metadata"; zarr-v3-2019-draft §4. `faults` is the one place that validates: what it passes, the
+Source: the draft, "Metadata". `faults` is the one place that validates: what it passes, the
 readers take as it is. Documents are bytes: JSON for people, raw UTF-8, no final newline.
 """
 

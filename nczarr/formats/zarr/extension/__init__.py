@@ -1,1 +1,1 @@
-"""The `nczarr` member: what plain Zarr cannot say, inside the four hidden attributes (nczarr-storage §18)."""
+"""The `nczarr` member: what plain Zarr cannot say, inside the four hidden attributes."""

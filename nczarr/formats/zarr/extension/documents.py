@@ -1,4 +1,4 @@
-"""The four hidden attributes as JSON, from a plan: netCDF-C's own members (nczarr-storage §4, §5, §9) with the
+"""The four hidden attributes as JSON, from a plan: netCDF-C's own members with the
 extension inside. One maker for every format that has them; each format says what its plain keys show.
 """
 

@@ -1,7 +1,4 @@
-"""`nczarr`: metadata of an NCZarr store, from a plan: what netCDF-C hides among the attributes, our extension within.
-
-Contract: nczarr-storage §5, §9, §17 (what everybody reads) and §18 (where the extension is safe).
-"""
+"""`nczarr`: metadata of an NCZarr store: what netCDF-C hides among the attributes, and our extension within."""
 
 from __future__ import annotations
 
@@ -100,7 +97,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
 
         Not what is a group of parts or of a type that it does not know, and not what uses a dimension
         that the library meets later than the variable, on which it crashes: it walks the groups in the order of
-        their lists, parents first (nczarr-storage §5; tried on 4.10.1 with cousins too).
+        their lists, parents first.
         """
         if names.problem(member.name) is not None or isinstance(member, Group):
             return names.problem(member.name) is None
@@ -128,7 +125,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
 
 
 def _is_known(layout: Layout) -> bool:
-    """Whether the library can read an array (nczarr-storage §4): numbers, and texts of fixed length whose fill value it
+    """Whether the library can read an array: numbers, and texts of fixed length whose fill value it
     understands.
     """
     if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":

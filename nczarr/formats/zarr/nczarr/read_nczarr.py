@@ -1,6 +1,5 @@
 """A hierarchy with netCDF-C's hidden attributes, and perhaps our extension → the tree.
 
-Contract: nczarr-storage §2, §5, §6, §9, §18.
 
 Members are those that the groups list, and those that the extension adds. Nothing of the extension is believed before
 it is looked at: where it and the plain keys disagree, because another program changed the store, the plain keys win and

@@ -1,6 +1,6 @@
 """`zarr2`: metadata of a Zarr v2 store, from a plan: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
 
-Source: the Zarr v2 specification; order of members as the netCDF library writes it (nczarr-storage §3). In a pure store
+Source: the Zarr v2 specification; order of members as the netCDF library writes it. In a pure store
 `_FillValue` is the array's fill value, and stands among the attributes as well, unless it is NaN or infinite, which
 plain JSON cannot say.
 """

@@ -1,6 +1,6 @@
 """`zarr2`: any pure Zarr v2 store → `Unchecked`, consolidated or not.
 
-Documents of Zarr v2 as all readers want them are those of netCDF-C's four generations, too (nczarr-storage §2).
+Documents of Zarr v2 as all readers want them are those of netCDF-C's four generations, too.
 """
 
 from __future__ import annotations

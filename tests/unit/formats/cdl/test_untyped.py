@@ -1,4 +1,4 @@
-"""The type of an attribute that says none (cdl-language §5.1, §5.8): as ncgen has it where ncgen keeps the values."""
+"""The type of an attribute that says none: as ncgen has it where ncgen keeps the values."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_nothing_and_one(shape: tuple[int, ...], column: bool) -> None:
 @pytest.mark.parametrize("shape", [(), (7,), (3, 4), (2, 3, 4), (5, 1, 2, 3), (1,), (4, 3, 1)])
 @pytest.mark.parametrize("most", [1, 2, 5, 7, 12, 100])
 def test_parts_are_stretches(shape: tuple[int, ...], most: int) -> None:
-    """ncstream §5: every part is contiguous, and they make the whole in order."""
+    """Every part is contiguous, and they make the whole in order."""
     whole = np.arange(count(shape)).reshape(shape)
     seen: list[int] = []
     for part in split(shape, most):

@@ -56,7 +56,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def test_the_smallest_file() -> None:
-    """ncstream §10: 70 bytes, which are also what the writer makes of it."""
+    """70 bytes, which are also what the writer makes of it."""
     stream = bytes.fromhex(
         "43444653 adecceda 1c 0a0178 2215 12050a01781003 1a0c 0a0161 1002 1a05 0a01781003 2801"
         "abecceba 11 0a0161 1002 1a06 0a0410031801 2001 2803 06 0001fffe0003 ededdede".replace("1002 1a06", "1002 1a06")
@@ -141,7 +141,7 @@ def test_a_scalar_has_a_section_without_ranges() -> None:
 
 
 def test_a_checksum_of_the_draft_is_passed_over() -> None:
-    """ncstream §12: field 7 was to be one, of four bytes; in practice it says whether there are lists."""
+    """Field 7 was to be one, of four bytes; in practice it says whether there are lists."""
     message = pb.Data(varName=b"v", dataType=pb.BYTE, version=2, section=make.section(2)).SerializeToString()
     stream = make.DATA + make.block(message + b"\x3d\1\2\3\4") + make.block(b"\1\2")
     assert one(stream).values.tolist() == [1, 2]

@@ -1,4 +1,4 @@
-"""Streams of points: read from bytes built by hand, written from records, and never trusted (ncstream §11)."""
+"""Streams of points: read from bytes built by hand, written from records, and never trusted."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def keys(text: str, form: str = "nczarr") -> Mapping[str, bytes]:
 
 
 def values(made: Any, store: Mapping[str, bytes]) -> Any:
-    """What an expression means, by the contract alone (§3): nothing of ours takes part."""
+    """What an expression means, by the contract alone: nothing of ours takes part."""
     if "json" in made:
         return made["json"]
     if "read" in made:
