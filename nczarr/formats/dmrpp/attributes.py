@@ -11,7 +11,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
 from nczarr.formats.dmrpp.scope import Scope
 from nczarr.formats.dmrpp.types import FaultError
-from nczarr.formats.dmrpp.wire import ATOMIC_OF, number_of
+from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES, number_of
 from nczarr.formats.dmrpp.xml_reader import Element
 
 MADE_BY = "build_dmrpp_metadata"
@@ -24,12 +24,15 @@ PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
     """Yield the attributes of a variable or group; of one that cannot be read, the element and why.
 
-    Those of a container `c` get names that begin with `c.`.
+    Those of a container or member `c` get names that begin with `c.`.
     """
     yield from _of(element, "", scope)
 
 
 def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
+    for member in element.children if element.tag == "Structure" else ():
+        if member.tag in VARIABLES:
+            yield from _of(member, f"{prefix}{member.attributes.get('name', '')}.", scope)
     for child in element.all("Attribute"):
         name = child.attributes.get("name", "")
         kind = child.attributes.get("type", "")

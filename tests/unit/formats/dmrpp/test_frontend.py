@@ -173,11 +173,15 @@ def test_numbers_in_the_document(tmp_path: Path) -> None:
 def test_records_with_texts(tmp_path: Path) -> None:
     record = b"\x01\0\0\0" + base64.b64encode(b"one") + b";" + base64.b64encode(b"") + b";"
     data = base64.b64encode(record * 2).decode()
-    body = '<Structure name="v"><Int32 name="a"/><String name="b"><Dim size="2"/></String><Dim size="2"/>'
+    units = attribute("units", "String", "<Value>m</Value>")
+    body = f'<Structure name="v"><Int32 name="a">{units}</Int32><String name="b"><Dim size="2"/></String>'
+    body += '<Dim size="2"/>'
     body += f"<dmrpp:specialstructuredata>{data}</dmrpp:specialstructuredata></Structure>"
     found, _ = read(tmp_path, document(body))
     assert values(found, part="a").tolist() == [1, 1]
     assert values(found, part="b").tolist() == [[b"one", b""], [b"one", b""]]
+    assert found is not None
+    assert [(each.name, each.value.data) for each in found.variables["/v"].attributes] == [("a.units", b"m")]
 
 
 def test_groups_enumerations_and_dimensions(tmp_path: Path) -> None:
