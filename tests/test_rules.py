@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -129,6 +130,7 @@ LAZY_MODULES = {
 """Modules that functions import, by room or format, and why they are not imported at the top."""
 
 
+@cache
 def modules() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts]
 
@@ -145,9 +147,10 @@ def floor(name: str) -> int:
     return ROOMS.index(room)
 
 
-def imports(path: Path, *, top: bool = False) -> Iterator[str]:
+@cache
+def imports(path: Path, *, top: bool = False) -> tuple[str, ...]:
     """Modules that a file imports (not those for the type checker alone); `top`: only when it is loaded."""
-    yield from _imports(ast.parse(path.read_text(encoding="utf-8")), name_of(path), top=top)
+    return tuple(_imports(ast.parse(path.read_text(encoding="utf-8")), name_of(path), top=top))
 
 
 def _imports(node: ast.AST, module: str, *, top: bool) -> Iterator[str]:
