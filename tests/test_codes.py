@@ -86,11 +86,13 @@ def test_a_name_of_a_code_and_of_a_kind_has_both_pages() -> None:
     assert "diff a.cdl b.cdl" in ran.out.decode()
 
 
+@pytest.mark.slow
 def test_codes_that_the_source_uses_are_declared() -> None:
     used = {(str(path.relative_to(ROOT)), code) for path in sources() for _, code in reported(path)}
     assert not {(path, code) for path, code in used if code not in CODES}
 
 
+@pytest.mark.slow
 def test_severities_are_those_declared() -> None:
     wrong = []
     for path in sources():
@@ -100,6 +102,7 @@ def test_severities_are_those_declared() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_declared_codes_are_used() -> None:
     used = set().union(*map(texts_of, sources()))
     assert not set(CODES) - used
@@ -127,6 +130,7 @@ def test_example_of_a_difference(kind: Code, tmp_path: Path, monkeypatch: pytest
     assert ran.status == 1
 
 
+@pytest.mark.slow
 def test_kinds_of_difference_are_those_that_are_found() -> None:
     missing = {"group", "type", "dimension", "variable", "attribute"}
     found = {f"missing-{what}" for what in missing}
@@ -202,6 +206,7 @@ def script(example: str) -> set[tuple[str, Severity]]:
     return {(each.code, each.severity) for each in found}
 
 
+@pytest.mark.slow
 def test_losses_that_can_be_allowed_are_those_that_are_found() -> None:
     """Every `Loss(kind, "value", …)` of the source, and nothing else, is a word for `--allow-loss`.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from nczarr import pipeline
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
@@ -19,6 +21,7 @@ NOT_CDL = {"nczarr_test__ref_ut_map_writemeta.cdl", "nczarr_test__ref_ut_map_wri
 """Files that no CDL compiler can take (ncgen refuses them with every kind)."""
 
 
+@pytest.mark.slow
 def test_every_file_that_is_cdl_compiles(shared: Path) -> None:
     folder = shared / "data" / "netcdf-c" / "cdl"
     files = json.loads((folder / "index.json").read_text("utf-8"))["files"]

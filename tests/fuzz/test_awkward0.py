@@ -222,6 +222,7 @@ def test_mutated_documents_at_length(seed: int) -> None:
     run(2000, seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30))
 
 
+@pytest.mark.slow
 def test_every_document_cut_off_everywhere() -> None:
     for storage in vectors():
         text = storage[""]
@@ -253,6 +254,7 @@ def judge_container(open_: Callable[[], Any]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_damaged_archives(how: int, tmp_path: Path) -> None:
@@ -268,6 +270,7 @@ def test_damaged_archives(how: int, tmp_path: Path) -> None:
     assert read < 500
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 def test_damaged_groups(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     h5py = peer("h5py")

@@ -124,6 +124,7 @@ def _kills_in_metadata(sources: Path, tmp_path: Path, count: int) -> list[bool]:
     return found
 
 
+@pytest.mark.slow
 def test_killed_at_some_moments(sources: Path, tmp_path: Path) -> None:
     _kills(sources, tmp_path, 3)
     assert not any(_kills_in_metadata(sources, tmp_path, 2))
@@ -200,6 +201,7 @@ def failing_open(failing: Failing) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["out.zarr", "out.zip", "out.cdl"])
 def test_every_call_of_the_system_fails_in_turn(
     sources: Path, tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
@@ -261,6 +263,7 @@ def _limited(sources: Path, tmp_path: Path, target: str, count: int) -> None:
         assert os.listdir(folder) == [], limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_full_disk(sources: Path, tmp_path: Path, target: str) -> None:
     _limited(sources, tmp_path, target, 1)

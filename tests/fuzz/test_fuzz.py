@@ -32,6 +32,7 @@ def short(paths: list[Path], count: int) -> list[Path]:
     return fitting[:: max(1, len(fitting) // count)][:count]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", short(corpus(), 10), ids=lambda path: path.name)
 def test_cut_off_at_every_byte(path: Path) -> None:
     data = path.read_bytes()
@@ -85,6 +86,7 @@ def run_mutants(seed: int, count: int) -> None:
             pytest.fail(f"mutant {number} of seed {seed}, from {path.name}: {error!r}\n{data[:2000]!r}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_mutants(seed: int) -> None:
     run_mutants(seed, 200)

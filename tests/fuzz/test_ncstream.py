@@ -81,6 +81,7 @@ def mutate(streams: list[bytes], seed: int, count: int) -> None:
     assert {"refused", "read"} <= seen
 
 
+@pytest.mark.slow
 def test_damaged_streams(streams: list[bytes]) -> None:
     mutate(streams, 8, 300)
 

@@ -64,6 +64,7 @@ def mutated(base: dict[str, Any], source: random.Random) -> dict[str, bytes]:
     return made | {key: value for key, value in base.items() if isinstance(value, bytes)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [NCZARR, PURE, ZARR_3], ids=["nczarr", "zarr2", "zarr3"])
 def test_mutated_documents(base: dict[str, Any]) -> None:
     source = random.Random(7)

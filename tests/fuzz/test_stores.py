@@ -216,6 +216,7 @@ def run(count: int, seed: int) -> None:
         judge(mutated(pick.choice(stores), pick))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_stores(seed: int) -> None:
     run(300, seed)
@@ -227,6 +228,7 @@ def test_mutated_stores_at_length(seed: int) -> None:
     run(4000, seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3", "zarr3-2019"])
 def test_every_document_cut_off_everywhere(form: str) -> None:
     content = dict(from_cdl((ROOT / "samples" / "01-station.cdl").read_bytes()).to_keys(form, allow_loss=["all"]))

@@ -55,6 +55,7 @@ def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
     return {name: side for name, side in sides.items() if side}
 
 
+@pytest.mark.slow
 @given(datasets_with_data(), st.sampled_from(FORMS))
 @relaxed
 def test_generated_datasets(generated: tuple[Dataset, dict[str, Parts]], form: str) -> None:

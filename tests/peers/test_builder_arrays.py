@@ -136,6 +136,7 @@ def test_pandas(peer: Load) -> None:
     assert builder.finish(data=pandas.DataFrame({"v": [1, 2]}))["v"][...].tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_dask_and_xarray(peer: Load) -> None:
     array, xarray = peer("dask.array"), peer("xarray")
     assert built(array.arange(3, chunks=2), "int")["v"][...].tolist() == [0, 1, 2]

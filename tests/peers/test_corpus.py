@@ -106,6 +106,7 @@ group: k {
 """
 
 
+@pytest.mark.slow
 def test_traps_of_libnetcdf_are_avoided(tmp_path: Path, readers: dict[str, Worker]) -> None:
     source = tmp_path / "t.cdl"
     source.write_text(TRAPS)

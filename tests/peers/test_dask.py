@@ -84,6 +84,7 @@ def checked_at(path: Path) -> Checked:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.peer
 @pytest.mark.parametrize("case", CASES)
 def test_a_cluster_makes_the_same_bytes(case: str, cluster: Cluster, sources: dict[str, Path], tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_a_cluster_makes_the_same_bytes(case: str, cluster: Cluster, sources: di
         assert again._replace(target="") == done._replace(target="")
 
 
+@pytest.mark.slow
 @pytest.mark.peer
 def test_values_in_memory_travel_or_stay(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nczarr.link import cluster as client
@@ -107,6 +109,7 @@ def test_values_in_memory_travel_or_stay(cluster: Cluster, tmp_path: Path, monke
     assert content(tmp_path / "e.zarr") == content(tmp_path / "l.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.peer
 def test_a_source_is_named_from_where_the_client_is(
     cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -154,6 +157,7 @@ def test_a_file_out_of_reach_is_the_same_error(cluster: Cluster, sources: dict[s
     assert not list((tmp_path / "out").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.peer
 def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: dict[str, Path], tmp_path: Path) -> None:
     """Neither where a task fails with a diagnostic, nor where it crashes and dask logs what it was called with."""

@@ -136,6 +136,7 @@ def test_both_see_a_change(old: str, new: str, shared: Path, peer: Callable[[str
     assert not nczarr.diff(one, one)
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=25)
 @given(drawn=datasets_with_data(), data=st.data())
 def test_both_agree_on_generated_files(

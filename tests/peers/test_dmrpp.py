@@ -114,6 +114,7 @@ def state(folder: Path, pair: dict[str, str], h5py: ModuleType) -> str:
     )
 
 
+@pytest.mark.slow
 def test_documents_of_hyrax(shared: Path, peer: Callable[[str], ModuleType]) -> None:
     h5py = peer("h5py")
     folder = shared / "data" / "dmrpp"

@@ -48,6 +48,7 @@ def test_zarr_python_reads_back_what_it_wrote(
         assert np.array_equal(one.fill_value, other.fill_value, equal_nan=True), name
 
 
+@pytest.mark.slow
 def test_the_whole_model_comes_back(store: Path, tmp_path: Path) -> None:
     nczarr.convert(store, tmp_path / "n.zarr", format="nczarr", verify=True)
     nczarr.convert(tmp_path / "n.zarr", tmp_path / "three.zarr", format="nczarr3", verify=True)

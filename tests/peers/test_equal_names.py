@@ -120,6 +120,7 @@ def test_every_target_is_refused(
         assert not (tmp_path / target).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_all_values_are_kept_where_that_is_accepted(
     case: Callable[[Any, Any], dict[str, Any]], tmp_path: Path, peer: Load, nczarr_command: Callable[..., Ran]

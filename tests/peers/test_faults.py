@@ -93,6 +93,7 @@ def test_fault(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> Non
     assert (differences or [""])[0].startswith(fault.saw) or (fault.saw == "?" and differences), differences
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("reader", "fault"), QUIET, ids=[f"{reader} {fault.name}" for reader, fault in QUIET])
 def test_quiet(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> None:
     folder = write(edit(fault.base, fault.changes), tmp_path / "right.zarr")
@@ -123,6 +124,7 @@ def found_in(path: Path) -> set[str]:
     return {each.code for each in report.sorted()}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", faults_xarray.FILES, ids=[fault.name for fault in faults_xarray.FILES])
 def test_file(fault: faults_xarray.FileFault, tmp_path: Path, worker: Worker) -> None:
     faulty, right = compiled(fault.text, tmp_path / "faulty.nc"), compiled(fault.repaired, tmp_path / "right.nc")

@@ -84,6 +84,7 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("entry", list(cases()))
 def test_xarray(entry: dict[str, Any], worker: Worker) -> None:
     """An error in the root group exactly where xarray, run now, fails to open that; consolidated, the store is one."""

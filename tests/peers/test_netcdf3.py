@@ -185,6 +185,7 @@ def against_ncgen(pair: Pair, kind: Kind, ncgen: str, folder: Path) -> None:
     assert b"".join(pieces(checked, kind)) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nc3", "nc6"])
 @STEADY
 @given(pair=datasets_with_data(classic=True))
@@ -192,6 +193,7 @@ def test_generated_datasets_byte_for_byte(kind: Kind, tmp_path: Path, tool: Tool
     against_ncgen(pair, kind, tool("ncgen"), tmp_path)
 
 
+@pytest.mark.slow
 @STEADY
 @given(pair=datasets_with_data(wide=True))
 def test_generated_datasets_of_cdf5_byte_for_byte(tmp_path: Path, tool: Tool, pair: Pair) -> None:
@@ -246,6 +248,7 @@ def _bits(values: Any) -> bytes:
     return array.astype(array.dtype.newbyteorder("<")).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nc3", "nc6"])
 @STEADY
 @given(pair=datasets_with_data(classic=True))
@@ -253,6 +256,7 @@ def test_the_library_reads_it_back(kind: Kind, peer: Peer, tmp_path: Path, pair:
     reads_back(pair, kind, peer("netCDF4"), tmp_path)
 
 
+@pytest.mark.slow
 @STEADY
 @given(pair=datasets_with_data(wide=True))
 def test_the_library_reads_cdf5_back(peer: Peer, tmp_path: Path, pair: Pair) -> None:

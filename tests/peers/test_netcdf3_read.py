@@ -86,6 +86,7 @@ def there_and_back(pair: Pair, kind: Kind) -> None:
     assert b"".join(pieces(found, kind)) == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nc3", "nc6"])
 @STEADY
 @given(pair=datasets_with_data(classic=True))
@@ -93,6 +94,7 @@ def test_generated_datasets_there_and_back(kind: Kind, pair: Pair) -> None:
     there_and_back(pair, kind)
 
 
+@pytest.mark.slow
 @STEADY
 @given(pair=datasets_with_data(wide=True))
 def test_generated_datasets_of_cdf5_there_and_back(pair: Pair) -> None:
@@ -211,6 +213,7 @@ def test_the_text_of_a_file_makes_it_again(text: str, kind: Kind) -> None:
     assert ours(b"".join(printed), "t.cdl", kind) == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5"])
 def test_a_file_cut_anywhere_reads_as_the_library_has_it(kind: Kind, tmp_path: Path, peer: Peer) -> None:
     """Behind the header: what is missing is zeros there, in the first record or the last."""

@@ -137,6 +137,7 @@ def ours(path: Path) -> dict[str, Any]:
         return {name[1:]: plain(np.asarray(file[name][...]).tolist()) for name in file}
 
 
+@pytest.mark.slow
 def test_read_as_the_library_shows_them(short: Path) -> None:
     found, expected = ours(short), rows(short)
     assert len(expected) == 3 + 3 * (3 * len(TYPES) - 1) + 8
@@ -158,6 +159,7 @@ WAYS: list[tuple[str, ...]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", WAYS, ids=" ".join)
 def test_converted(short: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     done = run_command("convert", str(short), str(tmp_path / "b.nc"), *options)
@@ -165,6 +167,7 @@ def test_converted(short: Path, tmp_path: Path, options: tuple[str, ...]) -> Non
     assert rows(tmp_path / "b.nc") == rows(short)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["b.zarr", "b.json", "b.ncs", "b.awkd"])
 def test_converted_through_other_formats(short: Path, tmp_path: Path, between: str) -> None:
     for source, target in ((short, tmp_path / between), (tmp_path / between, tmp_path / "c.nc")):
@@ -173,6 +176,7 @@ def test_converted_through_other_formats(short: Path, tmp_path: Path, between: s
     assert rows(tmp_path / "c.nc") == rows(short)
 
 
+@pytest.mark.slow
 def test_sections(short: Path, tmp_path: Path) -> None:
     names = [f"{name}_{fill}_5" for name in TYPES for fill in ("zeros", "own")]
     words = [word for name in names for word in ("--section", f"{name}(1:9:2)")]
@@ -182,6 +186,7 @@ def test_sections(short: Path, tmp_path: Path) -> None:
     assert {name: found[name] for name in names} == {name: expected[name][1:10:2] for name in names}
 
 
+@pytest.mark.slow
 def test_digests_and_differences(short: Path, tmp_path: Path) -> None:
     digests = {run_command("digest", str(short)).text.split()[0]}
     for target in ("b.nc", "c.nc"):
@@ -192,6 +197,7 @@ def test_digests_and_differences(short: Path, tmp_path: Path) -> None:
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_combined(short: Path, tmp_path: Path) -> None:
     done = run_command("refs", "combine", str(short), str(short), "--along", "t", "-o", str(tmp_path / "b.nc"))
     assert done.status == 0, done.err

@@ -65,6 +65,7 @@ def library(path: Path, mode: str = "nczarr") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("form", ["nczarr", "zarr2"])
 @pytest.mark.parametrize("chain", CHAINS)
 def test_netcdf_c_reads_texts_that_were_shuffled(
@@ -92,6 +93,7 @@ def test_zarr_python_reads_them(chain: str, tmp_path: Path, peer: Callable[[str]
         assert [each.decode() for each in group[f"s{length}"][...]] == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
 @pytest.mark.parametrize("chain", CHAINS)
 def test_the_filters_come_back(
@@ -110,6 +112,7 @@ def test_the_filters_come_back(
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.slow
 def test_strings_that_netcdf_c_shuffled(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """It writes the element size 0, and means the size of its pointers."""
     peer("netCDF4")

@@ -104,17 +104,20 @@ def sections(box: str, every: list[Case]) -> list[str]:
 STORES = (("nczarr", ".zarr"), ("nczarr3", ".zarr"), ("zarr3", ".zarr"), ("ncstream", ".ncs"), ("awkward0", ".awkd"))
 
 
+@pytest.mark.slow
 def test_netcdf_to_netcdf(sparse: Path, tmp_path: Path) -> None:
     ran("convert", str(sparse), str(tmp_path / "b.nc"))
     assert list(wrong(sparse, tmp_path / "b.nc")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--codec", "zlib:1"), ("--chunks", "y=3,x=13")])
 def test_other_chunks_and_codecs(sparse: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     ran("convert", str(sparse), str(tmp_path / "b.nc"), *options)
     assert list(wrong(sparse, tmp_path / "b.nc")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "suffix"), STORES)
 def test_through_a_store(sparse: Path, tmp_path: Path, form: str, suffix: str) -> None:
     between = str(tmp_path / f"b{suffix}")
@@ -123,6 +126,7 @@ def test_through_a_store(sparse: Path, tmp_path: Path, form: str, suffix: str) -
     assert list(wrong(sparse, tmp_path / "c.nc")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metadata", ["nczarr", "nczarr3", "zarr3"])
 def test_through_references(sparse: Path, tmp_path: Path, metadata: str) -> None:
     between = str(tmp_path / "b.json")
@@ -131,6 +135,7 @@ def test_through_references(sparse: Path, tmp_path: Path, metadata: str) -> None
     assert list(wrong(sparse, tmp_path / "c.nc")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("box", "kept"),
     [("1:8,3:11", np.s_[1:9, 3:12]), ("1:8:2,3:11:3", np.s_[1:9:2, 3:12:3]), ("4:7,5:9", np.s_[4:8, 5:10])],
@@ -140,11 +145,13 @@ def test_sections(sparse: Path, tmp_path: Path, box: str, kept: Any) -> None:
     assert list(wrong(sparse, tmp_path / "b.nc", lambda values: values[kept])) == []
 
 
+@pytest.mark.slow
 def test_combined_along_a_dimension(sparse: Path, tmp_path: Path) -> None:
     ran("refs", "combine", str(sparse), str(sparse), "--along", "y", "-o", str(tmp_path / "b.nc"))
     assert list(wrong(sparse, tmp_path / "b.nc", lambda values: np.concatenate((values, values)))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["b.nc", "b.json"])
 def test_stacked(sparse: Path, tmp_path: Path, target: str) -> None:
     stacked = [word for case in cases() for word in ("--along", case.name)]
@@ -156,6 +163,7 @@ def test_stacked(sparse: Path, tmp_path: Path, target: str) -> None:
     assert list(wrong(sparse, made, lambda values: np.stack((values, values)))) == []
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(sparse: Path, tmp_path: Path) -> None:
     made = []
     for perturbed in ("0", "85", "170"):
@@ -166,6 +174,7 @@ def test_the_same_input_gives_the_same_bytes(sparse: Path, tmp_path: Path) -> No
     assert made[0] == made[1] == made[2]
 
 
+@pytest.mark.slow
 def test_references_declare_the_fill_value_of_hdf5(sparse: Path, tmp_path: Path, h5py: ModuleType) -> None:
     ran("convert", str(sparse), str(tmp_path / "b.json"), "--metadata", "zarr2", "--allow-loss", "all")
     entries = json.loads((tmp_path / "b.json").read_text())["refs"]

@@ -66,6 +66,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", ["netcdf4", "nczarr", "nczarr3", "zarr2", "zarr3"])
 def test_every_type_is_found_equal(
     format_name: str, source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]
@@ -89,6 +90,7 @@ def test_every_kind_of_file_is_found_equal(kind: str, tmp_path: Path, peer: Call
     assert "verified with libnetcdf 4" in done.err
 
 
+@pytest.mark.slow
 def test_other_values_in_a_file_are_found(source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     library, target = peer("netCDF4"), tmp_path / "t.nc"
     nczarr.convert(source, target)
@@ -101,6 +103,7 @@ def test_other_values_in_a_file_are_found(source: Path, tmp_path: Path, peer: Ca
     assert found == [("unequal-target", "/number"), ("unequal-target", "/word")]
 
 
+@pytest.mark.slow
 def test_other_values_in_a_store_are_found(source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     library, target = peer("zarr"), tmp_path / "t.zarr"
     nczarr.convert(source, target, "nczarr3")
@@ -111,6 +114,7 @@ def test_other_values_in_a_store_are_found(source: Path, tmp_path: Path, peer: C
     assert [each.message.split("`")[1] for each in report.sorted()] == ["/kind", "/list"]
 
 
+@pytest.mark.slow
 def test_what_the_library_cannot_read_is_a_warning(
     source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]
 ) -> None:
@@ -138,6 +142,7 @@ def test_arrays_without_elements_are_passed_over(tmp_path: Path, peer: Callable[
     assert nczarr.convert(source, tmp_path / "s.nc", kind="nc4", verify=True).verified_with[1].startswith("libnetcdf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", sorted((ROOT / "samples").glob("*.cdl")), ids=lambda path: path.stem)
 def test_samples_are_found_equal(sample: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("zarr")

@@ -22,6 +22,7 @@ small = st.lists(st.integers(-1, 4), max_size=5)
 CONTENT = [10, 11, 12]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 @quick
 @given(columns(), st.sampled_from([None, True, "default"]), st.sampled_from(["", "a", "é/b"]))
@@ -83,6 +84,7 @@ def test_indices(index: list[int], masked: int) -> None:
     assert read(schema) == ([None if each == masked else CONTENT[each] for each in index] if good else None)
 
 
+@pytest.mark.slow
 @quick
 @given(small, small)
 def test_unions(tags: list[int], index: list[int]) -> None:

@@ -20,6 +20,7 @@ from tests.support.proof import share
 NAMED = {"lost-union", "lost-mask", "unreadable-array", "cut-string", "lost-nil", "type-too-large", "rank-limit"}
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
 @given(columns())
 def test_any_array(column: Any) -> None:

@@ -51,12 +51,14 @@ def assert_text_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
         assert differences(arrays, after.parts[fqn]) == [], (fqn, text)
 
 
+@pytest.mark.slow
 @given(datasets_with_data(cdl=True))
 @relaxed
 def test_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)
 
 
+@pytest.mark.slow
 @given(datasets_with_data(classic=True))
 @relaxed
 def test_classic_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, dict[str, Parts]]) -> None:

@@ -52,6 +52,7 @@ def dimensions_to_cut(checked: Checked) -> list[str]:
     return [path for path, found in counts.items() if found and max(found) == 1]
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
@@ -85,6 +86,7 @@ def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], d
                 assert equal(array.read(region), values[region] if region else values)
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.integers(1, 3))
 def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict[str, Parts]], count: int) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def cells(checked: Checked, fqn: str) -> list[Any]:
     return [variable[index] for index in np.ndindex(variable.shape)]
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.sampled_from((1, 64, 1 << 20)))
 def test_a_dataset_does_not_differ_from_itself(drawn: tuple[Dataset, dict[str, Parts]], size: int) -> None:
@@ -72,6 +74,7 @@ def test_a_dataset_does_not_differ_from_itself(drawn: tuple[Dataset, dict[str, P
         assert not list(differences(one, other, storage=True))
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data(), st.sampled_from((1, 64, 1 << 20)))
 def test_values_differ_where_they_do(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject, size: int) -> None:

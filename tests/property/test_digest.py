@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def plain_group(path: str, group: Group, checked: Checked) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data())
 def test_the_other_implementation_finds_the_same(drawn: Drawn) -> None:
@@ -151,6 +153,7 @@ def shuffled(group: Group, draw: Callable[[Any], Any]) -> Group:
     return rebuilt(group, groups=tuple(children), **{what: tuple(each) for what, each in changed.items()})
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_the_order_of_definition_does_not_count(drawn: Drawn, data: st.DataObject) -> None:
@@ -160,6 +163,7 @@ def test_the_order_of_definition_does_not_count(drawn: Drawn, data: st.DataObjec
     assert of(checked_of(changed, parts)).whole == of(checked_of(dataset, parts)).whole
 
 
+@pytest.mark.slow
 @relaxed
 @given(
     datasets_with_data(),
@@ -186,6 +190,7 @@ def bits(parts: Parts) -> Iterator[tuple[str, int]]:
             yield from ((path, bit) for bit in range(8 * values.nbytes))
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_a_bit_of_a_value_makes_another_digest(drawn: Drawn, data: st.DataObject) -> None:
@@ -287,6 +292,7 @@ def other_types(declared: UserType, name: str) -> Iterator[UserType]:
             yield declared.model_copy(update={"fields": (head.model_copy(update={"shape": (*head.shape, 1)}), *tail)})
 
 
+@pytest.mark.slow
 @settings(relaxed, max_examples=8)
 @given(datasets_with_data(), st.data())
 def test_a_change_of_the_model_makes_another_digest(drawn: Drawn, data: st.DataObject) -> None:

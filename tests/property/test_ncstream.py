@@ -58,6 +58,7 @@ def assert_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
     assert list(other_values(checked, seen)) == []
 
 
+@pytest.mark.slow
 @given(strategies.datasets_with_data(), SIZES)
 @relaxed
 def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
@@ -71,6 +72,7 @@ def test_a_dataset_comes_back_at_length(drawn: Any, sizes: tuple[int, int]) -> N
     assert_comes_back(drawn, sizes)
 
 
+@pytest.mark.slow
 @given(strategies.datasets_with_data(), SIZES)
 @relaxed
 def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, int]) -> None:

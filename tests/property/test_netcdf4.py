@@ -74,6 +74,7 @@ def compare(file: File, checked: Checked, parts: dict[str, Parts], lost: list[st
                 assert bits(found[part]) == bits(whole), (owner, attribute.name, part)
 
 
+@pytest.mark.slow
 @given(datasets_with_data())
 @settings(relaxed, max_examples=60)
 def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]) -> None:

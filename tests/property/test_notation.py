@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.ast import Dataset
@@ -21,6 +22,7 @@ def read_notation(text: str) -> Dataset:
     return unchecked.dataset
 
 
+@pytest.mark.slow
 @given(datasets())
 @relaxed
 def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
@@ -29,6 +31,7 @@ def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
     assert backend.text(read_notation(text)) == text
 
 
+@pytest.mark.slow
 @given(datasets())
 @relaxed
 def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:

@@ -37,6 +37,7 @@ def plain(value: Any) -> Any:
             return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_columns_go_through_awkward(peer: Callable[[str], ModuleType], depth: int) -> None:
     peer("awkward")
@@ -59,6 +60,7 @@ def test_columns_go_through_awkward(peer: Callable[[str], ModuleType], depth: in
     check()
 
 
+@pytest.mark.slow
 def test_arrays_are_valid_where_no_integers_are_too_large(
     peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +75,7 @@ def test_arrays_are_valid_where_no_integers_are_too_large(
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", [None, True])
 def test_what_is_written_is_read(compression: object) -> None:
     @settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)

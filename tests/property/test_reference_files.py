@@ -75,6 +75,7 @@ def make(file: Any, name: str, case: Case) -> None:
         made.id.write_direct_chunk((0,) * len(case.shape), np.ones(case.chunks, case.dtype).tobytes(), mask)
 
 
+@pytest.mark.slow
 @given(st.lists(cases(), min_size=1, max_size=5), st.sampled_from(FORMS), st.sampled_from(["earliest", "latest"]),
        st.sampled_from(["0", "40", "100000"]))  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -32,11 +32,13 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, VALUES, max_size=40))
 def test_anything(document: dict[str, Any]) -> None:
     assert refs.expand(refs.compact(document)) == document
 
 
+@pytest.mark.slow
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 6)),
     factors=st.tuples(st.integers(-3, 900), st.integers(-3, 900), st.integers(0, 2000)),
@@ -59,6 +61,7 @@ def test_arrays_with_exceptions(
     assert refs.expand(json.dumps(compacted)) == document
 
 
+@pytest.mark.slow
 def test_a_large_regular_array_is_one_generator() -> None:
     document = {
         f"t/{i}.{j}": ["s3://bucket/a.nc", (i * 300 + j) * 4096 + 512, 4096] for i in range(300) for j in range(300)
@@ -76,6 +79,7 @@ def test_urls_that_come_again_are_templates() -> None:
     assert refs.expand(refs.compact(document)) == document
 
 
+@pytest.mark.slow
 @given(
     files=st.integers(3, 12),
     sizes=st.lists(st.one_of(st.just(0), st.integers(1, 5000)), min_size=2, max_size=4),

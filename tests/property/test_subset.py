@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -75,6 +76,7 @@ def index_of(extent: Extent | None) -> slice:
     return slice(None) if extent is None else slice(extent.first, extent.last + 1, extent.stride)
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_sections_are_numpy_slices(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
@@ -100,6 +102,7 @@ def test_sections_are_numpy_slices(drawn: tuple[Dataset, dict[str, Parts]], data
             assert equal(again.read(everything), array.read(everything))
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_a_part_keeps_every_rule(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
@@ -120,6 +123,7 @@ def test_a_part_keeps_every_rule(drawn: tuple[Dataset, dict[str, Parts]], data: 
             assert len(array.layout.chunks) == len(array.layout.shape)
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_small_blocks_and_boxes_give_the_same(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
@@ -139,6 +143,7 @@ def test_small_blocks_and_boxes_give_the_same(drawn: tuple[Dataset, dict[str, Pa
         ragged.BLOCK, ragged.SPAN, sliced.SPAN = kept
 
 
+@pytest.mark.slow
 @relaxed
 @given(datasets_with_data(), st.data())
 def test_chunks_that_are_left_out_hold_fill(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:

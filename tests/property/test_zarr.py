@@ -102,6 +102,7 @@ OPTIONS = st.builds(
 FORMS = st.sampled_from(["zarr3", "nczarr3", "zarr2", "nczarr"])
 
 
+@pytest.mark.slow
 @given(datasets_with_data(), FORMS, OPTIONS)
 @relaxed
 def test_zarr_reads_what_we_write(generated: tuple[Dataset, dict[str, Parts]], form: str, options: Options) -> None:

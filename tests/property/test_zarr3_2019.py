@@ -63,6 +63,7 @@ def assert_sound(content: dict[str, bytes]) -> None:
     assert all(len(nodes.kinds(path)) == 1 for path in nodes.documents)
 
 
+@pytest.mark.slow
 @given(strategies.datasets_with_data(), STORES, OPTIONS)
 @relaxed
 def test_a_dataset_comes_back(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Ran
 from tests.remote.conftest import S3
 
 TEXT = "netcdf t {{ dimensions: t = UNLIMITED ; x = 3 ; variables: int t(t) ; int v(t, x) ; data: t = {} ; v = {} ; }}"
 
 
+@pytest.mark.slow
 def test_stores_and_files_in_a_bucket(s3: S3, nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
     texts = {"a.zarr": ("0, 1", "1, 2, 3, 4, 5, 6"), "b.nc": ("2", "7, 8, 9"), "c.zarr": ("3", "10, 11, 12")}
     for name, (times, values) in texts.items():
@@ -24,6 +27,7 @@ def test_stores_and_files_in_a_bucket(s3: S3, nczarr_command: Callable[..., Ran]
     assert nczarr_command("diff", out, str(tmp_path / "whole.cdl")).status == 0
 
 
+@pytest.mark.slow
 def test_references_to_files_and_stores_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     sources = []
     for number, name in enumerate(("a.nc", "b.nc", "c.zarr")):

@@ -21,6 +21,7 @@ DOCUMENTS = {
 }
 
 
+@pytest.mark.slow
 def test_documents_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     source, target = s3.url("refs/t.json"), s3.url("refs/out.json")
     (tmp_path / "t.json").write_text(
@@ -37,6 +38,7 @@ def test_documents_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     assert s3.run("refs", "expand", s3.url("refs/nothing.json")).status == 3
 
 
+@pytest.mark.slow
 def test_parquet_references_in_a_bucket(s3: S3) -> None:
     store = MemoryStore()
     write_parquet.write(store, DOCUMENTS.items(), {"x/1": b"\1\2"}, [])

@@ -32,6 +32,7 @@ def file(tmp_path: Path) -> Path:
     return made(tmp_path, 400)
 
 
+@pytest.mark.slow
 def test_a_file_in_a_bucket(s3: S3, file: Path, tmp_path: Path) -> None:
     url, document = s3.url("through/t.nc"), s3.url("through/t.json")
     assert s3.run("convert", str(file), url).status == 0
@@ -51,6 +52,7 @@ def test_a_file_in_a_bucket(s3: S3, file: Path, tmp_path: Path) -> None:
     assert s3.same(file, tmp_path / "out.nc") == ""
 
 
+@pytest.mark.slow
 def test_a_target_that_is_not_there_is_never_fill(s3: S3, tmp_path: Path) -> None:
     array = {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<i4", "fill_value": 0, "order": "C",
              "compressor": None, "filters": None}  # fmt: skip
@@ -79,6 +81,7 @@ def web(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_web_server_without_ranges(web: str, tmp_path: Path) -> None:
     file = made(tmp_path, 40)
     done = run_command("convert", f"{web}/t.nc", str(tmp_path / "t.json"), "--relative", "--inline", "0")
@@ -94,6 +97,7 @@ def test_a_web_server_without_ranges(web: str, tmp_path: Path) -> None:
     assert "short-target" in done.err
 
 
+@pytest.mark.slow
 def test_a_document_from_elsewhere_names_no_files_of_this_machine(web: str, file: Path, tmp_path: Path) -> None:
     for url in (f"file://{file}", str(file), f"local://{file}"):
         (tmp_path / "t.json").write_text(json.dumps({".zgroup": {"zarr_format": 2}, "v/0": [url, 0, 4]}))

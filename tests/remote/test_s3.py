@@ -69,6 +69,7 @@ def test_samples_come_back_exact(s3: S3, path: Path, form: str, tmp_path: Path) 
     assert nczarr.digest(tmp_path / "a.nc") == nczarr.digest(url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nc", ".zip", ".cdl"])
 def test_single_files_come_back(s3: S3, suffix: str) -> None:
     url = s3.url(f"single/every{suffix}")
@@ -78,6 +79,7 @@ def test_single_files_come_back(s3: S3, suffix: str) -> None:
     assert s3.run("convert", str(source), url).status == 2
 
 
+@pytest.mark.slow
 def test_zarr_python_reads_what_is_there(s3: S3, chunky: Path) -> None:
     zarr = pytest.importorskip("zarr")
     for form in ("zarr2", "zarr3"):
@@ -88,6 +90,7 @@ def test_zarr_python_reads_what_is_there(s3: S3, chunky: Path) -> None:
             assert np.array_equal(found, ours["/v"][:3])
 
 
+@pytest.mark.slow
 def test_a_bucket_is_named_by_its_server(s3: S3) -> None:
     source, key = str(ROOT / "samples" / "05-every-type.cdl"), "named.zarr"
     url = f"{s3.environment['AWS_ENDPOINT_URL']}/tests/{key}#mode=nczarr,s3"
@@ -98,6 +101,7 @@ def test_a_bucket_is_named_by_its_server(s3: S3) -> None:
     assert s3.run("diff", source, s3.url(key)).status == 0
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_told_in_the_words_of_the_server_without_secrets(s3: S3, chunky: Path) -> None:
     secret, key = "hush" * 10, "AKIAHUSHHUSHHUSH0000"
     url = s3.url("denied.zarr")
@@ -118,6 +122,7 @@ def test_a_wrong_key_is_told_in_the_words_of_the_server_without_secrets(s3: S3, 
     assert s3.run("dump", url).status == 3
 
 
+@pytest.mark.slow
 def test_whoever_may_only_read_writes_nothing(s3: S3, chunky: Path) -> None:
     reader = {
         "AWS_ACCESS_KEY_ID": s3.environment["READER_ACCESS_KEY_ID"],
@@ -129,6 +134,7 @@ def test_whoever_may_only_read_writes_nothing(s3: S3, chunky: Path) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_a_bucket_that_is_not_there(s3: S3, chunky: Path) -> None:
     for command in (["convert", str(chunky), "s3://nothing-here/a.zarr"], ["dump", "s3://nothing-here/a.zarr"]):
         done = s3.run(*command)
@@ -136,6 +142,7 @@ def test_a_bucket_that_is_not_there(s3: S3, chunky: Path) -> None:
         assert "bucket does not exist" in done.err
 
 
+@pytest.mark.slow
 def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path: Path) -> None:
     url = s3.url("counted.zarr")
     s3.proxy.clear()
@@ -156,6 +163,7 @@ def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path:
     assert s3.same(chunky, tmp_path / "back.nc") == ""
 
 
+@pytest.mark.slow
 def test_large_objects_are_sent_in_parts(s3: S3, tmp_path: Path) -> None:
     """So that what is held of them in memory does not grow with them."""
     source = tmp_path / "large.nc"
@@ -203,6 +211,7 @@ def check_resumed(s3: S3, source: Path, url: str, status: int) -> None:
     assert s3.run("diff", str(source), url).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["s3", "own"])
 def test_a_killed_run_is_gone_on_with(s3: S3, chunky: Path, role: str) -> None:
     s3.proxy.clear()

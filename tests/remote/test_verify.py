@@ -23,6 +23,7 @@ def made(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_targets_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     store, document = s3.url("verify/t.zarr"), s3.url("verify/t.json")
     assert s3.run("compile", str(made(tmp_path)), "-o", store, "--chunks", "x=1", "--codec", "zlib:1").status == 0
@@ -37,6 +38,7 @@ def test_targets_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     assert f"`{store}/v/9.9`, the target of `x/1`, is out of reach: No such file or object" in ran.err
 
 
+@pytest.mark.slow
 def test_a_tag_that_has_changed(s3: S3, tmp_path: Path) -> None:
     assert s3.run("compile", str(made(tmp_path)), "-o", s3.url("verify/t.nc")).status == 0
     document = tmp_path / "t.json"
@@ -69,6 +71,7 @@ def server(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_targets_behind_a_web_server(server: str, tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
     (tmp_path / "a").write_bytes(b"12345678")

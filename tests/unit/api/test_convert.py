@@ -240,6 +240,7 @@ def test_modes_that_cannot_be_kept(folder: Path, mode: str) -> None:
     assert not (folder / "a.zarr").exists()
 
 
+@pytest.mark.slow
 def test_from_python(folder: Path) -> None:
     done = nczarr.convert("t.cdl", "t.nc", kind="nc4", chunks={"time": 2}, codecs="zlib:1", verify=True)
     assert isinstance(done, nczarr.Conversion)

@@ -79,6 +79,7 @@ def measured(path: Path) -> tuple[list[str], int]:
     return said, int(size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_no_codec_inflates_without_end(name: str, tmp_path: Path) -> None:
     config, make = BOMBS[name]
@@ -93,6 +94,7 @@ def test_no_codec_inflates_without_end(name: str, tmp_path: Path) -> None:
     assert size < MOST
 
 
+@pytest.mark.slow
 def test_a_shard_points_at_its_bytes_once(tmp_path: Path) -> None:
     """A few kilobytes stood for a gigabyte."""
     count, length = 1024, 1 << 20
@@ -116,6 +118,7 @@ def test_a_shard_points_at_its_bytes_once(tmp_path: Path) -> None:
     assert int(size) < MOST
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("size", [0, 1, 100, 1 << 17, 3 << 20])
 @pytest.mark.parametrize("codec", CODECS, ids=lambda each: each.codec_id)
 def test_chunks_within_the_limit_are_decoded(codec: Any, size: int) -> None:
@@ -155,6 +158,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERS)
 def test_no_warning_of_a_library_reaches_the_terminal(name: str, tmp_path: Path) -> None:
     dtype, data = ("<f4", b"\1\0" * 16) if name == "division" else ("<i4", np.full(16, np.nan, "<f4").tobytes())

@@ -72,6 +72,7 @@ def regions(draw: st.DrawFn) -> tuple[Chunked, Selection]:
     return chunked(values, chunks), tuple(region)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(regions(), st.integers(1, 400), st.sampled_from([64, 1 << 20]))
 def test_any_region_of_any_chunks(found: tuple[Chunked, Selection], room: int, held: int) -> None:
@@ -102,6 +103,7 @@ def test_without_room_for_a_file_values_are_read_as_they_are(monkeypatch: pytest
     assert max(source.decoded.values()) > 1
 
 
+@pytest.mark.slow
 def test_no_file_is_left_open(recwarn: pytest.WarningsRecorder) -> None:
     values = np.arange(9 * 8 * 7, dtype="<i4").reshape(9, 8, 7)
     with pytest.MonkeyPatch.context() as patched:

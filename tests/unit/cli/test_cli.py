@@ -155,6 +155,7 @@ def test_a_full_disk_leaves_nothing(when: str, tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
     many = (
         b"netcdf t {\ndimensions:\n  x = 200000 ;\nvariables:\n  int v(x) ;\ndata:\n  v = "
@@ -167,6 +168,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("netcdf t {\n0\n", "")
 
 
+@pytest.mark.slow
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while standard input is awaited: status 130, and no traceback."""
     target = tmp_path / "t.zarr"

@@ -37,6 +37,7 @@ def _hear() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_a_command_that_hangs_in_the_library(number: signal.Signals, tmp_path: Path) -> None:
     hanging(tmp_path / "f.h5")
@@ -90,6 +91,7 @@ with beside(sys.argv[1]) as unfinished:
 """
 
 
+@pytest.mark.slow
 def test_what_a_thread_hangs_at_leaves_no_target(tmp_path: Path) -> None:
     """The main thread hears the signal here, and waits for the other one for ever."""
     call = [sys.executable, "-c", LATE, str(tmp_path / "t.nc")]

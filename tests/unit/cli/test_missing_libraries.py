@@ -56,6 +56,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "command"), [(module, command) for module, (_, commands) in CASES.items() for command in commands]
 )
@@ -69,6 +70,7 @@ def test_an_extra_that_is_not_installed(module: str, command: str, folder: Path)
     assert not list(folder.glob("o.*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["abfs://c/t.zarr", "az://c/t.nc", "gs://c/t.zarr", "gcs://c/t.nc"])
 @pytest.mark.parametrize("command", ["dump {}", "convert t.zarr {}", "compile t.cdl -o {}", "convert {} o.nc"])
 def test_a_protocol_whose_library_is_not_installed(url: str, command: str, folder: Path) -> None:
@@ -85,6 +87,7 @@ def test_python_raises_one_error(folder: Path, monkeypatch: pytest.MonkeyPatch) 
             nczarr.convert(source, target)
 
 
+@pytest.mark.slow
 def test_other_failed_imports_are_internal_errors(folder: Path) -> None:
     status, said = run("nczarr.plan.planner", ["convert", "t.zarr", "o.nc"], folder)
     assert "error[internal-error]" in said

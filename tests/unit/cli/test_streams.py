@@ -41,6 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("call", ["compile ok.cdl", "dump ok.cdl", "formats", "--version", "--help", "convert --help"])
 @pytest.mark.parametrize(("to", "unbuffered"), [("> /dev/full", False), ("> /dev/full", True), (">&-", False)])
 def test_a_product_that_reaches_nobody(call: str, to: str, unbuffered: bool, folder: Path) -> None:
@@ -49,6 +50,7 @@ def test_a_product_that_reaches_nobody(call: str, to: str, unbuffered: bool, fol
     assert call == "--version" or "No space left" in errors or "Bad file descriptor" in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["human", "json", "sarif"])
 def test_diagnostics_that_reach_nobody(form: str, folder: Path) -> None:
     for to in ("2> /dev/full", "2>&-", "2>&- >&- <&-"):
@@ -63,6 +65,7 @@ def test_input_that_comes_from_nowhere(folder: Path) -> None:
     assert "`<stdin>`: Bad file descriptor" in errors
 
 
+@pytest.mark.slow
 def test_targets_are_never_the_streams_of_others(folder: Path) -> None:
     """What a library writes on a closed standard error must not land in a file that was opened since."""
     for suffix in ("cdl", "nc", "zarr"):
@@ -167,6 +170,7 @@ def test_huge_numbers_make_no_huge_chunks() -> None:
     assert run_command("compile", "-", "--chunks", f"x={10**30}", stdin=GOOD).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_sudden_end_leaves_no_target(how: signal.Signals, folder: Path) -> None:
     """What asks a process to end leaves nothing; a kill at most what is unfinished, which no run minds."""

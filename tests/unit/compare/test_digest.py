@@ -40,6 +40,7 @@ def wanted(kind: str, values: Any, types: dict[str, Any] | None = None) -> str:
     return found.hex()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunks", CHUNKS, ids=lambda each: "x".join(map(str, each)))
 def test_chunks_memory_and_threads_do_not_count(
     chunks: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -148,6 +149,7 @@ def wanted_of_rows(side: int, given: dict[int, tuple[int, list[int]]]) -> str:
     return sha256(model + folded(rows)).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunks", [(1000, 1000), (250, 4000), (1, 1000000)])
 def test_a_huge_array_takes_what_is_stored(chunks: tuple[int, int], tmp_path: Path) -> None:
     side = 1000000

@@ -39,6 +39,7 @@ def wanted(values: Any) -> bytes:
     return listed([wanted(piece) for piece in pieces])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 40)), min_size=1, max_size=6))
 def test_a_list_is_the_same_however_it_is_made(runs: list[tuple[int, int]]) -> None:
     hashes = [bytes([number]) * 32 for number in range(3)]
@@ -58,6 +59,7 @@ def test_a_long_list_of_one_hash_takes_no_time() -> None:
     assert len(listing.root()) == 32
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_boxes_that_are_left_out_are_fill(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=4)))

@@ -26,6 +26,7 @@ def test_an_error_behind_many_warnings_comes_first(warnings: int, nczarr_command
     assert ran.status == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warnings", [150, 1500])
 def test_a_value_loss_behind_many_warnings_comes_first(warnings: int, nczarr_command: Callable[..., Ran]) -> None:
     text = cdl(warnings, "  string z ;\ndata:\n  z = NIL ;\n")

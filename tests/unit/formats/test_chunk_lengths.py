@@ -223,6 +223,7 @@ def test_texts_fill_their_chunk(form: str, codec: str, damage: str, tmp_path: Pa
         says(partial(nczarr.convert, path, tmp_path / target, name, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_wrong_length_is_not_served(damage: str, tmp_path: Path) -> None:
     damaged(tmp_path, "zarr2", "none", damage)

@@ -177,6 +177,7 @@ def test_two_variables_are_refused_everywhere(
     assert not (tmp_path / target).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_both_are_kept_where_that_is_accepted(name: str, tmp_path: Path, nczarr_command: Callable[..., Ran]) -> None:
     path = SOURCES[name](tmp_path)
@@ -248,6 +249,7 @@ def test_keys_that_stand_twice_in_a_reference_document(tmp_path: Path, nczarr_co
     assert nczarr.open(path)["/x"].shape == (5,)
 
 
+@pytest.mark.slow
 def test_keys_that_stand_twice_in_a_large_reference_document(
     tmp_path: Path, nczarr_command: Callable[..., Ran]
 ) -> None:

@@ -41,6 +41,7 @@ def printed(tree: Checked, options: Options) -> bytes:
     return "".join(cdl_backend.pieces(tree, options)).encode("utf-8", "surrogateescape")
 
 
+@pytest.mark.slow
 def test_every_text_form_reads_back_equal(shared: Path) -> None:
     count = 0
     for name, tree in corpus(shared):
@@ -63,6 +64,7 @@ def test_every_text_form_reads_back_equal(shared: Path) -> None:
     assert count > 300
 
 
+@pytest.mark.slow
 @pytest.mark.peer
 def test_ncgen_accepts_what_we_print(shared: Path, tool: Callable[[str], str], tmp_path: Path) -> None:
     """Of files that ncgen accepts itself; it looks for an enum constant in the first enum that has one of that name."""

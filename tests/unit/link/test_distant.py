@@ -99,6 +99,7 @@ def test_sixteen_puts_are_under_way() -> None:
     assert far.most == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"codecs": {"": "zlib:1"}}, {"chunks": {"/v": (8, 2)}}])
 def test_sixteen_gets_are_under_way(options: dict[str, Any]) -> None:
     far = Distant(delay=0.01)
@@ -110,6 +111,7 @@ def test_sixteen_gets_are_under_way(options: dict[str, Any]) -> None:
     assert far.most == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["zlib:5", "zlib:1"])
 def test_sixteen_gets_are_under_way_for_a_netcdf_file(
     peer: Callable[[str], ModuleType], tmp_path: Path, codec: str
@@ -136,6 +138,7 @@ def test_a_number_of_workers_wins() -> None:
     assert far.most == 3
 
 
+@pytest.mark.slow
 def test_shards_are_put_side_by_side() -> None:
     near, far = MemoryStore(), Distant(delay=0.01)
     for store in (near, far):

@@ -54,6 +54,7 @@ def make(peer: Callable[[str], ModuleType], tmp_path: Path) -> Callable[[str], P
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["b.nc", "b.zarr", "b3.zarr"])
 @pytest.mark.parametrize("kind", ["fixed", "records", "interleaved", "contiguous", "chunked"])
 @pytest.mark.parametrize("codec", ["zstd:1"])
@@ -102,6 +103,7 @@ with open("/proc/self/status") as status:  # ru_maxrss counts the process that s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["b.nc", "b.zarr"])
 @pytest.mark.parametrize("kind", ["fixed", "contiguous"])
 def test_memory_is_bounded(make: Callable[..., Path], tmp_path: Path, kind: str, target: str) -> None:

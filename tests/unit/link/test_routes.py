@@ -216,6 +216,7 @@ def grids(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int,
     return shape, chunks, others, draw(st.integers(4, 4 * 12**3))
 
 
+@pytest.mark.slow
 @given(grids())
 @settings(max_examples=60)
 def test_rechunking_keeps_every_value(

@@ -46,6 +46,7 @@ def test_types_with_many_members(tmp_path: Path) -> None:
     assert refused(b.finish(), tmp_path)[0][0] == "format-conflict"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "fits"), [(1771, True), (1772, False)])
 def test_the_length_of_a_types_description(count: int, fits: bool, tmp_path: Path, peer: Peer) -> None:
     peer("netCDF4")
@@ -73,6 +74,7 @@ def test_the_fill_value_of_a_large_record(tmp_path: Path, peer: Peer) -> None:
     nczarr.write(dataset(no_fill=True), tmp_path / "t.nc", "netcdf4")
 
 
+@pytest.mark.slow
 def test_the_number_of_attributes(tmp_path: Path) -> None:
     b = Builder("t")
     for number in range(MAX_ATTRIBUTES + 1):

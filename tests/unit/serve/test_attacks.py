@@ -104,6 +104,7 @@ def test_references_do_not_leave_the_root(served: Served) -> None:
     assert served.get("/zarr2/cmip.json/tas/0.0.0").status == 200
 
 
+@pytest.mark.slow
 def test_hdf5_files_do_not_lead_out_of_the_root(
     tmp_path: Path, datasets: Path, peer: Callable[[str], ModuleType]
 ) -> None:
@@ -154,6 +155,7 @@ def test_hdf5_files_do_not_lead_out_of_the_root(
                 assert not (refused and b"tpek" in reply.body)
 
 
+@pytest.mark.slow
 def test_references_go_where_the_caller_allows(datasets: Path) -> None:
     outside = (datasets / "leads-out").resolve()
     with serving(datasets, "--source-root", str(outside)) as found:
@@ -275,6 +277,7 @@ def test_what_is_listed(served: Served) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_large_folders_are_paged(tmp_path: Path, datasets: Path) -> None:
     for number in range(450):
         (tmp_path / f"d{number:04}.cdl").write_text("netcdf t {\n}\n", encoding="utf-8")
@@ -291,6 +294,7 @@ def test_large_folders_are_paged(tmp_path: Path, datasets: Path) -> None:
             assert served.get(f"/?page={page}").status == 404
 
 
+@pytest.mark.slow
 def test_origins(datasets: Path) -> None:
     with serving(datasets, "--origin", "https://a.org") as served:
         told = served.get("/zarr2/cmip.nc/.zgroup", Origin="https://a.org")
@@ -336,6 +340,7 @@ def test_requests_for_other_machines_get_no_answer(served: Served, host: str, st
     assert served.get("/", Host=host).status == status
 
 
+@pytest.mark.slow
 def test_the_log_has_no_control_characters(datasets: Path) -> None:
     with serving(datasets, "--verbose") as served:
         served.get("/%1b[31m/a%0d%0ab")
@@ -347,6 +352,7 @@ def test_the_log_has_no_control_characters(datasets: Path) -> None:
     assert "\x1b" not in log
 
 
+@pytest.mark.slow
 def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
     with serving(datasets) as served:
         served.get("/")
@@ -357,6 +363,7 @@ def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
         assert served.process.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_a_client_that_says_nothing_is_left(datasets: Path) -> None:
     with serving(datasets, "--timeout", "0.5") as served:
         for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\nX:"):
@@ -365,6 +372,7 @@ def test_a_client_that_says_nothing_is_left(datasets: Path) -> None:
             assert time.monotonic() - begun < 5
 
 
+@pytest.mark.slow
 def test_more_clients_than_there_may_be(datasets: Path) -> None:
     with serving(datasets, "--connections", "4") as served:
         lines = [socket.create_connection((served.host, served.port)) for _ in range(20)]

@@ -170,6 +170,7 @@ def test_members_are_whole_records(served: Served, datasets: Path) -> None:
             assert messages(part.body, header)
 
 
+@pytest.mark.slow
 def test_names_with_signs(tmp_path: Path) -> None:
     text = "netcdf t {\nvariables:\n  int a\\ b ;\n  int c\\(d\\)\\;e\\,f.g ;\n  int ü ;\ndata:\n"
     text += "  a\\ b = 1 ;\n  c\\(d\\)\\;e\\,f.g = 2 ;\n  ü = 3 ;\n}\n"

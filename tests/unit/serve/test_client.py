@@ -36,6 +36,7 @@ def test_datasets_are_the_same(path: str, served: Served, datasets: Path) -> Non
     assert nczarr.digest(url(served, path)) == nczarr.digest(str(datasets / path))
 
 
+@pytest.mark.slow
 def test_a_dataset_is_converted(served: Served, datasets: Path, tmp_path: Path) -> None:
     ran = run_command("convert", url(served, "types.nc"), str(tmp_path / "types.zarr"), "-q", "--verify")
     assert ran.status == 0, ran.err

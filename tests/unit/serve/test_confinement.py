@@ -36,6 +36,7 @@ def places(tmp_path: Path, peer: Callable[[str], ModuleType]) -> tuple[Path, Mod
     return root, h5py
 
 
+@pytest.mark.slow
 def test_links_on_the_way_and_other_places_where_hdf5_looks(places: tuple[Path, ModuleType]) -> None:
     root, h5py = places
     targets = [
@@ -61,6 +62,7 @@ def test_links_on_the_way_and_other_places_where_hdf5_looks(places: tuple[Path, 
                 assert str(root) not in reply.text
 
 
+@pytest.mark.slow
 def test_names_of_pieces_that_are_counted(places: tuple[Path, ModuleType]) -> None:
     """`piece-%b` stands for a file for each piece of a virtual dataset."""
     root, h5py = places
@@ -79,6 +81,7 @@ def test_names_of_pieces_that_are_counted(places: tuple[Path, ModuleType]) -> No
             assert (reply.status, SECRET in reply.body) == (403, False)
 
 
+@pytest.mark.slow
 def test_references_lead_to_nothing_hidden(places: tuple[Path, ModuleType]) -> None:
     root, _ = places
     document = {".zgroup": '{"zarr_format": 2}', "v/.zarray": json.dumps(ARRAY)}
@@ -91,6 +94,7 @@ def test_references_lead_to_nothing_hidden(places: tuple[Path, ModuleType]) -> N
         assert (reply.status, SECRET in reply.body) == (403, False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
 def test_pipes_in_stores_hold_nobody_up(tmp_path: Path) -> None:
     """A pipe to which nobody writes would keep a thread for ever."""

@@ -67,6 +67,7 @@ async def given(first: Answer, again: Answer, disk: Disk) -> tuple[bytes, list[i
     return taker.body, paused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bytes", "stream"])
 @pytest.mark.parametrize("room", [1 << 30, 0])
 def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None:
@@ -79,6 +80,7 @@ def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None
     assert (stored > 1 << 20) == bool(room)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other", [Answer(DATA[:-1]), Answer(DATA, status=404), Answer(DATA, headers=(("ETag", '"b"'),))]
 )
@@ -87,6 +89,7 @@ def test_an_answer_that_differs_when_it_is_made_again_is_cut(other: Answer) -> N
         asyncio.run(given(Answer(DATA), other, Disk(0)))
 
 
+@pytest.mark.slow
 def test_a_stream_that_differs_when_it_is_made_again_is_cut() -> None:
     other = Answer(stream(b"?" + DATA[1:]), need=8 << 20)
     with pytest.raises(CutError, match="has changed"):

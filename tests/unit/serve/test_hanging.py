@@ -32,6 +32,7 @@ def hanging_text(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_headers_that_hang_are_answered_in_time(tmp_path: Path) -> None:
     hanging(tmp_path / "bad.h5")
     with h5py.File(tmp_path / "good.h5", "w") as file:
@@ -49,6 +50,7 @@ def test_headers_that_hang_are_answered_in_time(tmp_path: Path) -> None:
         assert served.end() == 0
 
 
+@pytest.mark.slow
 def test_values_that_hang_are_answered_in_time(tmp_path: Path) -> None:
     hanging_text(tmp_path / "bad.h5")
     with h5py.File(tmp_path / "good.h5", "w") as file:
@@ -69,6 +71,7 @@ def _fail(path: str) -> None:
     raise KeyError(path)
 
 
+@pytest.mark.slow
 def test_a_crash_ends_a_helper_alone(tmp_path: Path) -> None:
     bad, good = tmp_path / "bad", tmp_path / "good"
     for path in (bad, good):
@@ -87,6 +90,7 @@ def test_a_crash_ends_a_helper_alone(tmp_path: Path) -> None:
         helpers.close()
 
 
+@pytest.mark.slow
 def test_a_call_of_a_helper_is_cheap(tmp_path: Path) -> None:
     helpers = Helpers(Limits())
     try:

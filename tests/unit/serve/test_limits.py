@@ -51,6 +51,7 @@ def tree(root: Path) -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_answers_have_a_limit(large: Path) -> None:
     with serving(large, "--max-response", "1MB") as served:
         for path in ("/zarr2/large.nc/moved/0", "/zarr3/large.nc/moved/c/0", "/cdmremote/large.nc?req=data&var=plain"):
@@ -61,6 +62,7 @@ def test_answers_have_a_limit(large: Path) -> None:
         assert served.resident() < 300 << 20
 
 
+@pytest.mark.slow
 def test_lists_and_texts_have_a_limit_too(tmp_path: Path) -> None:
     """Nobody knows their size before they are read; still no answer begins that is too large."""
     long = ", ".join(map(str, range(20_000)))
@@ -79,6 +81,7 @@ def test_lists_and_texts_have_a_limit_too(tmp_path: Path) -> None:
         assert served.get("/zarr2/t.cdl/v/counts/0").status == 200
 
 
+@pytest.mark.slow
 def test_more_work_than_may_wait(large: Path, peer: Callable[[str], ModuleType]) -> None:
     """Clients who find no room are told to come again; the others get what they asked for."""
     h5py, numpy = peer("h5py"), peer("numpy")
@@ -107,6 +110,7 @@ def test_more_work_than_may_wait(large: Path, peer: Callable[[str], ModuleType])
     (large / "made.h5").unlink()
 
 
+@pytest.mark.slow
 def test_pieces_of_a_large_chunk_are_those_of_the_file(large: Path) -> None:
     with serving(large) as served:
         whole = served.get("/zarr2/large.nc/moved/0")
@@ -126,6 +130,7 @@ def slow(served: Served, path: str) -> socket.socket:
     return line
 
 
+@pytest.mark.slow
 def test_slow_clients_do_not_hold_up_others(large: Path) -> None:
     with serving(large, "--concurrency", "2") as served:
         for path in ("/zarr2/large.nc/moved/0", "/zarr2/large.nc/plain/0"):
@@ -146,6 +151,7 @@ def test_slow_clients_do_not_hold_up_others(large: Path) -> None:
         assert served.get("/").status == 200
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_nothing_is_cut_off(large: Path) -> None:
     with serving(large, "--timeout", "1") as served:
         line = slow(served, "/zarr2/large.nc/moved/0")
@@ -161,6 +167,7 @@ def test_a_client_that_takes_nothing_is_cut_off(large: Path) -> None:
         assert served.get("/").status == 200
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_in_the_middle_of_an_answer(large: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.nc"
     path.write_bytes((large / "large.nc").read_bytes())
@@ -180,6 +187,7 @@ def test_a_file_that_is_cut_in_the_middle_of_an_answer(large: Path, tmp_path: Pa
         assert served.get("/").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> None:
     with serving(large, "--grace", "1") as served:
@@ -194,6 +202,7 @@ def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> No
         assert served.process.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_in_the_background_of_a_shell_it_ends_as_well(large: Path) -> None:
     """A shell without job control has such processes ignore SIGINT."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -205,6 +214,7 @@ def test_in_the_background_of_a_shell_it_ends_as_well(large: Path) -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_an_answer_that_has_begun_is_finished(large: Path) -> None:
     with serving(large) as served:
         whole = served.get("/zarr2/large.nc/moved/0").body
@@ -220,6 +230,7 @@ def test_an_answer_that_has_begun_is_finished(large: Path) -> None:
         assert served.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_leaves_all_as_it_was(large: Path) -> None:
     before = tree(large)
     paths = ["/", "/zarr2/large.nc/.zmetadata", "/zarr2/large.nc/plain/0", "/zarr3/large.nc/moved/c/0"]
@@ -265,6 +276,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+@pytest.mark.slow
 def test_without_the_library_it_says_so(tmp_path: Path) -> None:
     code = "import sys; sys.modules['uvicorn'] = None; from nczarr.__main__ import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "serve", str(tmp_path), "--port", "0"]
@@ -333,6 +345,7 @@ def test_memory_is_shared_out() -> None:
     assert asyncio.run(most()) <= 100
 
 
+@pytest.mark.slow
 def test_work_that_takes_too_long_is_given_up_and_keeps_its_place() -> None:
     async def late() -> None:
         crew, gate = workers(concurrency=1, queue=4, timeout=0.1), threading.Event()

@@ -164,6 +164,7 @@ def test_the_recorded_answer_says_the_same(shared: Path) -> None:
     assert plain(root) == plain(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(5))
 def test_the_corpus_is_parsed(shared: Path, number: int) -> None:
     files = sorted((shared / "data" / "netcdf-c").rglob("*.cdl"))[number::5]
@@ -184,6 +185,7 @@ def test_the_corpus_is_parsed(shared: Path, number: int) -> None:
 NAME = st.text(min_size=1, max_size=6).map(names.normal)
 
 
+@pytest.mark.slow
 @given(NAME, NAME, st.binary(max_size=12), st.lists(st.none() | st.binary(max_size=6), max_size=4))
 def test_any_name_and_text_is_valid_xml(name: str, label: str, chars: bytes, strings: list[bytes | None]) -> None:
     attributes = tuple(Attribute(name=name, value=value) for value in (Constant.text(chars), Constant.strings(strings)))
@@ -216,6 +218,7 @@ def test_any_name_and_text_is_valid_xml(name: str, label: str, chars: bytes, str
         assert element(root, "n:dimension")["name"] == name
 
 
+@pytest.mark.slow
 def test_few_types_make_no_endless_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ncml, "MOST_MEMBERS", 3000)
     types: list[CompoundType] = [CompoundType(name="c0", fields=(Field(name="a", type="byte"),))]

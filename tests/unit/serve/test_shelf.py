@@ -80,6 +80,7 @@ def test_a_file_in_the_place_of_another_is_seen(tmp_path: Path) -> None:
     assert kept.known(found(root, "t.cdl")) is None
 
 
+@pytest.mark.slow
 def test_more_datasets_at_once_than_are_kept(datasets: Path) -> None:
     """A dataset is there for whom it was opened, even if another one has taken its place meanwhile."""
     seen: list[int] = []
@@ -109,6 +110,7 @@ def test_names_that_are_not_served(name: str) -> None:
     assert not is_visible(name)
 
 
+@pytest.mark.slow
 def test_pages_of_datasets_say_what_is_lost(served: Served) -> None:
     told = json.loads(served.get("/browse/types.nc?format=json").body)
     assert told["format"] == "netcdf4"
@@ -122,6 +124,7 @@ def test_pages_of_datasets_say_what_is_lost(served: Served) -> None:
         assert served.get(f"/{kind}/types.nc/").text == served.get(f"/{kind}/types.nc").text == page
 
 
+@pytest.mark.slow
 def test_pages_work_without_scripts_and_say_what_they_are(served: Served) -> None:
     for path in ("/", "/browse/types.nc", "/cdmremote/types.nc?req=form"):
         reply = served.get(path)
@@ -132,6 +135,7 @@ def test_pages_work_without_scripts_and_say_what_they_are(served: Served) -> Non
         assert "default-src 'none'" in reply.headers["content-security-policy"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="a system that does not tell which files are open")
 def test_files_of_datasets_that_are_let_go_are_closed(tmp_path: Path) -> None:
     for number in range(200):

@@ -136,6 +136,7 @@ def test_consolidated_metadata_are_there(served: Served) -> None:
                                                                if name.endswith("/.zarray")}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_read_again(tmp_path: Path, datasets: Path) -> None:
     text = "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, %d ;\n}\n"
     source = tmp_path / "t.cdl"
@@ -157,6 +158,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path, datasets: Path) -> None:
         assert served.get("/zarr2/t.cdl/v/0").status == 404
 
 
+@pytest.mark.slow
 def test_one_dataset_is_a_root_too(datasets: Path) -> None:
     for name in ("cmip.nc", "stores/cmip.zarr"):
         with serving(datasets / name) as served:

@@ -111,6 +111,7 @@ def test_a_store_with_a_journal_is_refused_and_the_way_out_said(source: Path) ->
         assert "--resume" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_at_any_request_of_writing_makes_a_wrong_target(source: Path, fault: Fault) -> None:
     nczarr.convert(source, URL)
@@ -123,6 +124,7 @@ def test_no_fault_at_any_request_of_writing_makes_a_wrong_target(source: Path, f
     assert "done" in outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_lasting_fault_makes_a_wrong_target(source: Path, fault: Fault) -> None:
     nczarr.convert(source, URL)
@@ -235,6 +237,7 @@ def test_what_was_listed_and_is_gone_is_a_failure(source: Path, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["t.cdl"]
 
 
+@pytest.mark.slow
 def test_resume_sends_no_chunk_twice(source: Path) -> None:
     nczarr.convert(source, URL)
     right, all_puts = content(), puts()

@@ -38,6 +38,7 @@ def partials(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if ".partial-" in path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.1, 0.5])
 def test_a_killed_run_is_gone_on_with(source: Path, tmp_path: Path, moment: float) -> None:
     command = ["convert", str(source), str(tmp_path / "t.zarr"), "--codec", "zlib:6", "--resume"]
@@ -78,6 +79,7 @@ def test_other_runs_begin_anew(source: Path, tmp_path: Path) -> None:
     assert len(partials(tmp_path)) == 2
 
 
+@pytest.mark.slow
 def test_a_source_that_has_changed_is_another(source: Path, tmp_path: Path) -> None:
     journal = _journal(source, tmp_path)
     os.utime(source / "v" / "0.0", ns=(1, 1))
@@ -132,6 +134,7 @@ def test_halves_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     assert files(tmp_path / "t") == {"v/0": b"whole", "v/1": b"too"}
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_looked_at_and_left(source: Path, tmp_path: Path) -> None:
     target = tmp_path / "t.zarr"
     nczarr.convert(source, target)
@@ -148,6 +151,7 @@ def test_what_is_finished_is_looked_at_and_left(source: Path, tmp_path: Path) ->
     assert files(target) == other
 
 
+@pytest.mark.slow
 def test_of_several_sources_only_the_rest_is_made(tmp_path: Path) -> None:
     samples = [str(path) for path in sorted((ROOT / "samples").glob("0[1-4]*.cdl"))]
     out = str(tmp_path / "out")

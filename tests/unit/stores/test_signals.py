@@ -54,6 +54,7 @@ class Stepping:
         return self
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", ["t.zarr", "t.zarr.zip", "t.nc"])
 def test_every_step_of_replacing_a_target(name: str, tmp_path: Path) -> None:

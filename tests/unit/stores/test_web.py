@@ -65,6 +65,7 @@ def unlisted(tmp_path: Path) -> Iterator[Web]:
     yield from served(Unlisted, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.zarr", "a.zip", "a.cdl", "ä b#1.zarr"])
 @pytest.mark.parametrize("handler", ["web", "unlisted"])
 def test_stores_and_files_are_read(handler: str, name: str, request: pytest.FixtureRequest) -> None:
@@ -74,6 +75,7 @@ def test_stores_and_files_are_read(handler: str, name: str, request: pytest.Fixt
     assert nczarr.diff(SAMPLE, f"{place.url}/{quoted}") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["zarr2", "zarr3"])
 def test_plain_stores_need_a_listing_or_consolidated_metadata(web: Web, unlisted: Web, form: str) -> None:
     for name, consolidated in (("plain.zarr", False), ("whole.zarr", True)):
@@ -87,6 +89,7 @@ def test_plain_stores_need_a_listing_or_consolidated_metadata(web: Web, unlisted
     assert "lists no keys" in done.err
 
 
+@pytest.mark.slow
 def test_chunks_that_are_absent_are_fill_without_a_listing(unlisted: Web) -> None:
     text = "netcdf t { dimensions: x = 1000 ; variables: int v(x) ; v:_ChunkSizes = 100 ; data: v = 1 ; }"
     nczarr.write(nczarr.from_cdl(text), unlisted.folder / "t.zarr")
@@ -95,6 +98,7 @@ def test_chunks_that_are_absent_are_fill_without_a_listing(unlisted: Web) -> Non
     assert nczarr.diff(nczarr.from_cdl(text), unlisted.folder / "u.zarr") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", ["simplecache::{}/a.zarr", "simplecache::{}/a.cdl"])
 def test_chains(web: Web, chain: str) -> None:
     nczarr.convert(SAMPLE, web.folder / "a.zarr")
@@ -110,6 +114,7 @@ def test_an_archive_as_a_chain(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["new.zarr", "new.nc"])
 def test_what_takes_nothing_is_no_target(web: Web, name: str) -> None:
     done = run_command("convert", SAMPLE, f"{web.url}/{name}", "--storage-option", "retries=0")
@@ -117,6 +122,7 @@ def test_what_takes_nothing_is_no_target(web: Web, name: str) -> None:
     assert list(web.folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_is_not_there(web: Web) -> None:
     for name in ("nothing.nc", "nothing.zarr", "nothing/"):
         done = run_command("check", f"{web.url}/{name}")
@@ -124,12 +130,14 @@ def test_what_is_not_there(web: Web) -> None:
         assert done.err
 
 
+@pytest.mark.slow
 def test_a_server_without_ranges_gives_shards_whole(web: Web) -> None:
     text = "netcdf t { dimensions: x = 1000 ; variables: int v(x) ; v:_ChunkSizes = 100 ; data: v = 1, 2, 3 ; }"
     nczarr.write(nczarr.from_cdl(text), web.folder / "t.zarr", "zarr3", shards={"x": 500})
     assert nczarr.diff(web.folder / "t.zarr", f"{web.url}/t.zarr") == []
 
 
+@pytest.mark.slow
 def test_fetched_files_do_not_stay(web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nczarr.convert(SAMPLE, web.folder / "a.cdl")
     folder = tmp_path / "temporary"
@@ -151,6 +159,7 @@ def damaged(path: Path, name: str = "/v") -> None:
         file.write(bytes(place.length))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["v:_DeflateLevel = 1 ;", 'v:_Filter = "32015,3" ;'])
 def test_a_damaged_chunk_is_said_of_the_url(
     peer: Callable[[str], ModuleType], web: Web, codec: str, tmp_path: Path
@@ -170,6 +179,7 @@ def test_a_damaged_chunk_is_said_of_the_url(
         assert f"--> {url}@" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.nc", "t.nc3", "t.zip", "t.cdl"])
 @pytest.mark.parametrize("rest", [9, 60, 700])
 def test_a_file_that_is_cut_short_is_said_of_the_url(
@@ -185,6 +195,7 @@ def test_a_file_that_is_cut_short_is_said_of_the_url(
     assert "/nczarr-" not in done.err
 
 
+@pytest.mark.slow
 def test_a_fetched_file_that_is_gone_is_said_of_the_url(peer: Callable[[str], ModuleType], web: Web) -> None:
     peer("netCDF4")
     nczarr.write(nczarr.from_cdl(VALUES.format("v:_DeflateLevel = 1 ;")), web.folder / "t.nc")

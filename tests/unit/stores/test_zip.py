@@ -101,6 +101,7 @@ def test_an_old_target_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert (tmp_path / "u.zip").read_text() == "somebody was faster"
 
 
+@pytest.mark.slow
 def test_many_entries_make_zip64(tmp_path: Path) -> None:
     count = 65536
     make(tmp_path / "t.zip", {f"k{number}": b"" for number in range(count)})

@@ -97,6 +97,7 @@ def test_targets_that_have_changed(noted: Any, changes: list[str]) -> None:
     assert looked(document)[1] == [("changed-target", text + each) for each in changes]
 
 
+@pytest.mark.slow
 def test_a_million_references_take_seconds() -> None:
     generator = {
         "key": "x/{{i}}.{{j}}", "url": "{{'a' if i < 999 else 'b'}}", "offset": "{{i % 10}}", "length": "0",

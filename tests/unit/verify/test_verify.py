@@ -181,6 +181,7 @@ def test_keys_that_nobody_reads(document: Path, key: str) -> None:
     assert str(found[0].severity) == "warning"
 
 
+@pytest.mark.slow
 def test_keys_that_no_store_has_are_told_once(document: Path) -> None:
     whole = json.loads(document.read_text())
     whole["refs"]["w/"] = whole["refs"]["w/0"]

@@ -19,6 +19,7 @@ def test_the_collector_runs_again_afterwards(lasting: bool) -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.slow
 def test_what_lasts_counts_as_old() -> None:
     gc.unfreeze()  # some library may have frozen what it made
     with building(lasting=True):

@@ -93,6 +93,7 @@ CODE_THAT_RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODE_THAT_RUNS)
 def test_code(name: str) -> None:
     assert said(CODE_THAT_RUNS[name]).split()[0] in {
@@ -201,6 +202,7 @@ def doubling(kind: str, levels: int = 60) -> str:
     return f'read({{"list": [{{"json": [1, 2], "id": 0}}, *({above} for n in range(1, {levels}))]}})'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lists", "dictionaries", "tables", "chunks", "unions"])
 def test_doubling(kind: str) -> None:
     assert said(doubling(kind)).startswith("oversized-awkward")
@@ -323,6 +325,7 @@ CONTENTS = {
 }
 
 
+@pytest.mark.slow
 def test_contents() -> None:
     """All in one process: none of them is large."""
     code = PRELUDE.partition("try:")[0] + "\nimport nczarr.diagnostics.catalog\nfor name, schema in {\n"
@@ -338,6 +341,7 @@ def test_contents() -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+@pytest.mark.slow
 def test_a_long_text_among_short_ones_takes_no_room_in_these() -> None:
     code = PRELUDE.partition("try:")[0]
     code += """

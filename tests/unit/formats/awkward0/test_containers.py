@@ -121,6 +121,7 @@ def test_members_that_inflate_to_more_than_the_limit() -> None:
     assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a-2' inflates")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a-2", "a.json"])
 def test_members_that_are_bombs(name: str) -> None:
     found = nczarr.awkward0.load(archive({**MEMBERS, name: bytes(10**8)}, zipfile.ZIP_DEFLATED))

@@ -110,6 +110,7 @@ def test_groups_and_odd_names(tmp_path: Path) -> None:
     assert set(nczarr.awkward0.load(tmp_path / "d.awkd")) == {"x", "g/x", "g/xy", "g/h/a%25b"}
 
 
+@pytest.mark.slow
 def test_large_values_come_in_pieces(tmp_path: Path) -> None:
     builder = nczarr.DatasetBuilder("large")
     n = builder.dimension("n", 3_000_000)

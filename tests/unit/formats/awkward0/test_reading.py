@@ -58,6 +58,7 @@ def test_arrays_of_awkward(name: str) -> None:
     assert json.dumps(found.to_list(), default=repr) == json.dumps(content, default=repr)
 
 
+@pytest.mark.slow
 def test_without_awkward_arrays_are_columns() -> None:
     code = (
         "import sys; sys.modules['awkward'] = None; import nczarr.awkward0 as door; "

@@ -107,6 +107,7 @@ def slowly(text: bytes, type_name: str, fill: Constant) -> bytes | None:
     return data
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(NUMBERS), st.lists(st.tuples(TOKENS, GAPS), min_size=1, max_size=30), st.integers(1, 60))
 def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab: int) -> None:

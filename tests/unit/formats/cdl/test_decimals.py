@@ -21,6 +21,7 @@ def bits(values: list[float]) -> bytes:
     return struct.pack(f"<{len(values)}d", *values)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.lists(NUMBERS, min_size=1, max_size=20), st.sampled_from([",", ", ", " ,\n\t"]))
 def test_every_bit_is_that_of_strtod(numbers: list[str], gap: str) -> None:

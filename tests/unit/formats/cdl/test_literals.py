@@ -99,6 +99,7 @@ def test_one_fault(text: str, code: str, column: int) -> None:
     assert faults == [(code, column)]
 
 
+@pytest.mark.slow
 def test_braces_nest_without_recursion() -> None:
     depth = 30_000
     literals, faults = read("{" * depth + "1" + "}" * depth)

@@ -290,6 +290,7 @@ def test_notation_and_ast_lose_nothing(form: str) -> None:
         assert again.dataset == dataset
 
 
+@pytest.mark.slow
 @given(datasets_with_data())
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_losses_are_exactly_the_differences(generated: tuple[Dataset, dict[str, Parts]]) -> None:
@@ -316,6 +317,7 @@ def test_a_name_that_ends_in_a_wide_space_keeps_it_at_the_end_of_an_attribute() 
     assert read_back(text) == tree
 
 
+@pytest.mark.slow
 def test_unwritten_values_that_no_reader_would_fill_in_are_printed(tmp_path: Path) -> None:
     document = {"zarr_format": 2, "shape": [2000, 1000], "chunks": [100, 100], "dtype": "<i4", "compressor": None,
                 "filters": None, "order": "C", "fill_value": 7}  # fmt: skip

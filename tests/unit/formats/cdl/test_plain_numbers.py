@@ -30,6 +30,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES, min_size=1, max_size=8).map("".join), st.sampled_from([None, *ATOMIC]))
 @example("-0.", None)
 @example("1.5f,2.5", None)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ COMMENT = re.compile(rb"//[^\r\n]*+|/\*(?s:.*?)\*/")
 WORDS = st.sampled_from(["1", ",", " ", "/", "*", "//", "/*", "*/", "\n", "\r", "/* 1, 2 */", "// 3, 4\n", "25"])
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.lists(WORDS, max_size=40), st.integers(1, 50))
 def test_slabs_are_the_text_without_comments(words: list[str], size: int) -> None:

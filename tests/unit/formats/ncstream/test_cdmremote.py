@@ -110,6 +110,7 @@ def test_recorded_answers_are_datasets(shared: Path) -> None:
                 assert found.dataset.variables or found.dataset.attributes or found.dataset.groups, path
 
 
+@pytest.mark.slow
 def test_recorded_values_of_both_generations(shared: Path) -> None:
     with serving(recorded(shared)) as server:
 
@@ -157,6 +158,7 @@ def test_sections_alone_are_asked_for(shared: Path) -> None:
 PROFILES = [("mixed", None), ("first", None), ("first", 4), ("second", None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "deflate"), PROFILES)
 def test_the_dataset_is_the_same(profile: str, deflate: int | None) -> None:
     ours = dataset()
@@ -169,6 +171,7 @@ def test_the_dataset_is_the_same(profile: str, deflate: int | None) -> None:
         assert nczarr.digest(there) == nczarr.digest(ours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "deflate"), PROFILES)
 def test_headers_without_model_are_enough_for_values(profile: str, deflate: int | None) -> None:
     """As from servers of others: types have other names, char attributes are strings; values are the same."""
@@ -226,6 +229,7 @@ def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.Monkey
         assert same(there["/s"][:], ours["/s"][:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 4, 7, 100])
 def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     ours = dataset()
@@ -267,6 +271,7 @@ def test_a_declared_size_costs_nothing() -> None:
         assert server.variables == ["/d(5:5,7:8)"]
 
 
+@pytest.mark.slow
 def test_sources_travel() -> None:
     ours = dataset()
     with serving(given(ours.checked)) as server:
@@ -282,6 +287,7 @@ def test_sources_travel() -> None:
 # ---- commands --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_commands_read_servers(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
     ours = dataset()
     (tmp_path / "t.cdl").write_text(CDL, "utf-8")
@@ -351,6 +357,7 @@ def test_a_server_that_goes_away_is_out_of_reach(nczarr_command: Callable[..., R
     assert nczarr_command("dump", url, "--storage-option", "retries=1").status == 3
 
 
+@pytest.mark.slow
 def test_answers_are_asked_for_again_where_that_may_help() -> None:
     ours = dataset()
     answer = given(ours.checked)
@@ -394,6 +401,7 @@ def changed(change: Callable[[bytes], bytes]) -> Callable[[str, dict[str, str]],
     return answering
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v", "/s", "/r", "/records", "/logs", "/k"])
 def test_answers_that_are_wrong_are_no_values(path: str) -> None:
     other = dataset()
@@ -415,6 +423,7 @@ def test_answers_that_are_wrong_are_no_values(path: str) -> None:
                 there[path][...]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_mutated_answers_are_values_or_faults(seed: int) -> None:
     """Whatever a server sends: a diagnostic, an OSError, or a dataset, and never anything else."""

@@ -121,6 +121,7 @@ def test_the_words_of_the_wire_alone_say_every_value(dataset: Any, tmp_path: Pat
         assert found["/i"].attributes["_FillValue"] == dataset["/i"].attributes["_FillValue"]
 
 
+@pytest.mark.slow
 def test_numbers_are_linked_where_they_lie(tmp_path: Path) -> None:
     source = nczarr.from_cdl(
         "netcdf t { dimensions: x = 4 ; variables: double v(x) ; short w(x) ; data: v = 1, 2, 3, 4 ; w = 5, 6, 7, 8 ; }"
@@ -159,6 +160,7 @@ def _at(message: bytes, *ranges: tuple[int, int, int]) -> bytes:
     return message[:4] + block(made.SerializeToString()) + message[end:]
 
 
+@pytest.mark.slow
 def test_lists_that_overlap_and_leave_gaps(tmp_path: Path) -> None:
     def lists(*items: list[int], at: tuple[int, int, int]) -> bytes:
         data = [np.array(each, ">i2").tobytes() for each in items]

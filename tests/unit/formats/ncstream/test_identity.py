@@ -83,6 +83,7 @@ def typeless(array: Any) -> bool:
     return not some or any(typeless(each) for each in some if isinstance(each, np.ndarray))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SHAPES.flatmap(values))
 def test_every_form(array: Any) -> None:

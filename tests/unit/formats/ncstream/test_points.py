@@ -355,6 +355,7 @@ ATOMS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_records_come_back(data: st.DataObject) -> None:
     """Written twice and read twice: values, types and names are the same."""

@@ -53,6 +53,7 @@ def groups_without_header() -> bytes:
     return b"".join(streams.numbers(pb.INT, one, name=b"g%d/v" % number) for number in range(MANY))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [two_headers, many_headers, enums, constants, no_header, groups_without_header])
 def test_time_is_in_proportion_to_what_is_given(make: object) -> None:
     """With what looks through all names for each of them this takes a minute."""

@@ -189,6 +189,7 @@ def test_python_callers_are_told_the_byte(tmp_path: Path) -> None:
         nczarr.open(path)
 
 
+@pytest.mark.slow
 def test_a_header_loads_no_numpy(tmp_path: Path) -> None:
     import subprocess
     import sys

@@ -128,6 +128,7 @@ def runs(draw: st.DrawFn, type_name: str, shape: tuple[int, ...]) -> Runs:
     return Runs(Layout(code, shape, shape, (), fill), [start for start, _ in pairs], offsets, np.frombuffer(raw, code))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [8, 24, 100, 1 << 22])
 @given(sparse())
 def test_the_stream_is_the_file_made_the_plain_way(piece: int, dataset: Checked) -> None:
@@ -140,6 +141,7 @@ def test_the_stream_is_the_file_made_the_plain_way(piece: int, dataset: Checked)
     assert b"".join(made) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [8, 24, 100, 1 << 22])
 @pytest.mark.parametrize("held", [1, 100, 1 << 22])
 @given(sparse(), st.data())
@@ -233,6 +235,7 @@ def test_a_lone_record_variable_of_any_size_has_no_gaps(piece: int, monkeypatch:
     assert b"".join(pieces(dataset)).endswith(bytes.fromhex("07818181") + bytes(range(18)))
 
 
+@pytest.mark.slow
 def test_a_header_alone_needs_no_numpy(tmp_path: Any) -> None:
     source = tmp_path / "t.cdl"
     source.write_text(

@@ -16,6 +16,7 @@ h5py = pytest.importorskip("h5py")
 netcdf = pytest.importorskip("netCDF4")
 
 
+@pytest.mark.slow
 def test_a_filter_that_is_declared_and_never_used_stays(tmp_path: Path) -> None:
     source, target = tmp_path / "s.h5", tmp_path / "t.nc"
     with h5py.File(source, "w") as file:
@@ -45,6 +46,7 @@ def test_szip_behind_a_checksum_is_readable_or_refused(type_name: str, tmp_path:
             assert np.ma.filled(file["v"][:3]).tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_texts_behind_zstd_are_read_without_the_python_library(tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
     with netcdf.Dataset(path, "w") as file:

@@ -195,6 +195,7 @@ def test_links_that_meet_again_are_no_cycles(read: Read) -> None:
     assert set(checked.variables) == {"/ok", "/g/x", "/same/x", "/soft"}
 
 
+@pytest.mark.slow
 def test_groups_that_have_each_other_many_times_are_refused(read: Read) -> None:
     """Two links at each of 40 levels lead along more paths than any walk could end."""
 

@@ -231,6 +231,7 @@ def test_default_chunks(lengths: tuple[int | None, ...], itemsize: int, chunks: 
     assert default_chunks(lengths, itemsize) == chunks
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, peer: Peer) -> None:
     """The library crashes when it is to close a file that cannot be written: the status must say what happened."""
     peer("netCDF4")

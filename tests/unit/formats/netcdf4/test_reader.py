@@ -130,6 +130,7 @@ def test_dump_check_and_compile_take_it(rich: Path, tmp_path: Path) -> None:
     assert run_command("dump", str(rich), "--as", "tree").status == 0
 
 
+@pytest.mark.slow
 def test_a_copy_is_exact(rich: Path, tmp_path: Path, shared: Path) -> None:
     assert run_command("compile", str(rich), "-o", str(tmp_path / "copy.nc")).status == 0
     tool = shared / "tools" / "nc-same"
@@ -156,6 +157,7 @@ def test_a_file_that_changes_is_opened_again(rich: Path, tmp_path: Path) -> None
     assert checked.parts["/alone"][""].read(()) == 43
 
 
+@pytest.mark.slow
 def test_a_variable_shorter_than_its_dimensions(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """Fill lies behind what was written, in every direction; libnetcdf itself mixes up the rows."""
     netcdf = peer("netCDF4")

@@ -44,6 +44,7 @@ def made(path: Path, version: str, block: int, dtype: Any, fill: Any) -> None:
         file["n"] = [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["earliest", "v110", "latest"])
 @pytest.mark.parametrize("block", [0, 512])
 def test_fill_values_that_the_library_would_free(version: str, block: int, tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ def test_large_chunks_are_moved_by_the_kernel(
         assert file["v"][...].tolist() == VALUES.tolist()
 
 
+@pytest.mark.slow
 def test_unlimited_dimensions_keep_their_lengths(
     peer: Callable[[str], ModuleType], tmp_path: Path, shared: Path, h5py: ModuleType
 ) -> None:
@@ -199,6 +200,7 @@ def test_unlimited_dimensions_keep_their_lengths(
         assert {name: item.shape for name, item in other.items()} == {name: item.shape for name, item in one.items()}
 
 
+@pytest.mark.slow
 def test_the_same_file_every_time(h5py: ModuleType, tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.nc", "w") as file:
         file.create_dataset("v", data=np.arange(400000.0), chunks=(1000,), compression=2)
@@ -207,6 +209,7 @@ def test_the_same_file_every_time(h5py: ModuleType, tmp_path: Path) -> None:
     assert (tmp_path / "b.nc").read_bytes() == (tmp_path / "c.nc").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attribute", [-9, None])
 @pytest.mark.parametrize("chunks_of_it", [(4, 5), None])
 @pytest.mark.parametrize("dtype", ["<i4", ">i4"])
@@ -233,6 +236,7 @@ def test_a_fill_value_that_is_not_the_attribute(
         assert names == ["units", *(["_FillValue"] if attribute else []), "long_name"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [8, 1 << 20])
 @pytest.mark.parametrize("codec", ["zlib:4", "none"])
 def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec: str) -> None:

@@ -50,6 +50,7 @@ SMALL: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("verb", ["expand", "compact"])
 def test_small_documents(name: str, verb: str, tmp_path: Path) -> None:
@@ -69,6 +70,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_large_documents(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
@@ -93,6 +95,7 @@ def test_rows_without_number(tmp_path: Path) -> None:
     assert "`record_size`" in refused("refs", "expand", folder(tmp_path, 10, 10**18))
 
 
+@pytest.mark.slow
 def test_one_long_url_for_many_rows(tmp_path: Path) -> None:
     rows = 1_000_000
     urls = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), ["u" * 1_000_000])
@@ -106,6 +109,7 @@ def test_data_that_inflate(tmp_path: Path) -> None:
     assert "`x/refs.0.parq`: it declares 600000" in refused("refs", "expand", folder(tmp_path, 2, 2, **columns))
 
 
+@pytest.mark.slow
 def test_negative_and_overflowing_ranges_of_rows(tmp_path: Path) -> None:
     for number, (offset, size) in enumerate([(-1, 1), (2**62, 2**62), (0, -5)]):
         (tmp_path / str(number)).mkdir()

@@ -239,6 +239,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.slow
 def test_attacks_are_refused_in_little_time_and_memory() -> None:
     """Each as a document of a process of its own would be, but in one: the peak is that of the worst."""
     code = "import json, sys, time; from nczarr import CompileError, refs; from nczarr.refs import Limits; worst = 0\n"
@@ -261,6 +262,7 @@ def test_attacks_are_refused_in_little_time_and_memory() -> None:
     assert int(peak) * 1024 < 200e6
 
 
+@pytest.mark.slow
 def test_all_texts_together_are_bounded() -> None:
     many = {f"a{n}": [f"{{{{u[0]}}}}{n}{'x' * 60000}"] for n in range(20)}
     with pytest.raises(CompileError, match="characters in all"):

@@ -141,6 +141,7 @@ def test_the_limit_of_the_output_holds() -> None:
         assert (looked_up(document, limits=limits)[0] is None) == (expanded(document, limits=limits)[0] is None)
 
 
+@pytest.mark.slow
 def test_another_process_sees_the_same(tmp_path: Path) -> None:
     document = {
         "version": 1,
@@ -166,6 +167,7 @@ def test_another_process_sees_the_same(tmp_path: Path) -> None:
         pickle.loads(sent)
 
 
+@pytest.mark.slow
 def test_a_million_entries_are_opened_in_little_time_and_memory() -> None:
     code = "import sys, time; from nczarr.formats.reference.lookup import opened; from nczarr.source import Source; "
     code += "from nczarr.diagnostics.report import Report; import numpy; began = time.process_time(); "
@@ -191,6 +193,7 @@ def test_an_entry_is_found_in_little_time() -> None:
     assert time.process_time() - began < 1  # some 0.03 s on an idle machine
 
 
+@pytest.mark.slow
 def test_entries_that_are_asked_for_in_order_are_those_of_the_expansion() -> None:
     """They are made ahead; a later generator and its own repetitions still win."""
     gen = [

@@ -181,6 +181,7 @@ def test_attacks_on_documents_are_refused_in_little_time_and_memory(document: An
     assert seconds < 1
 
 
+@pytest.mark.slow
 def test_entries_are_streamed() -> None:
     """A million entries, of which none is kept; more time than memory."""
     item = {"key": "x/{{i}}.{{j}}", "url": "{{u}}", "offset": "{{(i*1000+j)*8}}", "length": "8"}

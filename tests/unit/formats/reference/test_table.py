@@ -84,6 +84,7 @@ def read(data: bytes) -> tuple[Any, list[str]]:
     return made, [f"{each.code} {each.message} {each.primary.pointer}" for each in report.sorted()]
 
 
+@pytest.mark.slow
 def test_documents_in_pieces_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, pieces = random.Random(5), 0
     for number in range(3000):
@@ -128,6 +129,7 @@ def test_values_come_back_as_they_were() -> None:
     assert list(found.items())[:2] == [("a", "x"), ("c", ["v", 2**62, 1])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [0, 1])
 def test_a_million_references_take_little_memory(version: int, tmp_path: Path) -> None:
     path = tmp_path / "t.json"

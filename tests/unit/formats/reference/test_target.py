@@ -130,6 +130,7 @@ def test_a_base_with_a_secret_is_written_nowhere(enhanced: Path, tmp_path: Path,
     assert not target.exists()
 
 
+@pytest.mark.slow
 def test_what_lies_above_a_document_is_verified_like_the_rest(
     enhanced: Path, tmp_path: Path, nczarr_command: Command
 ) -> None:
@@ -226,6 +227,7 @@ def test_records_of_one_variable_lie_in_one_piece(tmp_path: Path) -> None:
     assert found["v/0.0"][2] == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 7])
 def test_records_of_one_variable_are_cut_as_asked(tmp_path: Path, length: int) -> None:
     values = ", ".join(map(str, range(21)))
@@ -239,6 +241,7 @@ def test_records_of_one_variable_are_cut_as_asked(tmp_path: Path, length: int) -
     )
 
 
+@pytest.mark.slow
 def test_folders_of_parquet(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
     pytest.importorskip("pyarrow")
     target = tmp_path / "t.parq"
@@ -256,6 +259,7 @@ def test_folders_of_parquet(enhanced: Path, tmp_path: Path, nczarr_command: Comm
     assert not (tmp_path / "u.parq").exists()
 
 
+@pytest.mark.slow
 def test_a_document_takes_its_place_whole(enhanced: Path, tmp_path: Path, nczarr_command: Command) -> None:
     target = tmp_path / "t.json"
     target.write_text("mine")
