@@ -277,10 +277,10 @@ def test_a_gigabyte_comes_back_exact(s3: S3, tmp_path: Path) -> None:
     path = tmp_path / "large.nc"
     make_chunky(path, 1024, 1 << 18, 2**31)
     assert path.stat().st_size > 1e9
-    url = s3.url("large.zarr")
+    url = s3.url("gigabyte.zarr")
     assert s3.run("convert", str(path), url, "--verify").status == 0
     assert s3.run("convert", url, str(tmp_path / "back.nc")).status == 0
     assert s3.same(path, tmp_path / "back.nc") == ""
-    assert s3.run("convert", str(path), s3.url("large.nc")).status == 0
-    assert s3.run("convert", s3.url("large.nc"), str(tmp_path / "again.nc")).status == 0
+    assert s3.run("convert", str(path), s3.url("gigabyte.nc")).status == 0
+    assert s3.run("convert", s3.url("gigabyte.nc"), str(tmp_path / "again.nc")).status == 0
     assert s3.same(path, tmp_path / "again.nc") == ""
