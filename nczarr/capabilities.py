@@ -163,7 +163,7 @@ NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc4": Capabilities(anonymous_dimensions=False),
     "nc7": _CLASSIC._replace(storage=True),
 }
-"""What each kind of netCDF file holds. nc7 is the classic model inside an HDF5 file."""
+"""Capabilities of each kind of netCDF file. nc7 is the classic model inside an HDF5 file."""
 
 
 class Format(NamedTuple):

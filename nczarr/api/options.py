@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class TargetOptions(TypedDict, total=False):
-    """What a target holds."""
+    """Options of a target."""
 
     kind: str | None
     """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it."""
@@ -46,7 +46,7 @@ class TargetOptions(TypedDict, total=False):
 
 
 class WriteOptions(TargetOptions, total=False):
-    """What a target holds, and what the run may use."""
+    """Options of a target and of the run."""
 
     memory: int
     """Bytes of decoded chunks in flight."""
@@ -59,7 +59,7 @@ class WriteOptions(TargetOptions, total=False):
 
 
 class ConvertOptions(WriteOptions, total=False):
-    """What is read of a source, what a target holds, and how the run proceeds."""
+    """Options of a source, of a target and of the run."""
 
     from_format: str | None
     """Format of the source. None: found by its content."""

@@ -37,11 +37,11 @@ class Namesake(NamedTuple):
     """A thing whose name another one of its scope has already."""
 
     kind: str
-    """What it is: `variable`, `dimension`, and so on."""
+    """Its kind: `variable`, `dimension`, and so on."""
     name: str
     """Its name as the source spells it."""
     first_kind: str
-    """What the other thing is."""
+    """Kind of the other thing."""
     first: str
     """The name of the other thing as the source spells it."""
     scope: str

@@ -48,7 +48,7 @@ _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringAr
 
 
 class Described(NamedTuple):
-    """What a document says of a variable. `declared`: its `_FillValue`, in bytes."""
+    """A variable as a document describes it. `declared`: its `_FillValue`, in bytes."""
 
     element: Element
     path: str

@@ -221,7 +221,7 @@ class _Reader:
         self.result.parts[path] = found.parts
 
     def _own(self, element: Element, type_name: str, scope: Scope) -> tuple[Attribute, ...]:
-        """Return the attributes of a variable. A `_FillValue` that is none of its type is left out."""
+        """Return the attributes of a variable, without a `_FillValue` of another type."""
         found = []
         for each in self._attributes(element, scope):
             value = each.value

@@ -1,4 +1,4 @@
-"""What a dataset loses as a DMR++ document, found before a line is written."""
+"""Losses of a dataset in a DMR++ document, found before the first line is written."""
 
 from __future__ import annotations
 

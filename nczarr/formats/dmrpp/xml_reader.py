@@ -40,7 +40,7 @@ class Chunks:
         self.masks: dict[int, int] = {}
         """Filters that were left out, bit by bit, by row."""
         self.fault: str | None = None
-        """What is wrong with the first chunk that cannot be understood."""
+        """The fault of the first invalid chunk."""
 
     def __len__(self) -> int:
         return len(self.offsets)

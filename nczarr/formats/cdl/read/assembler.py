@@ -72,7 +72,7 @@ class Assembler:
             self.report.error("rank-limit", message, place)
             dimensions = dimensions[:1]
         if self.broken and any(self._is_broken(scope, used) for used in (type_name, *dimensions)):
-            self.report.hush(place)  # nobody knows what values it has
+            self.report.hush(place)  # its values are unknown
         path = scope.variable_path(name)
         self.uses.setdefault(path, tuple(uses))
         scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
