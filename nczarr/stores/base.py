@@ -73,6 +73,10 @@ class Store(Protocol):
         """The bytes of those keys that few requests bring together; others may be left out. Raises OSError."""
         return {}
 
+    def lacks(self, key: str) -> bool:
+        """Whether a look at its name alone says that there is no such key; False where only `get` can tell."""
+        return False
+
     def put(self, key: str, data: bytes) -> None:
         """Set a key that was not set before. May be called from several threads, for different keys."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)

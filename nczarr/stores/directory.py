@@ -56,6 +56,10 @@ class DirectoryStore(Store):
         self._real = os.path.realpath(path)
         self._folders: dict[str, bool] = {"": True}
 
+    def lacks(self, key: str) -> bool:
+        """Whether there is no file of this name."""
+        return not os.path.lexists(f"{self._real}{os.sep}{key}")
+
     def get(self, key: str) -> bytes | None:
         """The bytes of a key, None if there is no such file. Raises OSError, UnsafeKeyError."""
         folder, _, name = safe_key(key).rpartition("/")

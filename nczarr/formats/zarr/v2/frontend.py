@@ -74,8 +74,9 @@ class Zarr2Reader(Reader):
         return self.documents.has(prefix + ".zarray")
 
     def is_group(self, prefix: str) -> bool:
-        """Whether there is a `.zgroup`."""
-        return self.documents.has(prefix + ".zgroup")
+        """Whether there is a `.zgroup`. Mostly there is none, because each array is asked."""
+        key, documents = prefix + ".zgroup", self.documents
+        return (key in documents.extra or not documents.store.lacks(key)) and documents.has(key)
 
     def key(self, prefix: str) -> str:
         """`.zattrs`."""
