@@ -5,24 +5,19 @@ Each is asked for as what it has to be; where it is something else, the fault is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
 from nczarr.formats.awkward0.read import array_values
+from nczarr.formats.awkward0.read.workspace import Named, Workspace
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed
 from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
 
-if TYPE_CHECKING:
-    from nczarr.formats.awkward0.read.evaluation import Evaluation
-
-
-class Named(NamedTuple):
-    """A function that a document names: the name as it stands there."""
-
-    parts: tuple[str, ...]
+Apply: TypeAlias = Callable[[Named, tuple[Any, ...], dict[str, Any], At | None], Any]
+"""Call of a function that a value names, with plain values as arguments."""
 
 
 class Argument(NamedTuple):
@@ -35,9 +30,12 @@ class Argument(NamedTuple):
 class Arguments:
     """Arguments by parameter. Methods raise RefusedError."""
 
-    def __init__(self, function: str, values: dict[str, Argument], at: At | None, run: Evaluation) -> None:
+    def __init__(
+        self, function: str, values: dict[str, Argument], at: At | None, workspace: Workspace, apply: Apply
+    ) -> None:
         self.function = function
-        self.run = run
+        self.workspace = workspace
+        self.apply = apply
         self.at = at
         self._values = values
 
@@ -80,11 +78,11 @@ class Arguments:
             return value
         with self.about(name):
             if isinstance(value, list | tuple):
-                return self.run.listed(value, dtype)
+                return self.workspace.listed(value, dtype)
             if isinstance(value, Blob) and value.array is not None:
                 return array_values.elements(value.array)
             if isinstance(value, Blob | Packed):
-                data = self.run.bytes_of(value)
+                data = self.workspace.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
                     raise RefusedError("bad-blob", f"{len(data)} bytes are no whole number of items of {dtype}")
                 return Flat(np.frombuffer(data, dtype))
@@ -101,7 +99,7 @@ class Arguments:
         """Integers of one or more dimensions, none of which is 2^63 or more."""
         column = self.column(name, "<i8")
         with self.about(name):
-            made: NDArray[Any] = self.run.once(
+            made: NDArray[Any] = self.workspace.once(
                 "integers", (column,), lambda: array_values.integers_of(self.plain(column))
             )
             return made
@@ -116,14 +114,16 @@ class Arguments:
         """The items of a column of elements as one array of numpy."""
         if isinstance(column, Flat):
             return column.values
-        found: NDArray[Any] = self.run.once("elements", (column,), lambda: array_values.plain(column, self.plain))
+        found: NDArray[Any] = self.workspace.once("elements", (column,), lambda: array_values.plain(column, self.plain))
         return found
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
         """The least and greatest of integers; (0, -1) of none."""
         if not len(numbers):
             return (0, -1)
-        found: tuple[int, int] = self.run.once("bounds", (numbers,), lambda: (int(numbers.min()), int(numbers.max())))
+        found: tuple[int, int] = self.workspace.once(
+            "bounds", (numbers,), lambda: (int(numbers.min()), int(numbers.max()))
+        )
         return found
 
     def flat_integers(self, name: str) -> NDArray[Any]:

@@ -11,7 +11,8 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.read.arguments import Arguments, Named
+from nczarr.formats.awkward0.read.arguments import Arguments
+from nczarr.formats.awkward0.read.workspace import Named
 from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
@@ -37,7 +38,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     if wanted is not None and wanted >= LARGEST:
         raise given.refused("count", f"{count} elements of {width} bytes are more than any blob has")
     with given.about("buffer"):
-        data = given.run.bytes_of(raw, wanted)
+        data = given.workspace.bytes_of(raw, wanted)
     size = len(data)
     if wanted is None:
         count = (size - offset) // width if width else 0
@@ -49,7 +50,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
         text = f"blob {shown(blob.key)} has {has} bytes, and {count} elements of {width} bytes need {wanted}"
         raise given.refused("buffer", text, "bad-blob")
     if not dtype.itemsize:
-        given.run.charge(count * 8)
+        given.workspace.charge(count * 8)
         return nodes.Flat(np.zeros((count, *dtype.shape), dtype.base))
     with given.about("buffer"):
         return array_values.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
@@ -106,7 +107,7 @@ def table_view(given: Arguments) -> nodes.Column:
     if isinstance(view, tuple) and len(view) == 3 and all(type(each) is int for each in view):
         start, step, length = view
         if not base.columns and 0 <= length < LARGEST:
-            given.run.charge(length * 8)
+            given.workspace.charge(length * 8)
             return nodes.Table((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
@@ -133,7 +134,7 @@ def masked(given: Arguments) -> nodes.Masked:
     if len(mask) > len(content):
         raise given.refused("mask", f"the mask has {len(mask)} items, more than the content, {len(content)}")
     if mask.dtype != np.bool_:
-        mask = given.run.once("not zero", (mask,), lambda: mask != 0)
+        mask = given.workspace.once("not zero", (mask,), lambda: mask != 0)
     return nodes.Masked(mask, content, given.flag("maskedwhen", True))
 
 
@@ -159,7 +160,7 @@ def indexed(given: Arguments) -> nodes.Column:
     index = given.integers("index")
     content = given.column("content", later=True)
     flat = array_values.flat(index)
-    given.run.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
+    given.workspace.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
     return array_values.folded(nodes.Indexed(flat, content), index.shape)
 
 
@@ -175,10 +176,10 @@ def indexed_masked(given: Arguments) -> nodes.Indexed:
             others = np.where(given_index < 0, np.int64(-2), given_index)
             return np.where(given_index == missing, np.int64(-1), others).astype(np.int64)
 
-        index = given.run.once(f"masked by {missing}", (index,), renumbered)
+        index = given.workspace.once(f"masked by {missing}", (index,), renumbered)
     if given.bounds(index)[0] < -1:
         raise given.refused("mask", f"a negative index is not {missing}, which masks")
-    given.run.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
+    given.workspace.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
     return nodes.Indexed(index, content, optional=True)
 
 
@@ -198,7 +199,7 @@ def sparse(given: Arguments) -> nodes.Sparse:
     if len(index) > len(content):
         raise given.refused("index", f"there are {len(index)} places for {len(content)} items")
     _check_index(given, "index", index, length)
-    if not given.run.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
+    if not given.workspace.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
         raise given.refused("index", "the places do not ascend")
     default = given.value("default")
     if isinstance(default, nodes.Column):
@@ -240,7 +241,7 @@ def union_of_tags(given: Arguments) -> nodes.Column:
         index[order] = np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
         return index
 
-    return _union(given, tags, given.run.once("index of tags", (flat,), numbered), contents)
+    return _union(given, tags, given.workspace.once("index of tags", (flat,), numbered), contents)
 
 
 def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
@@ -263,7 +264,7 @@ def _union(
         np.maximum.at(found, flat, index)
         return found
 
-    greatest = given.run.once("highest by tag", (flat, index), highest).tolist()
+    greatest = given.workspace.once("highest by tag", (flat, index), highest).tolist()
     for tag, (content, most) in enumerate(zip(contents, greatest, strict=False)):
 
         def check(length: int, tag: int = tag, most: int = most) -> None:
@@ -271,7 +272,7 @@ def _union(
                 name = "index" if "index" in given else "tags"
                 raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
 
-        given.run.when_known(content, check, given.at)
+        given.workspace.when_known(content, check, given.at)
     return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
 
 
@@ -316,7 +317,7 @@ def objects(given: Arguments) -> nodes.Objects:
         raise given.wrong("args", "a list")
     if not isinstance(kwargs, dict):
         raise given.wrong("kwargs", "an object")
-    args, kwargs = given.run.finished(tuple(args)), given.run.finished(kwargs)
+    args, kwargs = given.workspace.finished(tuple(args)), given.workspace.finished(kwargs)
     return nodes.Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 
@@ -327,7 +328,7 @@ def virtual(given: Arguments) -> nodes.Column:
         raise given.wrong("generator", "a function")
     if not isinstance(args, list | tuple) or not isinstance(kwargs, dict):
         raise given.wrong("args", "a list")
-    made = given.run.apply(generator, tuple(args), kwargs, given.at)
+    made = given.apply(generator, tuple(args), kwargs, given.at)
     return given.column_of("generator", made)
 
 

@@ -79,20 +79,20 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
         np.cumsum(counts, dtype=np.int64, out=offsets[1:])
         return offsets
 
-    offsets: NDArray[Any] = given.run.once("offsets", (counts,), summed)
+    offsets: NDArray[Any] = given.workspace.once("offsets", (counts,), summed)
     total = int(offsets[-1])
 
     def check(length: int) -> None:
         if total > length:
             raise given.refused("counts", f"the counts add up to {total}, and the content has {length} items")
 
-    given.run.when_known(content, check, given.at)
+    given.workspace.when_known(content, check, given.at)
     return Lists(offsets, content)
 
 
 def _of_offsets(given: Arguments, content: Column) -> Lists:
     offsets = given.flat_integers("offsets")
-    ascend = given.run.once("do not descend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
+    ascend = given.workspace.once("do not descend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
         raise given.refused("offsets", "there are no offsets, or they are negative, or they do not ascend")
     last = int(offsets[-1])
@@ -101,7 +101,7 @@ def _of_offsets(given: Arguments, content: Column) -> Lists:
         if last > length:
             raise given.refused("offsets", f"the last offset is {last}, and the content has {length} items")
 
-    given.run.when_known(content, check, given.at)
+    given.workspace.when_known(content, check, given.at)
     return Lists(offsets, content)
 
 
@@ -122,7 +122,7 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
         filled = ends[ends > flat]
         return int(filled.max()) if len(filled) else 0
 
-    last = given.run.once("furthest", (flat, ends), furthest)
+    last = given.workspace.once("furthest", (flat, ends), furthest)
     if last is None:
         raise given.refused("stops", "a list stops before it starts")
 
@@ -130,5 +130,5 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
         if last > length:
             raise given.refused("stops", f"a list stops at {last}, and the content has {length} items")
 
-    given.run.when_known(content, check, given.at)
+    given.workspace.when_known(content, check, given.at)
     return Spans(flat, ends, content)

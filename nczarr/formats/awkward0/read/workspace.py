@@ -1,0 +1,140 @@
+"""Memory accounting and shared results of one evaluation: what the functions of the table may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Later, Sparse
+from nczarr.formats.awkward0.read import array_values
+from nczarr.formats.awkward0.read.array_values import Measure
+from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed, Raw
+from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
+
+MOST_OF_GIVEN = 16
+"""Arrays may have so many times the bytes that are given: offsets of counts of one byte have eight."""
+
+
+class Named(NamedTuple):
+    """Name of a function, as the document has it."""
+
+    parts: tuple[str, ...]
+
+
+class Workspace:
+    """Blobs, limits and intermediate results of one document. Methods raise RefusedError."""
+
+    def __init__(self, blobs: Blobs, limits: Limits) -> None:
+        self.blobs = blobs
+        self.limits = limits
+        self.measures: dict[int, tuple[Any, Measure]] = {}
+        """Measure of each value by its identity; the value is held so that the identity stays its own."""
+        self.checks: list[tuple[Later, Callable[[int], None]]] = []
+        """Checks of lengths that wait for the end of the evaluation."""
+        self._charged = 0
+        self._made_bytes = 0
+        self._counted: dict[int, Any] = {}
+        self._once: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+        self._lists: dict[int, tuple[Any, Column]] = {}
+
+    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
+        """The bytes of a blob (`Blobs.bytes_of`)."""
+        return self.blobs.bytes_of(raw, wanted)
+
+    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
+        """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
+        if isinstance(column, Later):
+            self.checks.append((column, check))
+        else:
+            check(len(column))
+
+    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of these objects, made and counted when it is first asked for."""
+        key = (what, *map(id, of))
+        if key not in self._once:
+            made = make()
+            self._once[key] = (of, made)
+            self._count(*(made if isinstance(made, tuple) else (made,)))
+        return self._once[key][1]
+
+    def _count(self, *made: Any) -> None:
+        """Count the bytes of arrays, each once. Refuses what is far more than what is given."""
+        for each in made:
+            if hasattr(each, "nbytes") and id(each) not in self._counted:
+                self._counted[id(each)] = each
+                self._made_bytes += each.nbytes
+        given = self.blobs.given
+        if self._made_bytes > MOST_OF_GIVEN * given + self.limits.expanded:
+            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than what is given, {given}"
+            raise RefusedError("oversized-awkward", text)
+
+    def charge(self, count: int) -> None:
+        """Count bytes that are made of nothing."""
+        self._charged += count
+        if self._charged > self.limits.expanded:
+            text = f"items without bytes are more than the limit of what may be made of nothing, {self.limits.expanded}"
+            raise RefusedError("oversized-awkward", text)
+
+    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
+        """A list of numbers or texts as a column, the same for all who have this list."""
+        known = self._lists.get(id(values))
+        if known is None or not values:
+            known = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
+        return known[1]
+
+    def finished(self, value: Any) -> Any:
+        """Blobs that stand for themselves become bytes, or the arrays that the storage has."""
+        done: dict[int, Any] = {}
+
+        def finish(value: Any) -> Any:
+            if id(value) not in done:
+                done[id(value)] = made(value)
+            return done[id(value)]
+
+        def made(value: Any) -> Any:
+            match value:
+                case Blob(array=array) if array is not None:
+                    return array_values.elements(array)
+                case Blob() | Packed():
+                    return bytes(self.bytes_of(value))
+                case Named():
+                    return value.parts
+                case list():
+                    return [finish(each) for each in value]
+                case tuple():
+                    return tuple(map(finish, value))
+                case dict():
+                    return {name: finish(each) for name, each in value.items()}
+                case _:
+                    return value
+
+        return finish(value)
+
+    def measured(self, value: Any, at: At | None) -> Measure:
+        """What a value takes. Refuses what is too much, of the value alone or of all that was made so far."""
+        known = self.measures.get(id(value))
+        if known is not None:
+            return known[1]
+        below = [self.measured(each, at) for each in array_values.children(value)]
+        own = array_values.own(value)
+        found = Measure(
+            array_values.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
+            1 + sum(each.arrays for each in below),
+            1 + max((each.depth for each in below), default=0),
+        )
+        if isinstance(value, Column | list | tuple | dict):
+            self.measures[id(value)] = (value, found)
+        self._count(*own)
+        limits, given = self.limits, self.blobs.given
+        text = None
+        if found.depth > 2 * limits.nesting:
+            text = f"arrays nest deeper than {2 * limits.nesting}"
+        elif found.arrays > limits.arrays:
+            text = (
+                f"there are more arrays and values than the limit, {limits.arrays}, if each counts wherever it is used"
+            )
+        elif isinstance(value, Chunks | Sparse) and found.bytes > given + limits.expanded:
+            text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than what is given"
+        if text is not None:
+            raise RefusedError("oversized-awkward", text, at)
+        return found
