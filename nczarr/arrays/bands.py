@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import IO, Any
 
-from nczarr.arrays.blocks import cut_along, inside, lengths_of
+from nczarr.arrays.blocks import Selection, cut_along, inside, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, Selection, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, itemsize, numpy_dtype
 
 HELD = 64 << 20
 """Bytes of a band that are held in memory, at most."""

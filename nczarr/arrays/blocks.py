@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from nczarr.arrays.source import Index, Selection
+Selection: TypeAlias = tuple[slice, ...]
+"""One slice a dimension: start and stop given, step 1."""
+
+Index: TypeAlias = tuple[int, ...]
+"""The position of a chunk in its grid."""
 
 LARGE = 32 << 20
 """Bytes of data in one piece above which they are cut into chunks."""

@@ -10,7 +10,8 @@ import errno
 from bisect import bisect_left
 from threading import Lock
 
-from nczarr.arrays.source import Columns, Index
+from nczarr.arrays.blocks import Index
+from nczarr.arrays.manifest import Columns
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores.base import Store
 

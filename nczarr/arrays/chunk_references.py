@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length
+from nczarr.arrays.manifest import Affine, Columns, Manifest
 from nczarr.arrays.route import plain
-from nczarr.arrays.source import Affine, ArraySource, Columns, Layout, Manifest, itemsize
+from nczarr.arrays.source import ArraySource, Layout, itemsize
 from nczarr.ast.storage import Codec
 from nczarr.capabilities import ChunkKeys
 

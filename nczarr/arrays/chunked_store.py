@@ -12,26 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
-from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import Encoding, assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
+from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import in_shard
-from nczarr.arrays.source import (
-    ArraySource,
-    Columns,
-    Index,
-    Layout,
-    Manifest,
-    Place,
-    Selection,
-    Stored,
-    itemsize,
-)
+from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

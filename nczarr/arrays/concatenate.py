@@ -14,25 +14,13 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import every_block, grid_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.route import plain
-from nczarr.arrays.source import (
-    ArraySource,
-    Columns,
-    Index,
-    Layout,
-    Manifest,
-    Place,
-    Selection,
-    Stored,
-    fill_of,
-    little_descr,
-    numpy_dtype,
-    unwritten_of,
-)
+from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

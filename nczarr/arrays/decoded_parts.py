@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nczarr.arrays.blocks import every_block
+from nczarr.arrays.blocks import Index, Selection, every_block
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, parts
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import DerivedSource, Index, Layout, Manifest, Place, Selection, Stored
+from nczarr.arrays.manifest import Manifest, Place
+from nczarr.arrays.source import DerivedSource, Layout, Stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.blocks import every_index, region_of
+from nczarr.arrays.blocks import Index, Selection, every_index, region_of
 from nczarr.arrays.decode import Config, decoded, texts_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.source import Descr, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import Descr, Layout, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
 

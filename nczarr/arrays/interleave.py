@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
-from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""

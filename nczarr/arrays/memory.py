@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import every_index
+from nczarr.arrays.blocks import Index, Selection, every_index
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.arrays.blocks import Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
-from nczarr.arrays.source import ArraySource, Layout, Parts, Selection, fill_of, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
 from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 BLOCK = 1 << 16
 """Cells whose counts are looked at in one go."""

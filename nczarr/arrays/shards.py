@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import kept
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import Index
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 

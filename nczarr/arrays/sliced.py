@@ -13,23 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import grid_of
+from nczarr.arrays.blocks import Index, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Manifest, Place
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
-from nczarr.arrays.source import (
-    ArraySource,
-    DerivedSource,
-    Index,
-    Layout,
-    Manifest,
-    Parts,
-    Place,
-    Selection,
-    Stored,
-    numpy_dtype,
-)
+from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.ast.types import Field
 
 SPAN = 1 << 22

@@ -12,22 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
-from nczarr.arrays.blocks import every_block
+from nczarr.arrays.blocks import Index, Selection, every_block
+from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Manifest, Place
 from nczarr.ast.storage import Codec
-
-if TYPE_CHECKING:
-    from nczarr.arrays.chunk_keys import Listing
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """An element's type in numpy's own words: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes | None`), or the
 fields of a packed record as (name, type, shape)."""
-
-Selection: TypeAlias = tuple[slice, ...]
-"""One slice a dimension: start and stop given, step 1."""
-
-Index: TypeAlias = tuple[int, ...]
-"""The position of a chunk in its grid."""
 
 Order: TypeAlias = Literal["C", "F"]
 """How the elements of a chunk follow one another: the last index changes fastest, or the first."""
@@ -94,34 +87,6 @@ def unwritten_of(source: ArraySource) -> bytes:
     return bytes(itemsize(source.layout.dtype)) if fill is None else fill
 
 
-class Columns(NamedTuple):
-    """Encoded chunks as byte ranges, one row a chunk: equally long int64 columns (mask: int32).
-
-    `chunk` is the linear index in the chunk grid, `source` an index into `sources` (paths or URLs).
-    """
-
-    sources: tuple[str, ...]
-    chunk: NDArray[np.int64]
-    source: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    mask: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """Encoded chunks at regular places of one file: chunk i begins at `base + i * stride` and has `length` bytes."""
-
-    source: str
-    base: int
-    stride: int
-    length: int
-    count: int
-
-
-Manifest: TypeAlias = Columns | Affine
-
-
 class Stored(NamedTuple):
     """How the encoded chunks of a source lie: each is a whole chunk of `dtype` (byte order included) in C order, padded
     at the edges, behind the steps of `codecs` in the order of encoding.
@@ -130,15 +95,6 @@ class Stored(NamedTuple):
     dtype: Descr
     chunks: tuple[int, ...]
     codecs: tuple[Codec, ...]
-
-
-class Place(NamedTuple):
-    """The encoded bytes of one chunk, as a range of a file. Bit i of `mask`: step i of the chain was left out."""
-
-    path: str
-    offset: int
-    length: int
-    mask: int = 0
 
 
 class ArraySource:

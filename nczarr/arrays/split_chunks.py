@@ -11,22 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import (
-    Affine,
-    ArraySource,
-    Columns,
-    DerivedSource,
-    Index,
-    Layout,
-    Manifest,
-    Place,
-    Selection,
-    Stored,
-    itemsize,
-)
+from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
+from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, itemsize
 
 LARGE = 32 << 20
 """Bytes of a chunk of plain elements above which it is cut."""

@@ -9,9 +9,9 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from nczarr.arrays.bands import Bands
-from nczarr.arrays.blocks import every_block, lengths_of, linear_block, region_of, within
+from nczarr.arrays.blocks import Selection, every_block, lengths_of, linear_block, region_of, within
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, Selection, itemsize, little
+from nczarr.arrays.source import ArraySource, itemsize, little
 from nczarr.ast.plain import is_utf8
 
 PIECE = 1 << 22

@@ -17,20 +17,10 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import (
-    Affine,
-    ArraySource,
-    Columns,
-    Index,
-    Layout,
-    Manifest,
-    Place,
-    Selection,
-    Stored,
-    numpy_dtype,
-)
+from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
+from nczarr.arrays.source import ArraySource, Layout, Stored, numpy_dtype
 
 if TYPE_CHECKING:
     from nczarr.source import Buffer, Source

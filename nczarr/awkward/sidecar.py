@@ -18,9 +18,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import every_block, grid_of, region_of
+from nczarr.arrays.blocks import Index, every_block, grid_of, region_of
 from nczarr.arrays.parts import descr
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, itemsize
+from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize
 from nczarr.arrays.streaming import Blob, elements
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import CODEC_IDS

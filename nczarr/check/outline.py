@@ -15,8 +15,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from nczarr import names
+from nczarr.arrays.manifest import Affine, Columns
 from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Affine, Columns, Parts
+from nczarr.arrays.source import Parts
 from nczarr.ast import (
     ATOMIC,
     Codec,

@@ -16,11 +16,11 @@ from heapq import merge
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, escape, is_fixed, parts, size
-from nczarr.arrays.source import Index, Layout, Parts, Selection, itemsize
+from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.digest_tree import Folding, leaf_shape

@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable
 from hashlib import sha256
 
-from nczarr.arrays.blocks import linear_block
-from nczarr.arrays.source import Index
+from nczarr.arrays.blocks import Index, linear_block
 
 LEAF = 1 << 16
 """Bytes of a leaf, unless one value has more."""

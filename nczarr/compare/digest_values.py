@@ -13,11 +13,11 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from nczarr.arrays.blocks import lengths_of, region_of
+from nczarr.arrays.blocks import Selection, lengths_of, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Selection, itemsize, little
+from nczarr.arrays.source import ArraySource, itemsize, little
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity

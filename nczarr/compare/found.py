@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import Index, little
+from nczarr.arrays.source import little
 from nczarr.ast.types import ATOMIC
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown

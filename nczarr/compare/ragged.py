@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, escape, is_fixed
-from nczarr.arrays.source import Index, Parts, Selection
+from nczarr.arrays.source import Parts
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, each_once, is_number, largest_distance

@@ -14,12 +14,12 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.memory import fill_array, fill_source
 from nczarr.arrays.part_fills import fill_parts, patterns
 from nczarr.arrays.parts import Types, descr, is_fixed, parts
-from nczarr.arrays.source import Index, Layout, Parts, Selection, itemsize
+from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.check.checked import Checked

@@ -13,9 +13,10 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.counts import Route
 from nczarr.arrays.crc32c import crc32c
-from nczarr.arrays.source import ArraySource, Index
+from nczarr.arrays.source import ArraySource
 from nczarr.link.encode import chunk_bytes
 from nczarr.link.tasks import Array
 from nczarr.stores.ranges import Range

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.counts import Counts
-from nczarr.arrays.source import Index
 from nczarr.link.chunk_pieces import Made, Piece, chunks_of_shard, made, shard
 from nczarr.link.schedule import cut, fetched_at_once
 from nczarr.link.tasks import Array

@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 from typing import Any, Literal
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.elements import as_stored, stored_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.source import Index, numpy_dtype
+from nczarr.arrays.source import numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 

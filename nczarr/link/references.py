@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from nczarr.arrays.blocks import grid_of, index_of, number_of
+from nczarr.arrays.blocks import Index, grid_of, index_of, number_of
 from nczarr.arrays.chunk_references import Referred, referred, some
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.manifest import Columns
 from nczarr.arrays.route import way
-from nczarr.arrays.source import Columns, Index
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Store
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import cut_along, lengths_of, region_of
+from nczarr.arrays.blocks import Index, Selection, cut_along, lengths_of, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 from nczarr.link.tasks import Array
 
 PIECE = 1 << 20

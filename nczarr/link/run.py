@@ -13,9 +13,10 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
+from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.counts import Counts, Step
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import Index, Selection, itemsize
+from nczarr.arrays.source import itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew
 from nczarr.arrays.thread_pool import Task as Work
 from nczarr.link import do_task, regions

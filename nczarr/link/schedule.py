@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import Index
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 

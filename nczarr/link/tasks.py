@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.counts import Route
 from nczarr.arrays.route import grid
-from nczarr.arrays.source import ArraySource, Index, Selection, itemsize
+from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.capabilities import ChunkKeys
 from nczarr.link.route import route
 from nczarr.plan.plans import StorePlan, Target

@@ -7,10 +7,11 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.blocks import Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Parts, Selection, little, numpy_dtype
+from nczarr.arrays.source import ArraySource, Parts, little, numpy_dtype
 from nczarr.ast import CompoundType, VlenType
 
 if TYPE_CHECKING:

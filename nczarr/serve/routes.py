@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nczarr import __version__
-from nczarr.arrays.source import Index
+from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, pages, stores

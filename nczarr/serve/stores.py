@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.source import Index
+from nczarr.arrays.blocks import Index, grid_of
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.chunk_pieces import Piece
 from nczarr.link.tasks import Array

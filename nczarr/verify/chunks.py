@@ -12,9 +12,9 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import region_of
+from nczarr.arrays.blocks import Index, region_of
 from nczarr.arrays.chunk_keys import Listing
-from nczarr.arrays.source import ArraySource, Index, itemsize
+from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic

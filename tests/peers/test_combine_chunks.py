@@ -14,7 +14,8 @@ import nczarr
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.codecs import to_configs
 from nczarr.arrays.grid import chunk_of
-from nczarr.arrays.source import Affine, Columns, itemsize
+from nczarr.arrays.manifest import Affine, Columns
+from nczarr.arrays.source import itemsize
 from nczarr.check.checked import Checked
 from nczarr.combine import Wanted, combine
 from nczarr.diagnostics.report import Report

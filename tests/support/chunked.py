@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import every_block, region_of
-from nczarr.arrays.source import ArraySource, Index, Selection, Stored
+from nczarr.arrays.blocks import Index, Selection, every_block, region_of
+from nczarr.arrays.source import ArraySource, Stored
 from nczarr.ast import Codec
 
 

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from nczarr import names
-from nczarr.arrays.blocks import even_chunks, grid_of, index_of
+from nczarr.arrays.blocks import Index, even_chunks, grid_of, index_of
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Parts, itemsize
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, itemsize
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.capabilities import ChunkKeys
 from nczarr.formats.dmrpp import inline_values

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from nczarr.arrays.blocks import grid_of, number_of
 from nczarr.arrays.chunk_references import WHOLE, columns_of
 from nczarr.arrays.codecs import SHUFFLE
+from nczarr.arrays.manifest import Columns
 from nczarr.arrays.parts import Types, descr, is_fixed, size
-from nczarr.arrays.source import ArraySource, Columns, Descr, Stored, itemsize, little_descr
+from nczarr.arrays.source import ArraySource, Descr, Stored, itemsize, little_descr
 from nczarr.ast import CompoundType, OpaqueType, VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.dmrpp.types import stored_descr

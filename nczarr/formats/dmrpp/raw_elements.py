@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import DerivedSource, Descr, Index, Layout, Selection, numpy_dtype
+from nczarr.arrays.source import DerivedSource, Descr, Layout, numpy_dtype
 from nczarr.formats.dmrpp.types import Member
 
 Pad = Literal["null_term", "null_pad", "space_pad"]

@@ -12,23 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays import codecs, decoded_parts
+from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.decode import Config
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed
-from nczarr.arrays.source import (
-    ArraySource,
-    Descr,
-    Index,
-    Layout,
-    Parts,
-    Selection,
-    Stored,
-    itemsize,
-    little_descr,
-    numpy_dtype,
-)
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, Stored, itemsize, little_descr, numpy_dtype
 from nczarr.arrays.strided import AffineArray
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from nczarr.arrays.blocks import every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
@@ -19,19 +19,9 @@ from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.source import (
-    ArraySource,
-    Columns,
-    Index,
-    Layout,
-    Manifest,
-    Place,
-    Selection,
-    Stored,
-    itemsize,
-    numpy_dtype,
-)
+from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table

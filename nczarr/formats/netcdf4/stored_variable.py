@@ -17,14 +17,14 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from nczarr import names
-from nczarr.arrays.blocks import every_block, linear_block, region_of
+from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
 from nczarr.arrays.decoded_parts import Region, Sections
 from nczarr.arrays.grid import unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed, parts
-from nczarr.arrays.source import Layout, Selection, numpy_dtype
+from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4 import library_calls

@@ -18,15 +18,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr.arrays import codecs
-from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.blocks import Index, every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.manifest import Place
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import ArraySource, Descr, Index, Layout, Place, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.choose_source import in_order

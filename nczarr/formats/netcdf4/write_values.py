@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.arrays.blocks import every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import ArraySource, Index, Parts, Selection, fill_of, little_descr, unwritten_of
+from nczarr.arrays.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, structs, texts

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
-from nczarr.arrays.source import Columns
+from nczarr.arrays.manifest import Columns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nczarr.arrays.blocks import Index
 from nczarr.arrays.concatenate import Joined, joined, misfit
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.interleave import join
+from nczarr.arrays.manifest import Affine, Columns, Place
 from nczarr.arrays.memory import ArrayInMemory, Runs
-from nczarr.arrays.source import Affine, ArraySource, Columns, Index, Layout, Place, Stored
+from nczarr.arrays.source import ArraySource, Layout, Stored
 from nczarr.arrays.split_chunks import addressed, common_length
 from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.ast.storage import Codec

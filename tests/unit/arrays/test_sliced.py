@@ -10,9 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from nczarr.arrays import sliced as module
+from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.manifest import Place
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.sliced import Sliced, cut, sliced
-from nczarr.arrays.source import Index, Layout, Place, Selection, Stored
+from nczarr.arrays.source import Layout, Stored
 
 CHUNKED = Layout("<i4", (10, 9), (2, 3), fill=None)
 

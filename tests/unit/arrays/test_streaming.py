@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.arrays import bands, streaming
+from nczarr.arrays.blocks import Selection
 from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import Layout, Selection
+from nczarr.arrays.source import Layout
 from tests.support.chunked import Chunked
 
 

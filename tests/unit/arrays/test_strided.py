@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.source import Affine, Layout, little
+from nczarr.arrays.manifest import Affine
+from nczarr.arrays.source import Layout, little
 from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.stores.single import open_source
 

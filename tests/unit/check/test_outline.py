@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from nczarr.arrays.manifest import Affine
 from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import Affine, Layout
+from nczarr.arrays.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Group, OpaqueType, Storage, Variable
 from nczarr.check import outline
 from nczarr.check.checked import Checked

@@ -13,13 +13,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nczarr.arrays.blocks import every_block, first_of
+from nczarr.arrays.blocks import Index, every_block, first_of
 from nczarr.arrays.decoded_parts import Sections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Part, Types, parts
-from nczarr.arrays.source import Index, Parts
+from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
 from nczarr.formats.ncstream.read.merge import joined, numbers, taken

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nczarr.arrays.blocks import lengths_of
+from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree, size
-from nczarr.arrays.source import Parts, Selection, little, numpy_dtype
+from nczarr.arrays.source import Parts, little, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE

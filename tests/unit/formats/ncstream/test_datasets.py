@@ -15,8 +15,9 @@ import nczarr.ncstream
 from nczarr import pipeline, registry
 from nczarr.__main__ import main
 from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.blocks import Selection
 from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import Layout, Selection
+from nczarr.arrays.source import Layout
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing

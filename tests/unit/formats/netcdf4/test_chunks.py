@@ -15,7 +15,8 @@ import pytest
 
 import nczarr
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.source import ArraySource, Columns, little
+from nczarr.arrays.manifest import Columns
+from nczarr.arrays.source import ArraySource, little
 from nczarr.arrays.strided import AffineArray
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError

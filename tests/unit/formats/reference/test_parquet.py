@@ -15,7 +15,7 @@ import pytest
 
 from nczarr import refs
 from nczarr.arrays.chunk_references import WHOLE, Referred
-from nczarr.arrays.source import Columns
+from nczarr.arrays.manifest import Columns
 from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import parquet_rows, write_parquet
