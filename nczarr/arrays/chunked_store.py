@@ -16,31 +16,25 @@ from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
-from nczarr.arrays.grid import Encoding, assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import chunks_of_run
-from nczarr.arrays.shards import in_shard
-from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize
-from nczarr.capabilities import ChunkKeys
+from nczarr.arrays.shards import KeyedArray, in_shard
+from nczarr.arrays.source import Stored, itemsize
 from nczarr.stores import ranges
-from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference import Reference
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredArray(ArraySource):
+class StoredArray(KeyedArray):
     """One array of a store; `nil` says which strings are NIL.
 
     `undefined`: the documents of the store do not say what stands where no chunk is.
     """
 
-    layout: Layout
-    store: Store
-    chunk_keys: ChunkKeys
-    encoding: Encoding
     nil: tuple[tuple[int, int], ...] = ()
     undefined: bool = False
     masks: Mapping[Index, int] = field(default_factory=dict)
@@ -176,10 +170,6 @@ class StoredArray(ArraySource):
         shard, offset, length = found
         return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
 
-    def key(self, index: Index) -> str:
-        """The key of a chunk or shard."""
-        return self.chunk_keys.key(index)
-
     def read(self, selection: Selection) -> NDArray[Any]:
         """Decoded values of a region; NIL strings are None."""
         layout = self.layout
@@ -304,21 +294,9 @@ class StoredArray(ArraySource):
         kept.put_chunk(self.keys, index, values)
         return values
 
-    def home(self, index: Index) -> Index:
-        """The index of the key that a chunk lies in."""
-        layout = self.layout
-        if layout.shards is None:
-            return index
-        lengths = zip(index, layout.chunks, layout.shards, strict=True)
-        return tuple(number * chunk // shard for number, chunk, shard in lengths)
-
     def _unreadable(self, chunk: Index, reason: str) -> NoReturn:
         inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"
         unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
-
-    def unreadable(self, key: str, reason: str) -> NoReturn:
-        """Raise CompileError with `unreadable-chunk` for a key."""
-        unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Chunks of a grid of this chunk shape that a stored key meets, in C order."""

@@ -6,23 +6,56 @@ A shard that lies in a file stays there. Of a shard that is far away only parts 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import NoReturn
 
 from nczarr.arrays.blocks import Index
+from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
-from nczarr.arrays.grid import kept
+from nczarr.arrays.grid import Encoding, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.source import ArraySource, Layout
+from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
+from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
-
-if TYPE_CHECKING:
-    from nczarr.arrays.chunked_store import StoredArray
 
 ABSENT = 2**64 - 1
 """Offset and length of a chunk that its shard does not hold."""
 
 
-def in_shard(array: StoredArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedArray(ArraySource):
+    """Array of a store in which each chunk, or each shard of chunks, has a key."""
+
+    layout: Layout
+    store: Store
+    chunk_keys: ChunkKeys
+    encoding: Encoding
+
+    @property
+    def keys(self) -> Listing:
+        """Keys of the array in this process."""
+        raise NotImplementedError
+
+    def key(self, index: Index) -> str:
+        """The key of a chunk or shard."""
+        return self.chunk_keys.key(index)
+
+    def home(self, index: Index) -> Index:
+        """The index of the key that a chunk lies in."""
+        layout = self.layout
+        if layout.shards is None:
+            return index
+        lengths = zip(index, layout.chunks, layout.shards, strict=True)
+        return tuple(number * chunk // shard for number, chunk, shard in lengths)
+
+    def unreadable(self, key: str, reason: str) -> NoReturn:
+        """Raise CompileError with `unreadable-chunk` for a key."""
+        unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
+
+
+def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
     """The shard of a chunk, and where in it the chunk lies; None if it is not stored."""
     shards = array.layout.shards or array.layout.chunks
     counts = [shard // each for shard, each in zip(shards, array.layout.chunks, strict=True)]
@@ -42,7 +75,7 @@ def in_shard(array: StoredArray, chunk: Index) -> tuple[bytes | Range | None, in
     return shard, offset, length
 
 
-def _shard(array: StoredArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
+def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
     """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
     for the shard: it is far away, and only parts of it are fetched.
     """
@@ -74,7 +107,7 @@ def _shard(array: StoredArray, index: Index, count: int) -> tuple[bytes | Range 
     return found
 
 
-def _distant_shard(array: StoredArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
+def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
     """The index of a shard that is far away."""
     size = _index_size(array, count)
     table = array.store.part(key, 0 if array.encoding.index_first else -size, size)
@@ -86,12 +119,12 @@ def _distant_shard(array: StoredArray, index: Index, key: str, count: int) -> tu
     return found
 
 
-def _index_size(array: StoredArray, count: int) -> int:
+def _index_size(array: KeyedArray, count: int) -> int:
     """Bytes of the index of a shard."""
     return 16 * count + (4 if len(array.encoding.index_steps) > 1 else 0)
 
 
-def _table(array: StoredArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
+def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
     """The numbers of a shard's index."""
     steps = array.encoding.index_steps
     try:
