@@ -12,9 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.peers import corpus  # noqa: E402
-from tests.peers.survey import FORMATS, survey  # noqa: E402
-from tests.peers.worker import Worker  # noqa: E402
+from tests.support.peers import corpus  # noqa: E402
+from tests.support.peers.survey import FORMATS, survey  # noqa: E402
+from tests.support.peers.worker import Worker  # noqa: E402
 
 PAGE = ROOT / "docs" / "compatibility.md"
 HEAD = """# What other programs see of our stores

@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.peers import exactness  # noqa: E402
-from tests.peers.exactness import Copier, Subject  # noqa: E402
+from tests.support.peers import exactness  # noqa: E402
+from tests.support.peers.exactness import Copier, Subject  # noqa: E402
 
 PAGE = ROOT / "docs" / "exactness.md"
 WORKERS = 2
@@ -30,7 +30,7 @@ GROUPS = {
     "iris": "real files of Iris",
     "cc": "real files of the compliance checker",
     "ncgen": "compiled by ncgen from real texts and those of the netCDF tests, as its own kind and as netCDF-4",
-    "odd": "made for these tests: radar, atlas and instrument shapes, corners of HDF5 (tests/peers/odd_files.py)",
+    "odd": "made for these tests: radar, atlas, instruments, corners of HDF5 (tests/support/peers/odd_files.py)",
 }
 HEAD = """# What comes back
 

@@ -27,7 +27,7 @@ from nczarr import peers, registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import explain, formats  # noqa: E402
 from nczarr.diagnostics.catalog import CODES  # noqa: E402
-from tests.peers import ncgen  # noqa: E402
+from tests.support.peers import ncgen  # noqa: E402
 
 
 def table() -> str:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.peers import exactness, odd_files, odd_references, references  # noqa: E402
-from tests.peers.references import TOOLS, Word  # noqa: E402
+from tests.support.peers import exactness, odd_files, odd_references, references  # noqa: E402
+from tests.support.peers.references import TOOLS, Word  # noqa: E402
 
 PAGE = ROOT / "docs" / "references.md"
 SETS = {
     "samples": "ten files made for references",
     "real": "real files of NCAR Graphics, Iris and the compliance checker",
-    "shapes": "files of odd shapes (tests/peers/odd_references.py, odd_files.py)",
+    "shapes": "files of odd shapes (tests/support/peers/odd_references.py, odd_files.py)",
 }
 OURS = {
     "ours, `zarr2`": ("zarr2", 2, "zarr"),

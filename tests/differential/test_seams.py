@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, missing_peer
-from tests.peers.worker import Worker
+from tests.support.peers.worker import Worker
 
 from .conversions import Judges
 from .seams import FORMATS, SEAMS, Oracle, outcome

@@ -12,8 +12,8 @@ import pytest
 from nczarr import peers
 from nczarr.diagnostics.report import Report
 from nczarr.stores.memory import MemoryStore
-from tests.peers.faults_zarr_python import ZARR_3
-from tests.peers.faulty import NCZARR, PURE
+from tests.support.peers.faults_zarr_python import ZARR_3
+from tests.support.peers.faulty import NCZARR, PURE
 
 ODD: list[Any] = [
     *(None, True, False, 0, 1, -1, 1.5, 2**70, 10**400, float("nan"), float("inf")),

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import missing_peer
-
-from .worker import Worker
+from tests.support.peers.worker import Worker
 
 READERS = {"netcdf": ("netCDF4",), "zarr": ("zarr", "xarray", "tensorstore")}
 

@@ -22,12 +22,11 @@ from nczarr.plan.planner import plan
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import shared_folder
+from tests.support.peers import corpus, exactness
+from tests.support.peers.announced import differences
+from tests.support.peers.odd_files import FILES, UNLIKE
 from tests.support.proof import share
 from tests.support.targets import content
-
-from . import corpus, exactness
-from .announced import differences
-from .odd_files import FILES, UNLIKE
 
 SHARED, REAL = shared_folder(), exactness.real_folder()
 TEXTS = list(corpus.files(SHARED)) if SHARED is not None else []

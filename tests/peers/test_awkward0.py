@@ -24,9 +24,10 @@ from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Table
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
 from tests.support.columns import columns, items, mark
+from tests.support.peers import SCRIPTS
 
 pytestmark = pytest.mark.peer
-READER = Path(__file__).with_name("read_awkward0.py")
+READER = SCRIPTS / "read_awkward0.py"
 
 
 def asked(interpreter: str, questions: Iterable[Any]) -> list[Any]:

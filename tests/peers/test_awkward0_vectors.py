@@ -26,6 +26,7 @@ from nczarr.formats.awkward0.wire.limits import RefusedError
 from tests.conftest import shared_folder
 from tests.peers.test_awkward0 import asked
 from tests.support import columns as marked
+from tests.support.peers import SCRIPTS
 from tests.support.ragged import CASES
 
 SHARED = shared_folder()
@@ -183,7 +184,7 @@ def answers(awkward0: str) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:
     """Some hundred arrays of all kinds, with the values that awkward0 has of them."""
-    command = [awkward0, str(Path(__file__).with_name("make_awkward0.py")), str(seed), "300" if seed == 1 else "3000"]
+    command = [awkward0, str(SCRIPTS / "make_awkward0.py"), str(seed), "300" if seed == 1 else "3000"]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     for line in made.stdout.splitlines():
         asked = json.loads(line)

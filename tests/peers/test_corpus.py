@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import shared_folder
-
-from . import corpus
-from .survey import STORES, survey
-from .worker import Worker
+from tests.support.peers import corpus
+from tests.support.peers.survey import STORES, survey
+from tests.support.peers.worker import Worker
 
 pytestmark = pytest.mark.peer
 

@@ -23,8 +23,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
 from nczarr.plan.conversion import Conversion
 from tests.conftest import ROOT, run_command
-
-from .cluster import Cluster
+from tests.support.peers.cluster import Cluster
 
 Peer = Callable[[str], ModuleType]
 

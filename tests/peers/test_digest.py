@@ -10,10 +10,9 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT, shared_folder
-
-from . import corpus, exactness
-from .exactness import Subject
-from .worker import Worker
+from tests.support.peers import SCRIPTS, corpus, exactness
+from tests.support.peers.exactness import Subject
+from tests.support.peers.worker import Worker
 
 pytestmark = pytest.mark.peer
 
@@ -63,7 +62,7 @@ def assert_agrees(path: Path, reader: Worker) -> None:
 
 
 def test_the_other_implementation_is_short_and_takes_nothing_of_ours() -> None:
-    source = (Path(__file__).parent / "digest_reference.py").read_text(encoding="utf-8")
+    source = (SCRIPTS / "digest_reference.py").read_text(encoding="utf-8")
     tree = ast.parse(source)
     assert "nczarr" not in {
         alias.name.split(".")[0]

@@ -22,7 +22,8 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Following, Options
 from tests.conftest import missing_peer, run_command
-from tests.peers.references import others_interpreter
+from tests.support.peers import SCRIPTS
+from tests.support.peers.references import others_interpreter
 
 WRONG = {
     "f920b05d-t_string_compact.h5": "the document: it was edited, and holds `011` as the text",
@@ -164,7 +165,7 @@ def test_virtualizarr_reads_our_documents(tmp_path: Path) -> None:
     text = CDL + "\n".join(lines) + "\n}\n"
     assert run_command("compile", "-", "-o", str(path), "-k", "nc4", stdin=text.encode()).status == 0
     assert run_command("convert", str(path), str(document)).status == 0
-    reader = Path(__file__).with_name("read_dmrpp.py")
+    reader = SCRIPTS / "read_dmrpp.py"
     done = subprocess.run(
         [interpreter, str(reader), str(document)], capture_output=True, text=True, check=True, timeout=120
     )

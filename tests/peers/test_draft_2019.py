@@ -11,8 +11,7 @@ import pytest
 import nczarr
 from nczarr.api.handle import DatasetHandle
 from tests.conftest import ROOT, shared_folder
-
-from . import corpus, draft_reader
+from tests.support.peers import corpus, draft_reader
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED))[::4] if SHARED is not None else []

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import shared_folder
-
-from . import exactness
-from .exactness import ROUTES, Subject
-from .odd_files import FILES, UNLIKE
+from tests.support.peers import exactness
+from tests.support.peers.exactness import ROUTES, Subject
+from tests.support.peers.odd_files import FILES, UNLIKE
 
 pytestmark = pytest.mark.peer
 

@@ -16,10 +16,9 @@ from nczarr.peers.rule import number
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.single import open_source
 from tests.conftest import missing_peer, run_command
-
-from . import faults_netcdf_c, faults_xarray, faults_zarr_python
-from .faulty import Fault, described, edit, write
-from .worker import Worker
+from tests.support.peers import faults_netcdf_c, faults_xarray, faults_zarr_python
+from tests.support.peers.faulty import Fault, described, edit, write
+from tests.support.peers.worker import Worker
 
 pytestmark = pytest.mark.peer
 

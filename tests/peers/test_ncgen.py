@@ -25,8 +25,8 @@ from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.conftest import run_command, shared_folder
-from tests.peers.dumps import Dump, differences, dumped
-from tests.peers.ncgen import DIFFERENCES, REFUSED, unexplained
+from tests.support.peers.dumps import Dump, differences, dumped
+from tests.support.peers.ncgen import DIFFERENCES, REFUSED, unexplained
 
 Tool = Callable[[str], str]
 Peer = Callable[[str], ModuleType]

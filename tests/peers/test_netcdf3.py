@@ -26,10 +26,9 @@ from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import ROOT, shared_folder
-
-from .classic import DIFFERENCES, differing, refused, unexplained
-from .classic_texts import texts
-from .ncgen import REFUSED
+from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained
+from tests.support.peers.classic_texts import texts
+from tests.support.peers.ncgen import REFUSED
 
 pytestmark = pytest.mark.peer
 

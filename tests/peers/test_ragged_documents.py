@@ -21,8 +21,8 @@ import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT
+from tests.support.peers import corpus
 
-from . import corpus
 from .test_awkward0 import asked
 
 pytestmark = pytest.mark.peer

@@ -15,9 +15,8 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command, shared_folder
-
-from . import corpus
-from .compare import same
+from tests.support.peers import corpus
+from tests.support.peers.compare import same
 
 pytestmark = pytest.mark.peer
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from . import exactness
-from .exactness import Subject
-from .survey import survey
-from .worker import Worker
+from tests.support.peers import exactness
+from tests.support.peers.exactness import Subject
+from tests.support.peers.survey import survey
+from tests.support.peers.worker import Worker
 
 pytestmark = pytest.mark.peer
 

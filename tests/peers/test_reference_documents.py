@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import shared_folder
-
-from . import references
+from tests.support.peers import references
 
 pytestmark = pytest.mark.peer
 

@@ -13,9 +13,8 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command, shared_folder
-
-from . import exactness, odd_references, references
-from .references import Word
+from tests.support.peers import exactness, odd_references, references
+from tests.support.peers.references import Word
 
 pytestmark = pytest.mark.peer
 

@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import missing_peer
+from tests.support.peers import SCRIPTS, exactness
 from tests.support.serving import Served, serving
-
-from . import exactness
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
@@ -51,7 +50,7 @@ class Node:
     """zarrita in a process of its own."""
 
     def __init__(self, node: str, folder: Path) -> None:
-        script = Path(__file__).with_name("read_zarrita.mjs")
+        script = SCRIPTS / "read_zarrita.mjs"
         self.process = subprocess.Popen(
             [node, script, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

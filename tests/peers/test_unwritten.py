@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Ran, run_command
-from tests.peers.unwritten_files import LAYOUTS, SHAPE, Case, cases, make
+from tests.support.peers.unwritten_files import LAYOUTS, SHAPE, Case, cases, make
 
 pytestmark = pytest.mark.peer
 

@@ -40,7 +40,7 @@ from nczarr.select.indexing import Reader
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
-from tests.peers import digest_reference
+from tests.support.peers import digest_reference
 from tests.support.targets import content
 from tests.unit.formats.zarr.test_reading_stores import opened
 

@@ -21,8 +21,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.testing.strategies import datasets_with_data
-from tests.peers.expected import values
-from tests.peers.read_library import File, bits
+from tests.support.peers.expected import values
+from tests.support.peers.read_library import File, bits
 from tests.support.proof import share
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))

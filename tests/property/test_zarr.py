@@ -22,8 +22,8 @@ from nczarr.plan import chunk_lengths, shards
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
-from tests.peers.compare import same
-from tests.peers.expected import expected
+from tests.support.peers.compare import same
+from tests.support.peers.expected import expected
 from tests.support.proof import share
 from tests.support.targets import content
 from tests.unit.formats.zarr.test_reading_stores import opened, other_values, rebuild

@@ -16,9 +16,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.secrets import StorageOptions
 from nczarr.stores.remote import RemoteStore
-from tests.peers.cluster import Cluster
 from tests.remote.conftest import S3
 from tests.remote.test_s3 import make_chunky
+from tests.support.peers.cluster import Cluster
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

@@ -18,8 +18,8 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
-from tests.peers.exactness import real, real_folder
 from tests.remote.conftest import S3
+from tests.support.peers.exactness import real, real_folder
 from tests.support.proof import PART, PARTS, share
 
 pytestmark = pytest.mark.peer

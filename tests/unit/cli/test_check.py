@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import run_command
-from tests.peers.faulty import NCZARR, PURE, edit, write
+from tests.support.peers.faulty import NCZARR, PURE, edit, write
 
 TEXT = "netcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2, 3 ;\n}\n"
 

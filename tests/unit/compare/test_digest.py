@@ -20,8 +20,8 @@ from nczarr.compare import digest_ragged, digest_values
 from nczarr.compare.digest import digest
 from nczarr.options import Options
 from tests.conftest import Ran
-from tests.peers import digest_reference
 from tests.support.making import checked
+from tests.support.peers import digest_reference
 
 SHAPE = (70, 50, 61)
 CHUNKS = ((70, 50, 61), (1, 50, 61), (35, 10, 7), (70, 1, 61), (64, 16, 16), (7, 50, 9))

@@ -9,7 +9,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
-from tests.peers import exactness
+from tests.support.peers import exactness
 from tests.support.serving import Served, serving
 
 DATASETS = [

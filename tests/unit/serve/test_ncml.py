@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.serve import ncml
 from nczarr.source import Source
-from tests.peers import exactness
+from tests.support.peers import exactness
 
 REAL = exactness.real_folder()
 SPACE = {"n": ncml.NAMESPACE}

@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.conftest import run_command
-from tests.peers.read_library import bits
+from tests.support.peers.read_library import bits
 
 RICH = """netcdf rich {
 types:

@@ -16,8 +16,8 @@ from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
 from tests.conftest import shared_folder
-from tests.peers import corpus
 from tests.support.making import checked
+from tests.support.peers import corpus
 from tests.support.targets import content
 
 from .test_reading_stores import rebuild

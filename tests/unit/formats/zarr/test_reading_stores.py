@@ -24,7 +24,7 @@ from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
-from tests.peers import corpus
+from tests.support.peers import corpus
 from tests.support.targets import content
 
 SHARED = shared_folder()

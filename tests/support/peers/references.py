@@ -22,7 +22,7 @@ TOOLS = ("kerchunk", "kerchunk-inline0", "virtualizarr")
 SECONDS = 30
 """Time that a program has for one file."""
 
-OUR_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+OUR_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
 
 Word = Literal["right", "wrong", "lost", "named", "unreadable", "no document"]
 """What became of a variable: `wrong` values or shape, nowhere and not mentioned (`lost`), not there and `named` in a

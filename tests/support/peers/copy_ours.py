@@ -12,10 +12,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+sys.path[0] = str(Path(__file__).resolve().parents[3])
 
-from tests.peers.exactness import SECONDS, through  # noqa: E402
-from tests.peers.worker import serve  # noqa: E402
+from tests.support.peers.exactness import SECONDS, through  # noqa: E402
+from tests.support.peers.worker import serve  # noqa: E402
 
 
 def copy(line: str) -> dict[str, Any]:
