@@ -18,7 +18,7 @@ from nczarr.formats.ncstream.read.scan import scan
 from nczarr.source import Source
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_streams import RAGGED
-from tests.unit.formats.ncstream.test_messages import OBS, lists, obs_rows, rewritten
+from tests.unit.formats.ncstream.wire.test_messages import OBS, lists, obs_rows, rewritten
 
 STRINGS = [b"", b"station", b"x" * 130, "Grüße".encode()]
 

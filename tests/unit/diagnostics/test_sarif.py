@@ -14,7 +14,7 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
 from nczarr.diagnostics.sarif import Log, uri
 from nczarr.source import Source, Span
-from tests.conftest import Ran, run_command, shared_folder
+from tests.conftest import ROOT, Ran, run_command, shared_folder
 
 
 def closed(required: str, **properties: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ _shared = shared_folder()
 ERRORS = [] if _shared is None else sorted((_shared / "data" / "cdl-errors").glob("*.cdl"))
 CHUNKS = [
     (path.name, number, text)
-    for path in sorted((Path(__file__).parent.parent / "errors").glob("*.cdl"))
+    for path in sorted((ROOT / "tests" / "errors").glob("*.cdl"))
     for number, text in enumerate(path.read_bytes().split(b"\n---\n"))
 ]
 

@@ -14,9 +14,10 @@ from nczarr.formats.cdl.read.frontend import parse, read
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.source import Source
 from nczarr.syntax._generated.CDLParser import CDLParser as P
+from tests.conftest import ROOT
 from tests.support.reference_tokens import plain_tokens
 
-SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples").glob("*.cdl"))
+SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 
 
 def places(node: Any, path: str = "") -> list[tuple[str, int, int]]:

@@ -19,8 +19,7 @@ from tests.conftest import shared_folder
 from tests.support.making import checked
 from tests.support.peers import corpus
 from tests.support.targets import content
-
-from .test_reading_stores import rebuild
+from tests.unit.formats.zarr.test_reading_stores import rebuild
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []
