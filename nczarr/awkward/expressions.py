@@ -1,7 +1,6 @@
-"""Documents of Awkward 0.x persistence from plain arguments: expressions as JSON.
+"""Documents of Awkward 0.x persistence: expressions as JSON, from plain arguments.
 
-Pure: nothing here knows an array. Who writes arrays hands in what `frombuffer` needs: the name of a blob, the JSON of
-its elements' type, and how many there are.
+Independent of arrays: callers provide blob name, element type (JSON) and count for `frombuffer`.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import Any, TypeAlias
 Expression: TypeAlias = dict[str, Any]
 
 SIGNATURE = "0.15.5"
-"""The release of awkward0 whose documents these are."""
+"""awkward0 release whose document format is written."""
 
 DEEPEST = 100
-"""Levels of expressions, and of brackets in a JSON value, that our reader takes if it is not told otherwise."""
+"""Our reader's default limit for levels of expressions, and of brackets in a JSON value."""
 
 SHARED = range(-5, 257)
-"""Integers of which awkward0's writer, by the nature of its language, has one object each."""
+"""Integers that CPython caches, so that awkward0's writer shares one object for each."""
 
 
 class Numbers:
-    """Ids of expressions, depth first: an expression takes the next when its writing begins.
+    """Ids of expressions, assigned depth first when an expression begins.
 
-    awkward0 numbers lengths and other constants as well, equal small ones once. Ours take the same numbers, so blobs
-    have the names that awkward0 gives them; but a constant is written out each time and never referred to.
+    awkward0 also numbers constants such as lengths, equal small ones once. The same numbers are used here, so
+    blobs get awkward0's names; but constants are repeated, never referenced.
     """
 
     def __init__(self) -> None:
@@ -34,12 +33,12 @@ class Numbers:
         self._constants: set[tuple[type, object]] = set()
 
     def next(self) -> int:
-        """The id of an expression that begins here."""
+        """Return the id of an expression that begins here."""
         self._next += 1
         return self._next - 1
 
     def constant(self, value: Any) -> Expression:
-        """A JSON constant: with an id where awkward0 would give it one, without where it would refer to the first."""
+        """Return a JSON constant, without an id if awkward0 would refer to an earlier one."""
         if value is None or isinstance(value, str) or (isinstance(value, int) and value in SHARED):
             key = (type(value), value)
             if key in self._constants:
@@ -49,7 +48,7 @@ class Numbers:
 
 
 def call(function: Iterable[str], *args: Expression, number: int | None = None) -> Expression:
-    """A function of these arguments, with an id or without: `{"call": ["awkward0", "Table", "frompairs"], …}`."""
+    """Return a function call, optionally with an id: `{"call": ["awkward0", "Table", "frompairs"], …}`."""
     made: Expression = {"call": list(function)}
     if args:
         made["args"] = list(args)
@@ -59,85 +58,85 @@ def call(function: Iterable[str], *args: Expression, number: int | None = None) 
 
 
 def awkward(*names: str) -> tuple[str, ...]:
-    """A class or function of awkward0: `awkward("JaggedArray", "fromcounts")`."""
+    """Return the name of an awkward0 class or function: `awkward("JaggedArray", "fromcounts")`."""
     return ("awkward0", *names)
 
 
 def read(name: str, *, absolute: bool = False) -> Expression:
-    """The bytes of a blob; `absolute`: its whole key, else what follows the document's prefix."""
+    """Return the bytes of a blob; `absolute`: by whole key, without the document's prefix."""
     return {"read": name, "absolute": True} if absolute else {"read": name}
 
 
 def inflated(raw: Expression, function: Iterable[str] = ("zlib", "decompress")) -> Expression:
-    """What a decompressor makes of bytes."""
+    """Return a decompressor call."""
     return call(function, raw)
 
 
 def buffer(raw: Expression, described: Any, count: Expression, number: int | None = None) -> Expression:
-    """`count` elements of a type (the JSON of a dtype) from the start of these bytes."""
+    """Return `count` elements of a type (the JSON of a dtype) from the start of the bytes."""
     function = awkward("numpy", "frombuffer")
     return call(function, raw, {"dtype": described}, count, number=number)
 
 
 def constant(value: Any) -> Expression:
-    """A value that JSON holds as it is."""
+    """Return a JSON value."""
     return {"json": value}
 
 
 def reference(number: int) -> Expression:
-    """What the expression with this id is."""
+    """Return a reference to the expression with this id."""
     return {"ref": number}
 
 
 def listed(items: Iterable[Expression]) -> Expression:
-    """A list."""
+    """Return a list."""
     return {"list": list(items)}
 
 
 def tupled(items: Iterable[Expression]) -> Expression:
-    """A tuple."""
+    """Return a tuple."""
     return {"tuple": list(items)}
 
 
 def named(items: Iterable[tuple[str, Expression]]) -> Expression:
-    """A dictionary."""
+    """Return a dictionary."""
     return {"dict": dict(items)}
 
 
 def pairs(items: Iterable[tuple[str, Expression]]) -> Expression:
-    """Names and values in their order, as the columns of a table."""
+    """Return ordered names and values, such as table columns."""
     return {"pairs": [[name, value] for name, value in items]}
 
 
 def function(names: Iterable[str]) -> Expression:
-    """A function itself, which the reader does not call."""
+    """Return a function that is not called."""
     return {"function": list(names)}
 
 
 def from_counts(counts: Expression, content: Expression, number: int | None = None) -> Expression:
-    """Lists of so many items each, one behind the other in `content`."""
+    """Return consecutive lists with these item counts."""
     return call(awkward("JaggedArray", "fromcounts"), counts, content, number=number)
 
 
 def texts_from_counts(
     counts: Expression, content: Expression, encoding: Expression, number: int | None = None
 ) -> Expression:
-    """Texts of so many bytes each, one behind the other in `content`."""
+    """Return consecutive texts with these byte counts."""
     return call(awkward("StringArray", "fromcounts"), counts, content, encoding, number=number)
 
 
 def table(columns: Iterable[tuple[str, Expression]], number: int | None = None) -> Expression:
-    """Records, as long as the shortest column."""
+    """Return records, as long as the shortest column."""
     return call(awkward("Table", "frompairs"), pairs(columns), constant(0), number=number)
 
 
 def chunks(pieces: Iterable[Expression], sizes: Iterable[int], number: int | None = None) -> Expression:
-    """Pieces of one array, one behind the other, and how long each is."""
+    """Return consecutive pieces of one array, with their lengths."""
     return call(awkward("ChunkedArray"), listed(pieces), constant(list(sizes)), number=number)
 
 
 def nesting(expression: Expression) -> int:
-    """How many levels of expressions one has; an expression without others has one."""
+    """Return the number of expression levels; 1 without inner expressions."""
     levels, here = 0, [expression]
     while here:
         levels += 1
@@ -146,7 +145,7 @@ def nesting(expression: Expression) -> int:
 
 
 def _inner(expression: Expression) -> list[Expression]:
-    """The expressions directly in one."""
+    """Return the direct subexpressions."""
     found: list[Expression] = [
         *expression.get("args", ()),
         *expression.get("kwargs", {}).values(),
@@ -160,7 +159,7 @@ def _inner(expression: Expression) -> list[Expression]:
 def document(
     schema: Expression, *, prefix: str = "", doc: str | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Expression:
-    """The whole document: `{"awkward0": "0.15.5", "schema": {…}, "prefix": "v-"}`; an empty prefix is left out."""
+    """Return the document: `{"awkward0": "0.15.5", "schema": {…}, "prefix": "v-"}`, without an empty prefix."""
     made: Expression = {"awkward0": SIGNATURE}
     if doc is not None:
         made["doc"] = doc
@@ -173,5 +172,5 @@ def document(
 
 
 def encoded(made: Expression) -> bytes:
-    """A document as ASCII JSON, which is all that awkward0 reads. Raises ValueError for NaN and the infinities."""
+    """Return a document as ASCII JSON, as awkward0 requires. Raises ValueError for NaN and infinities."""
     return json.dumps(made, ensure_ascii=True, allow_nan=False).encode("ascii")

@@ -1,7 +1,6 @@
-"""Parts of variables (`data.parts`) as expressions of Awkward 0.x persistence: one recursive rule for every holder.
+"""Parts of variables (`nczarr.arrays.parts`) as Awkward 0.x expressions, for all storages.
 
-What holds the arrays says how one of them is spelled (`Arrays.flat`); how they make up lists and records is said here,
-once.
+`Arrays.flat` is specific to the storage; lists and records are composed here.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from nczarr.awkward.expressions import Expression, Numbers
 
 
 class UnsayableError(Exception):
-    """An array that no expression leads to."""
+    """An array that no expression can represent."""
 
 
 class Arrays(Protocol):
-    """The arrays of one variable."""
+    """Arrays of one variable."""
 
     def length(self, part: str) -> int:
-        """The length of an array of content."""
+        """Return the length of a content array."""
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """`count` items of an array in C order, each of them `rows` of a type that is one array: of fixed size, or
-        texts. Raises UnsayableError.
+        """Return `count` items of an array in C order, each `rows` fixed-size values or texts. Raises
+        UnsayableError.
         """
 
 
@@ -40,9 +39,10 @@ def records(
     buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
     inside: tuple[str, ...] = (),
 ) -> Expression:
-    """Records of fixed size as a table: a column a member; members that are arrays of records stay structured elements.
+    """Return fixed-size records as a table with a column per member; arrays of records remain structured
+    elements.
 
-    `buffer` makes a column, of the names that lead to it, its elements, and how many of them are one value.
+    `buffer` returns a column from its member path, elements, and shape of one value.
     """
     declared = types[type_name]
     assert isinstance(declared, CompoundType)
@@ -58,7 +58,7 @@ def records(
 
 
 class Schema:
-    """Makes the expression of a variable; ids are given depth first."""
+    """Builder of a variable's expression, with depth-first ids."""
 
     def __init__(self, arrays: Arrays, types: Types) -> None:
         self._arrays = arrays
@@ -66,7 +66,7 @@ class Schema:
         self._numbers = Numbers()
 
     def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
-        """`count` items of `rows` values each. Raises UnsayableError."""
+        """Return `count` items of `rows` values each. Raises UnsayableError."""
         return self._column(part_tree(type_name, self._types), count, rows)
 
     def _column(self, tree: PartTree, count: int, rows: tuple[int, ...]) -> Expression:
@@ -86,7 +86,7 @@ class Schema:
                 return self._arrays.flat(tree.path, tree.type, count, rows, self._numbers)
 
     def _length(self, tree: PartTree) -> int:
-        """The length of content: that of its first array."""
+        """Return the content length, from its first array."""
         while isinstance(tree, RecordTree):
             tree = tree.members[0][1]
         return self._arrays.length(tree.counts.path if isinstance(tree, ListTree) else tree.path)

@@ -1,15 +1,15 @@
-"""The document that a ragged variable has beside its arrays, by which readers of Awkward arrays find its values.
+"""Sidecar documents of ragged variables, through which readers of Awkward arrays find the values.
 
-It is one of Awkward 0.x persistence whose blobs are the chunks themselves: it
-copies nothing, and nothing of ours reads it back. Cells are flattened in C order; `metadata` has their shape.
+A sidecar is an Awkward 0.x document whose blobs are the chunks; it copies nothing, and nczarr never reads it.
+Cells are flattened in C order; `metadata` stores their shape.
 
     v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
 
-Where records are wanted as tables (`Options.tables`), their columns are blobs of their own, `v/.awkward0/1` and so on:
-they lie nowhere one behind the other.
+For records as tables (`Options.tables`), the columns are separate blobs, `v/.awkward0/1` etc., because no
+chunk stores them contiguously.
 
-A variable has none if its chunks alone are not what `frombuffer` takes: behind other codecs than zlib, in shards, cut
-across rows, missing where they hold nothing but fill, or texts, which lie behind their lengths.
+A variable has no sidecar if `frombuffer` cannot read its chunks: codecs other than zlib, shards, chunks that
+cut rows, omitted fill-only chunks, or texts, which are interleaved with their lengths.
 """
 
 from __future__ import annotations
@@ -31,16 +31,14 @@ from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
 KEY = FOLDER + "schema.json"
-"""The key of the document, below that of the variable."""
+"""Key of the document below that of the variable."""
 
 MOST_CHUNKS = 1 << 14
-"""Chunks that one document names, at most."""
+"""Maximum number of chunks in one document."""
 
 
 def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
-    """The document of a variable that lies in parts, behind the blobs that only it has; nothing if no document can say
-    where all values are.
-    """
+    """Yield the blobs and then the document of a ragged variable; nothing if no document can locate all values."""
     checked, home = plan.checked, plan.chunk_keys(path).prefix
     shape = checked.shapes[path]
     chunks = _Chunks(plan, path)
@@ -57,7 +55,7 @@ def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 class _Chunks:
-    """The arrays of a variable, as blobs that are their chunks."""
+    """Arrays of a variable as blobs that are their chunks."""
 
     def __init__(self, plan: StorePlan, path: str) -> None:
         self._plan = plan
@@ -70,11 +68,11 @@ class _Chunks:
         self.blobs: list[Blob] = []
 
     def length(self, part: str) -> int:
-        """The length of an array of content."""
+        """Return the length of a content array."""
         return self._targets[part].layout.shape[0]
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """The elements of one array: a buffer, or several one behind the other."""
+        """Return the elements of one array: a buffer, or several consecutive ones."""
         source = self._sources.get(part)
         if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):
             size = count * itemsize(descr(type_name, self._types))
@@ -103,7 +101,7 @@ class _Chunks:
         return expressions.chunks(made, [length // width for _, length in pieces], number)
 
     def _table(self, source: ArraySource, type_name: str, count: int, numbers: Numbers) -> Expression:
-        """Records as a table whose columns are blobs of their own."""
+        """Return records as a table whose columns are separate blobs."""
 
         def buffer(members: tuple[str, ...], element: Descr, rows: tuple[int, ...]) -> Expression:
             number = numbers.next()
@@ -123,7 +121,7 @@ class _Chunks:
         )
 
     def _empty(self, described: Any, number: int) -> Expression:
-        """No elements: there is no chunk, so none are taken of one that there is."""
+        """Return zero elements of an existing chunk, because an empty array has none."""
         for path, target in self._targets.items():
             if math.prod(target.layout.shape):
                 first: Index = (0,) * len(target.layout.shape)
@@ -132,7 +130,7 @@ class _Chunks:
         raise UnsayableError("no chunk at all")
 
     def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
-        """The chunks with the number of elements that each begins with, which follow one another in C order."""
+        """Yield the chunks with their element counts; the elements are consecutive in C order."""
         if 0 in layout.shape:
             return
         self._chunks += math.prod(grid_of(layout.shape, layout.chunks))
@@ -148,12 +146,12 @@ class _Chunks:
 
 
 def described(descr: Descr) -> Any:
-    """An element's type as the JSON of a dtype."""
+    """Return an element type as the JSON of a dtype."""
     if isinstance(descr, str):
         return descr
     return [[name, described_rows(field, shape)] for name, field, shape in descr]
 
 
 def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
-    """The same, of so many elements each."""
+    """Return the JSON of a dtype for rows of elements."""
     return [described(descr), list(rows)] if rows else described(descr)

@@ -1,6 +1,6 @@
-"""CDL, the text form of netCDF: read as ncgen reads it, written as ncdump writes it, but exactly.
+"""CDL, the text form of netCDF: read like ncgen, written like ncdump, but exactly.
 
-Language: cdl-language of the specifications; how our text differs from ncdump's: `docs/cdl-output.md`.
+Differences of the output from ncdump: `docs/cdl-output.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format

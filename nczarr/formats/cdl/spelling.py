@@ -1,7 +1,7 @@
-r"""How CDL spells names, texts and single numbers: Python values → text.
+r"""CDL spelling of names, texts and single numbers: Python values → text.
 
-What ncdump prints, where that reads back to the same value; else the nearest spelling that does: floats get as many
-digits as they need, `-0.` keeps its point, `\013` stands for a vertical tab.
+Spellings are ncdump's if exact, else the nearest exact ones: more digits for floats, `-0.` with its point,
+`\013` for a vertical tab.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nczarr.ast.types import Atomic
 from nczarr.formats.cdl.words import RESERVED
 
 TYPE_WORDS = frozenset(ATOMIC) | {"long", "integer", "real", "ulong", "uinteger"}
-"""Words that name a primitive type wherever a type is meant."""
+"""Names of primitive types."""
 
 SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
 """Words that begin a section if a colon follows."""
@@ -39,24 +39,24 @@ _SUFFIXES = {
 
 
 def identifier(name: str) -> str:
-    """A name as an identifier; reserved words, which ncdump prints bare, get a backslash that our reader knows."""
+    """Return a name as an identifier. Reserved words, bare in ncdump, get a backslash that our reader accepts."""
     return "\\" + name if name in RESERVED else names.escape_cdl(name)
 
 
 def attribute_owner(name: str) -> str:
-    """A variable's name before the colon of an attribute: section words keep their distance (`data :units`)."""
+    """Return a variable's name before the colon of an attribute; section words need a blank (`data :units`)."""
     return name + " " if name in SECTIONS else identifier(name)
 
 
 def path(fqn: str) -> str:
-    """A FQN as a path of identifiers."""
+    """Return a FQN as a path of identifiers."""
     return "".join("/" + names.escape_cdl(part) for part in names.split(fqn))
 
 
 def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collection[str] = ()) -> str:
-    """The thing of this FQN as it is named inside the group `scope`: bare where that finds it, else by its path.
+    """Return the name of an item inside the group `scope`: bare if that resolves to it, else its path.
 
-    `declared` has the FQNs of all things of its kind; a name among `words` is never bare.
+    `declared`: FQNs of all items of its kind; names in `words` are never bare.
     """
     name = names.last(fqn)
     if name not in words:
@@ -73,7 +73,7 @@ def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collect
 
 
 def quoted(data: bytes) -> str:
-    """Bytes as a string: UTF-8 as it stands, control characters and other bytes escaped."""
+    """Return bytes as a string constant: UTF-8 unchanged, control characters and other bytes escaped."""
     text = data.decode("utf-8", "surrogateescape")
     return f'"{_CONTROL.sub(_escape, text)}"' if _CONTROL.search(text) else f'"{text}"'
 
@@ -84,7 +84,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def plain_float(value: float, atomic: Atomic) -> str:
-    """A float or double as data: ncdump's `%.7g` or `%.15g`, with more digits where those are not exact."""
+    """Return a float or double as data: ncdump's `%.7g` or `%.15g`, with more digits if these are inexact."""
     if not math.isfinite(value):
         suffix = "f" if atomic.code == "f" else ""
         return ("NaN" if value != value else "Infinity" if value > 0 else "-Infinity") + suffix
@@ -112,7 +112,7 @@ def _single(text: str) -> float:
 
 
 def suffixed(value: int | float, atomic: Atomic) -> str:
-    """A number as an attribute's value: its suffix tells the type, and a float always has a point or exponent."""
+    """Return a number as an attribute value with type suffix; floats always have a point or exponent."""
     if isinstance(value, int):
         return f"{value}{_SUFFIXES[atomic.name]}"
     text = plain_float(value, atomic)

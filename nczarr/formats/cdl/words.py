@@ -1,4 +1,4 @@
-"""Names of CDL: from the text of a token to the name that is meant, and back to faults in it."""
+"""Names of CDL: conversion of tokens to names, with reports of faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUANTIZE = {
     "_QuantizeBitRoundNumberOfSignificantDigits": "bitround",
     "_QuantizeBitRoundNumberOfSignificantBits": "bitround",
 }
-"""Special attributes of quantization and their algorithms; of two names of one the last is written."""
+"""Algorithm by special attribute of quantization; the last name of an algorithm is written."""
 
 RESERVED = frozenset(
     {
@@ -24,9 +24,9 @@ RESERVED = frozenset(
         "_",
     }
 )
-"""Words that cannot name a dimension, type, variable or group without a backslash before them.
+"""Words that need a backslash as names of dimensions, types, variables and groups.
 
-`string`, `ubyte`, `uint64` and the like are not among them: classic files use them as names.
+`string`, `ubyte`, `uint64` etc. are not included, because classic files use them as names.
 """
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
@@ -35,14 +35,14 @@ _MAY_ESCAPE = frozenset(names.CDL_SPECIAL.encode())
 
 
 class Words:
-    """Reads names out of one source."""
+    """Reader of names in one source."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
         self.report = report
 
     def name(self, start: int, end: int) -> str:
-        """The name that a token of this range means: unescaped, in NFC. Faults are reported, and a name results."""
+        """Return the name in a token range, unescaped and in NFC. Reports faults, but always returns a name."""
         raw = bytes(self.source.data[start:end])
         if b"\\" in raw:
             raw = self._unescape(raw, start)
@@ -76,7 +76,7 @@ class Words:
         return _ESCAPE.sub(plain, raw)
 
     def declared(self, start: int, end: int, what: str) -> str:
-        """The name in a definition of `what` (`variable`, `dimension` …): reserved words and paths are refused."""
+        """Return the name in a definition of `what` (`variable`, `dimension` …); reports reserved words and paths."""
         raw = bytes(self.source.data[start:end])
         if raw.startswith(b"/"):
             message = f"a path cannot name a {what}: definitions take a simple name"
@@ -92,7 +92,7 @@ class Words:
         return name
 
     def reference(self, start: int, end: int) -> str:
-        """A use of a name: a simple name as it is meant, or a path as a FQN."""
+        """Return a referenced name, or a path as FQN."""
         raw = bytes(self.source.data[start:end])
         if not raw.startswith(b"/"):
             return self.name(start, end)

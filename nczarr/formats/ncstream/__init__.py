@@ -1,4 +1,4 @@
-"""ncstream: a dataset as one stream of messages (contract: ncstream). `nczarr.ncstream` is the door to messages."""
+"""ncstream: a dataset as a stream of messages (contract: ncstream). `nczarr.ncstream` is the message API."""
 
 from __future__ import annotations
 

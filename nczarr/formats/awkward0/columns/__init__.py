@@ -1,1 +1,1 @@
-"""Ragged columns in memory: their kinds, their canonical form, and conversion from and to awkward 2."""
+"""Ragged columns in memory: node types, canonical form, and conversion from and to Awkward 2."""

@@ -1,7 +1,6 @@
-"""Columns as arrays of awkward 2, and these as columns. awkward is imported here alone.
+"""Conversion between columns and Awkward 2 arrays.
 
-Both ways share buffers wherever the other side can hold them; bytes are swapped where they have to be, because
-awkward has native arrays only.
+Buffers are shared where possible, and byte-swapped where necessary, because awkward has native arrays only.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ if TYPE_CHECKING:
 
 
 def to_awkward(column: nodes.Column) -> ak.Array:
-    """A column as an array of awkward 2, of the same values and types.
+    """Return a column as an Awkward 2 array with the same values and types.
 
-    Pieces become one array; a sparse array a dense one; texts of fixed length lists of bytes or characters; a function
-    of objects stays as the parameter `awkward0`. Raises CompileError for what awkward has no layout for: arrays that
-    hold themselves, more than 127 contents of a union, texts that are not of their encoding.
+    Chunks become one array; sparse arrays become dense; fixed-length texts become lists of bytes or
+    characters; the function of objects becomes the parameter `awkward0`. Raises CompileError for columns
+    without an awkward layout: recursive arrays, unions of more than 127 contents, texts invalid in their
+    encoding.
     """
     import awkward as ak
 
@@ -39,10 +39,10 @@ def to_awkward(column: nodes.Column) -> ak.Array:
 
 
 def of_awkward(array: Any) -> nodes.Column:
-    """An array of awkward 2 as a column. Raises CompileError for one without values (typetracer).
+    """Return an Awkward 2 array as a column. Raises CompileError for one without values (typetracer).
 
-    What the protocol cannot say (names of records, parameters, tuples, regular lengths of lists, categories, arrays of
-    unknown type) is warned of, as in `serialize`.
+    Warns, as `serialize` does, of what the protocol cannot store: record names, parameters, tuples, regular
+    list lengths, categories, arrays of unknown type.
     """
 
     report = Report()
@@ -53,13 +53,13 @@ def of_awkward(array: Any) -> nodes.Column:
 
 
 def is_awkward(given: Any) -> bool:
-    """Whether this is an array, record or layout of awkward 2. Imports nothing."""
+    """Return whether a value is an array, record or layout of Awkward 2. Imports nothing."""
     ak = sys.modules.get("awkward")
     return ak is not None and isinstance(given, ak.Array | ak.Record | ak.contents.Content | ak.record.Record)
 
 
 def column_of(given: Any, report: Report) -> nodes.Column | None:
-    """An array, record or layout of awkward as a column; None and an error if it has no values in memory."""
+    """Convert an awkward array, record or layout; reports an error and returns None if it has no values."""
     import awkward as ak
 
     attributes = getattr(given, "attrs", None)
@@ -80,7 +80,7 @@ def column_of(given: Any, report: Report) -> nodes.Column | None:
 
 
 class _Columns:
-    """Turns layouts into columns; the same layout is the same column. `place` is that of `encoder.py`."""
+    """Converter of layouts to columns; one layout object gives one column. `place` as in `encoder.py`."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -140,7 +140,7 @@ class _Columns:
                 raise AssertionError(f"{type(layout).__name__} is no layout of awkward 2")
 
     def _items(self, layout: Any, place: str) -> nodes.Column:
-        """The content of lists; of texts their bytes, whose own parameter says no more."""
+        """Return the content of lists; for texts, their bytes without parameters."""
         if layout.parameter("__array__") in ("string", "bytestring"):
             return nodes.Flat(layout.content.data)
         return self.column(layout.content, place)
@@ -151,7 +151,7 @@ class _Columns:
         return nodes.Texts(lists, encoding[kind]) if kind in encoding else lists
 
     def _regular(self, layout: Any, place: str, inner: str) -> nodes.Column:
-        """Rows of numbers as one array of more dimensions, bytes as opaque ones; other lists of one length as lists."""
+        """Convert rows of numbers to multidimensional arrays, bytes to opaque values, other regular lists to lists."""
         count, size = len(layout), layout.size
         content = self._items(layout, inner)
         text = layout.parameter("__array__") in ("string", "bytestring")

@@ -1,4 +1,4 @@
-"""Columns as layouts of awkward 2, by the constructors that keep layouts simple."""
+"""Conversion of columns to simplified Awkward 2 layouts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.unions import chosen_of_union, loses, union_of
 
 FUNCTION = "awkward0"
-"""The parameter that keeps the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""
+"""Parameter for the function of objects: `{"function": ["module", "name"], "args": […], "kwargs": {…}}`."""
 
 _ASCII = frozenset({"ascii", "us-ascii", "utf-8", "utf8"})
 MOST_CONTENTS = 127
 
 
 def layout_of(column: nodes.Column, report: Report, place: str = "/") -> Any:
-    """The layout of a column; an empty one and an error for what awkward cannot hold. `place` as in `encoder.py`."""
+    """Return the layout of a column, or an empty one after an error. `place` as in `encoder.py`."""
     try:
         return _Layouts(report).of(column, place)
     except _UnsuitedError:
@@ -27,7 +27,7 @@ def layout_of(column: nodes.Column, report: Report, place: str = "/") -> Any:
 
 
 class _UnsuitedError(Exception):
-    """A part that was reported; no layout can be made around it."""
+    """A part without an awkward layout, already reported."""
 
 
 class _Layouts:
@@ -35,7 +35,7 @@ class _Layouts:
         self._report = report
 
     def of(self, column: nodes.Column, place: str) -> Any:
-        """The layout of any column."""
+        """Return the layout of any column."""
         from awkward import contents
 
         inner = f"{place.rstrip('/')}/[]"
@@ -67,7 +67,7 @@ class _Layouts:
                 assert_never(column)
 
     def _chosen(self, column: nodes.Masked | nodes.BitMasked | nodes.Indexed, place: str) -> Any:
-        """Items of the content, some of them missing or in another order."""
+        """Return the layout of items with missing ones or in another order."""
         from awkward import contents, index
 
         content = self.of(column.content, place)
@@ -109,7 +109,7 @@ class _Layouts:
         return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
 
     def _fixed(self, values: NDArray[Any], place: str) -> Any:
-        """Texts and bytes of fixed length, without the NULs behind them; opaque bytes with all of them."""
+        """Convert fixed-length texts and bytes without trailing NULs; opaque bytes retain them."""
         from awkward import contents, index
 
         if values.dtype.kind == "U":
@@ -153,7 +153,7 @@ class _Layouts:
     def _recoded(
         self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Offsets and bytes of the texts in UTF-8, which is the only encoding of awkward's."""
+        """Return offsets and bytes of texts recoded to UTF-8, awkward's only encoding."""
         starts, stops = nodes.bounds(lists)
         raw = data.tobytes()
         try:
@@ -179,7 +179,7 @@ class _Layouts:
         return contents.RecordArray(parts, list(column.names), length=column.length)
 
     def _sparse(self, column: nodes.Sparse, place: str) -> Any:
-        """All items, each taken from the values or from the default behind them."""
+        """Return a dense layout, with items from the values or the default."""
         import awkward as ak
         from awkward import contents, index
 
@@ -227,7 +227,7 @@ class _Layouts:
 
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
-    """Positions as an index; those of 32 and 64 bits are shared."""
+    """Return positions as an awkward index; shares 32-bit and 64-bit ones."""
     from awkward import index
 
     native = np.ascontiguousarray(values)
@@ -238,7 +238,7 @@ def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
 
 
 def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
-    """Starts and stops as indexes of one width."""
+    """Return starts and stops as indexes of one width."""
     low, high = _index(starts), _index(stops[: len(starts)])
     if type(low) is type(high):
         return low, high
@@ -246,12 +246,12 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _truths(mask: NDArray[Any]) -> NDArray[Any]:
-    """A mask of the bytes 0 and 1, which are all that awkward knows."""
+    """Return a mask of bytes 0 and 1, as awkward requires."""
     return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 
 def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
-    """A layout of all elements as rows of rows."""
+    """Nest a flat layout into rows of a shape."""
     import math
 
     from awkward import contents
@@ -262,7 +262,7 @@ def _rows(layout: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _joined(layouts: list[Any]) -> Any:
-    """Layouts one behind the other."""
+    """Concatenate layouts."""
     import awkward as ak
     from awkward import contents
 
@@ -277,7 +277,7 @@ def _joined(layouts: list[Any]) -> Any:
 
 
 def _fits(value: Any, values: NDArray[Any]) -> bool:
-    """Whether an array can hold a value as it is."""
+    """Return whether an array can hold a value exactly."""
     if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
         return False
     if values.dtype.kind not in "biufc":

@@ -1,9 +1,8 @@
-"""Columns in the few forms that the data model has: no chunks, no indexes, no views, lists one behind the other.
+"""Canonical columns, the few forms of the data model.
 
-`plain` gives `Flat`, `Lists` from 0 on whose content is exactly theirs, `Texts` of such lists, `Table` whose columns
-have its length, and `Masked` with one truth value an item, True where it is missing. What cannot be one of them is a
-`UnsayableError` that says where. Lists and indexes may name an item any number of times, so that what is made is larger
-than what is given: `Room` bounds by how much.
+`plain` returns `Flat`, `Lists` with offsets from 0 and exactly their content, `Texts` of such lists, `Table`
+with columns of its length, and `Masked` with one boolean per item, True if missing. Other columns raise
+UnsayableError. Lists and indexes may repeat items; `Room` limits the expansion.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.wire.limits import DEFAULT
 
 DEEPEST = 100
-"""Levels of arrays in each other."""
+"""Maximum nesting of arrays."""
 
 
 class UnsayableError(Exception):
-    """A part of an array that the data model has no form for."""
+    """A part of an array that the data model cannot represent."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -29,15 +28,16 @@ class UnsayableError(Exception):
 
 
 class Room:
-    """How many bytes the items of columns may take beyond those that are given."""
+    """Budget of bytes that items may take beyond the input."""
 
     def __init__(self, left: int = DEFAULT.expanded) -> None:
         self._left = left
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
     def take(self, given: NDArray[Any], count: int) -> None:
-        """Before so many items of an array are copied: the first copy may be as large as the array, and costs nothing.
-        Raises UnsayableError.
+        """Charge for a copy of `count` items. Raises UnsayableError.
+
+        The first copy is free up to the size of the array.
         """
         wanted = count * given.itemsize * math.prod(given.shape[1:])
         again = self._taken.get(id(given)) is given
@@ -45,7 +45,7 @@ class Room:
         self.spend(wanted if again else wanted - given.nbytes)
 
     def spend(self, size: int) -> None:
-        """Before so many bytes are made that nothing given stands for. Raises UnsayableError."""
+        """Charge bytes without a counterpart in the input. Raises UnsayableError."""
         if max(size, 0) > self._left:
             text = f"items that are named several times take over {DEFAULT.expanded} bytes more than what is given"
             raise UnsayableError("unreadable-array", text)
@@ -53,15 +53,16 @@ class Room:
 
 
 class Deep(NamedTuple):
-    """How deep arrays lie in each other, and how much room there is."""
+    """Nesting level and byte budget."""
 
     level: int
     room: Room
 
 
 def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> nodes.Column:
-    """The items at these places (None: all) in canonical form. Raises UnsayableError for unions and cycles, and where
-    there is no room.
+    """Return the items at `where` (None: all) in canonical form.
+
+    Raises UnsayableError for unions, cycles and excessive expansion.
     """
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
@@ -121,7 +122,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
 
 
 def _days(values: NDArray[Any]) -> NDArray[Any]:
-    """Dates in years and months as days, because no two years need to have one length; all else as it is."""
+    """Convert dates in years or months to days, because calendar years vary in length."""
     if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
         return values
     days = values.astype("<M8[D]")
@@ -153,7 +154,7 @@ def _lists(
 def _masked(
     mask: NDArray[Any], content: nodes.Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep
 ) -> nodes.Column:
-    """Items at an index, some of them missing; what stands in those is anything."""
+    """Return the items at an index; missing ones have arbitrary values."""
     if where is not None:
         mask, index = mask[where], index[where]
     if not mask.any():
@@ -185,7 +186,7 @@ def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nod
 
 
 def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
-    """A union of which all items are of one content is that; any other the model has not."""
+    """Return the items of a union that uses only one content; the model has no other unions."""
     tags = column.tags if where is None else column.tags[where]
     index = column.index[: len(column)] if where is None else column.index[where]
     used = np.unique(tags)
@@ -200,7 +201,7 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
 
 
 def joined(pieces: list[nodes.Column]) -> nodes.Column:
-    """Canonical columns one behind the other."""
+    """Concatenate canonical columns."""
     filled = [each for each in pieces if len(each)] or pieces[:1]
     if not filled:
         return nodes.Flat(np.zeros(0))
@@ -244,13 +245,13 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
 
 
 def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
-    """What elements have in common that lie one behind the other: numbers and texts may differ in size."""
+    """Return the property that arrays must share to be concatenated: numbers and texts may differ in size."""
     dtype = values.dtype
     return dtype.newbyteorder("<") if dtype.kind in "mMV" else dtype.kind, values.shape[1:]
 
 
 def blank(column: nodes.Column, length: int) -> nodes.Column:
-    """Items of the same type that nobody looks at."""
+    """Return placeholder items of the same type."""
     match column:
         case nodes.Flat():
             return nodes.Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))

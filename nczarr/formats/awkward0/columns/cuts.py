@@ -1,4 +1,4 @@
-"""Parts of columns: consecutive items as a column of their own, and a made-up item of the same type."""
+"""Slices of columns, and replacements that awkward0 can read back."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from nczarr.formats.awkward0.columns import nodes as nodes
 
 
 class Cuts:
-    """Cuts columns; the same part of the same column is the same object, so that what is shared stays shared."""
+    """Slicer of columns. Equal slices of one column are one object, so shared parts remain shared."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, int], tuple[Any, nodes.Column]] = {}
 
     def __call__(self, column: nodes.Column, start: int, stop: int) -> nodes.Column:
-        """Items `start` to `stop`, which lie within the column; nothing is copied but bits of masks.
+        """Return items `start` to `stop`, which must exist. Copies only mask bits.
 
-        As in awkward0, what lists, indexes and tags point to stays whole where they point anywhere.
+        As in awkward0, contents referenced by lists, indexes and tags stay whole.
         """
         if start == 0 and stop == len(column):
             return column
@@ -81,17 +81,17 @@ class Cuts:
 
 
 def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
-    """The first `count` bits of a mask, one byte (0 or 1) each."""
+    """Return the first `count` bits of a mask as booleans."""
     raw = np.asarray(mask).view(np.uint8)
     return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
 
 
 def stand_in(column: nodes.Column) -> nodes.Column:
-    """What is written for a column that awkward0 could not read back; mostly the column itself. Values are the same.
+    """Return an equivalent column that awkward0 can read back, mostly the column itself.
 
-    Pieces without an item are their first piece, because the pieces alone have the type; rows without elements are
-    lists without items, because no buffer can be cut into them; a union without items is none of one that has an item;
-    a sparse array of defaults alone has one of them as a value.
+    Empty chunks become their first piece, for its type; rows without elements empty lists, because buffers
+    cannot be cut into them; an empty union no items of a union with one; a sparse array of defaults stores
+    one as value.
     """
     match column:
         case nodes.Chunks() if column.pieces and not any(map(len, column.pieces)):
@@ -120,10 +120,7 @@ def stand_in(column: nodes.Column) -> nodes.Column:
 
 
 def one_item(column: nodes.Column) -> nodes.Column:
-    """A column of the same type with one item, whose value means nothing.
-
-    For types whose arrays may not be empty (unions of awkward0).
-    """
+    """Return a column of the same type with one arbitrary item; awkward0's unions need nonempty contents."""
     match column:
         case nodes.Flat():
             return nodes.Flat(np.zeros((1, *column.values.shape[1:]), column.values.dtype))

@@ -1,8 +1,8 @@
-"""`items`: a column as Python objects, for comparison and for whoever has no library for ragged arrays.
+"""`items`: a column as Python objects, for comparison and for use without a ragged array library.
 
-Lists are lists, records dictionaries, missing items None; texts `str`, bytes `bytes`, numbers Python's own, dates and
-times numpy's. Texts that are none in their encoding hold surrogates for the bytes that are wrong. Of an `Objects` the
-items of its content are given.
+Lists become lists, records dictionaries, missing items None, texts `str`, bytes `bytes`, numbers Python
+numbers, dates and times NumPy scalars. Invalid bytes in texts become surrogates. `Objects` become the items
+of their content.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 
 MOST = 100_000_000
-"""Items that are made, those inside of items included, where nobody sets another limit."""
+"""Default maximum number of items, including nested ones."""
 
 DEEPEST = 200
-"""Levels of arrays in each other."""
+"""Maximum nesting of arrays."""
 
 
 def items(column: nodes.Column, most: int = MOST) -> list[Any]:
-    """All items. Raises ValueError if they are more than `most`, or nest without an end."""
+    """Return all items. Raises ValueError for more than `most` items, or endless nesting."""
     return _Walk(most).take(column, np.arange(len(column)))
 
 
 class _Walk:
-    """Takes items by number, level by level, so that an array in itself ends where its items do."""
+    """Collector of items by number, level by level, so that a recursive array ends with its items."""
 
     def __init__(self, most: int) -> None:
         self._left = most
         self._depth = 0
 
     def take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
-        """The items at these places."""
+        """Return the items at these positions."""
         self._left -= len(where)
         self._depth += 1
         if self._left < 0 or self._depth > DEEPEST:
@@ -154,13 +154,13 @@ class _Walk:
 
 
 def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
-    """The bits of a mask that stand for the items at these places, as truth values."""
+    """Return the mask bits of the items at these positions as booleans."""
     bit = where & 7 if column.lsb_order else 7 - (where & 7)
     found: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1
     return found
 
 
 def text(data: bytes, encoding: str) -> str:
-    """Bytes as text; those that are none in this encoding stand as surrogates, or U+FFFD in wide ones."""
+    """Decode text; invalid bytes become surrogates, or U+FFFD in wide encodings."""
     wide = encoding.startswith(("utf-16", "utf-32"))
     return data.decode(encoding, "replace" if wide else "surrogateescape")

@@ -1,10 +1,8 @@
-"""Ragged data as plain columns: what a document of Awkward 0.x persistence describes, without any library but numpy.
+"""Ragged data as columns: the content of Awkward 0.x documents, with NumPy only.
 
-Each node is one array of `len(node)` items over numpy arrays; lists of numbers share what they can and copy nothing.
-The names are those of awkward0's classes where these say what a node is.
-
-Nodes are immutable by agreement: nobody writes into their arrays. They compare by identity, as numpy arrays do not
-compare to one truth value; `items.py` gives the values as Python objects.
+Each node is an array of `len(node)` items over shared NumPy arrays; numeric lists copy nothing. Names follow
+awkward0's classes where these are descriptive. Nodes are immutable by convention and compare by identity;
+`items.py` returns the values as Python objects.
 """
 
 from __future__ import annotations
@@ -16,12 +14,12 @@ from typing import Any, TypeAlias
 from nczarr.arrays.lazy_numpy import NDArray
 
 Integers: TypeAlias = "NDArray[Any]"
-"""One-dimensional, of any integer type."""
+"""One-dimensional array of any integer type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flat:
-    """Elements of fixed size, one or more dimensions; a structured dtype is packed. Of either byte order."""
+    """Fixed-size elements in one or more dimensions, any byte order; a structured dtype is packed."""
 
     values: NDArray[Any]
 
@@ -31,7 +29,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Item i is `content[offsets[i]:offsets[i + 1]]`; `offsets` has one item more than there are lists."""
+    """Lists: item i is `content[offsets[i]:offsets[i + 1]]`; `offsets` has one item more than there are lists."""
 
     offsets: Integers
     content: Column
@@ -42,7 +40,7 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Item i is `content[starts[i]:stops[i]]`, in any order, overlapping or not; as many as there are `starts`."""
+    """Lists: item i is `content[starts[i]:stops[i]]`, in any order, possibly overlapping; one per start."""
 
     starts: Integers
     stops: Integers
@@ -53,13 +51,13 @@ class Spans:
 
 
 def bounds(lists: Lists | Spans) -> tuple[Integers, Integers]:
-    """Return where each list begins and ends in its content."""
+    """Return the starts and stops of the lists in their content."""
     return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """Lists of bytes (`Flat` of `uint8`) that are texts of this encoding, or bytes where it is None."""
+    """Byte lists (`Flat` of `uint8`) that are texts in an encoding, or bytes if it is None."""
 
     bytes: Lists | Spans
     encoding: str | None = "utf-8"
@@ -70,7 +68,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Records: one column a name, in order, each at least as long as the table. Names may not repeat."""
+    """Records: one column per unique name, in order, each at least as long as the table."""
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -82,7 +80,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masked:
-    """Item i is missing where `bool(mask[i])` is `masked_when`; `mask` is of bool or one byte an item."""
+    """Optional items: item i is missing if `bool(mask[i])` is `masked_when`; `mask` is bool or bytes."""
 
     mask: NDArray[Any]
     content: Column
@@ -94,7 +92,7 @@ class Masked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitMasked:
-    """As `Masked`, one bit an item; `lsb_order`: the lowest bit of a byte is its first item."""
+    """As `Masked` with one bit per item; `lsb_order`: the lowest bit of a byte is its first item."""
 
     mask: NDArray[Any]
     content: Column
@@ -107,7 +105,7 @@ class BitMasked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Indexed:
-    """Item i is `content[index[i]]`; `optional`: a negative index is a missing item."""
+    """Item i is `content[index[i]]`; `optional`: a negative index means missing."""
 
     index: Integers
     content: Column
@@ -119,7 +117,7 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
-    """`length` items: `content[k]` at `index[k]`, which ascend, and `default` everywhere else."""
+    """`length` items: `content[k]` at ascending positions `index[k]`, `default` elsewhere."""
 
     length: int
     index: Integers
@@ -144,7 +142,7 @@ class Union:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunks:
-    """Pieces of one array, one behind the other."""
+    """Consecutive pieces of one array."""
 
     pieces: tuple[Column, ...]
 
@@ -154,7 +152,7 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """Items that a function of another library would make of those of `content`; it is named, never called."""
+    """Items that a function of another library would make of `content`; it is named, never called."""
 
     content: Column
     function: tuple[str, ...]
@@ -167,7 +165,7 @@ class Objects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Later:
-    """A reference to an array that encloses it, which only a walk that takes it item by item may follow."""
+    """Reference to an enclosing array; only item-wise traversal may follow it."""
 
     id: int
     found: Callable[[], Column]
@@ -179,4 +177,4 @@ class Later:
 Column: TypeAlias = (
     Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
 )
-"""One array of anything that can be persisted."""
+"""Any array that can be persisted."""

@@ -1,7 +1,7 @@
-"""Unions of awkward 2 whose numbers stay what they are.
+"""Awkward 2 unions with exact numbers.
 
-Its constructors make one array of integers and floats that stand beside each other, and so lose digits of integers
-beyond 2 ** 53; contents with such are left as they are.
+Awkward's constructors merge a union's integers and floats, which loses digits beyond 2 ** 53; here such
+contents stay separate.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from nczarr.formats.awkward0.columns.cuts import bits
 from nczarr.formats.awkward0.columns.nodes import BitMasked, Indexed, Masked
 
 EXACT = 1 << 53
-"""Integers up to this one are floats as well."""
+"""Limit up to which every integer is exact as a float."""
 
 
 def union_of(tags: Any, index: Any, contents: list[Any]) -> Any:
-    """The union of these layouts as simple as it can be, by indexes of awkward.
+    """Return the simplified union of layouts, from awkward indexes.
 
-    One pass of awkward's compares each content with the first that is like it alone, so there are several.
+    One pass of awkward compares each content only with the first similar one, so passes repeat.
     """
     layout = _simplified(tags, index, contents)
     while layout.is_union and len(layout.contents) < len(contents):
@@ -41,7 +41,7 @@ def _simplified(tags: Any, index: Any, contents: list[Any]) -> Any:
 
 
 def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
-    """Items of a union whose numbers must not become one type, which the constructors of options would make of them."""
+    """Select items of a union whose numbers must not merge, as awkward's option constructors would do."""
     from awkward import contents, index
 
     match column:
@@ -64,7 +64,7 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
 
 
 def loses(layouts: list[Any]) -> bool:
-    """Whether contents of a union, made one as numbers, would lose digits of large integers."""
+    """Return whether merging the contents of a union would lose digits of large integers."""
     found: list[NDArray[Any]] = []
 
     def collect(layout: Any) -> None:

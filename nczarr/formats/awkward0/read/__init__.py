@@ -1,1 +1,1 @@
-"""Reader of Awkward 0.x persistence: documents and blobs to columns, and columns to a dataset."""
+"""Reader of Awkward 0.x persistence: documents and blobs to columns, columns to a dataset."""

@@ -1,7 +1,4 @@
-"""The arguments of one call, by the names of the function's parameters: what a function of the table sees.
-
-Each is asked for as what it has to be; where it is something else, the fault is at its own place in the document.
-"""
+"""Checked arguments of one call, by parameter name. Errors carry the argument's position in the document."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ Apply: TypeAlias = Callable[[Named, tuple[Any, ...], dict[str, Any], At | None],
 
 
 class Argument(NamedTuple):
-    """A value and where its expression stands."""
+    """A value and the position of its expression."""
 
     value: Any
     at: At | None
@@ -43,17 +40,17 @@ class Arguments:
         return name in self._values
 
     def value(self, name: str, default: Any = None) -> Any:
-        """A value as it is; the default, if the call does not have it."""
+        """Return an unchecked value, or the default if it is missing."""
         return self._values[name].value if name in self._values else default
 
     def refused(self, name: str, text: str, code: str = "bad-awkward-array") -> RefusedError:
-        """What to raise about an argument."""
+        """Return an error about an argument."""
         at = self._values[name].at if name in self._values else self.at
         return RefusedError(code, f"{self.function}: {text}", at)
 
     @contextmanager
     def about(self, name: str) -> Iterator[None]:
-        """Give what is refused inside the place of this argument, if it has none."""
+        """Add this argument's position to errors inside that have none."""
         try:
             yield
         except RefusedError as error:
@@ -62,16 +59,16 @@ class Arguments:
             raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
 
     def wrong(self, name: str, wanted: str) -> RefusedError:
-        """What to raise about an argument of the wrong kind."""
+        """Return an error about an argument of the wrong kind."""
         given = array_values.described(self.value(name))
         return self.refused(name, f"`{name}` must be {wanted}, and is {given}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
-        """An array; `dtype`: of bytes and empty lists. `later`: it may be one that encloses this call."""
+        """Return an array; `dtype`: for bytes and empty lists. `later`: allow one that encloses this call."""
         return self.column_of(name, self.value(name), dtype, later=later)
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
-        """A value that belongs to an argument as an array."""
+        """Return a value inside an argument as an array."""
         if isinstance(value, Later) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
         if isinstance(value, Column):
@@ -89,14 +86,14 @@ class Arguments:
         raise self.wrong(name, "an array")
 
     def columns(self, name: str, *, later: bool = False) -> tuple[Column, ...]:
-        """A list of arrays."""
+        """Return a list of arrays."""
         values = self.value(name)
         if not isinstance(values, list | tuple):
             raise self.wrong(name, "a list of arrays")
         return tuple(self.column_of(name, each, later=later) for each in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Integers of one or more dimensions, none of which is 2^63 or more."""
+        """Return integers below 2^63, in one or more dimensions."""
         column = self.column(name, "<i8")
         with self.about(name):
             made: NDArray[Any] = self.workspace.once(
@@ -105,20 +102,20 @@ class Arguments:
             return made
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
-        """The items of an array of elements as one array of numpy; `dtype`: of bytes and empty lists."""
+        """Return elements as one NumPy array; `dtype`: for bytes and empty lists."""
         column = self.column(name, dtype)
         with self.about(name):
             return self.plain(column)
 
     def plain(self, column: Column) -> NDArray[Any]:
-        """The items of a column of elements as one array of numpy."""
+        """Return the items of an element column as one NumPy array."""
         if isinstance(column, Flat):
             return column.values
         found: NDArray[Any] = self.workspace.once("elements", (column,), lambda: array_values.plain(column, self.plain))
         return found
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
-        """The least and greatest of integers; (0, -1) of none."""
+        """Return the minimum and maximum; (0, -1) if empty."""
         if not len(numbers):
             return (0, -1)
         found: tuple[int, int] = self.workspace.once(
@@ -127,14 +124,14 @@ class Arguments:
         return found
 
     def flat_integers(self, name: str) -> NDArray[Any]:
-        """Integers of one dimension."""
+        """Return one-dimensional integers."""
         found = self.integers(name)
         if found.ndim != 1:
             raise self.refused(name, f"`{name}` must have one dimension, and has {found.ndim}")
         return found
 
     def integer(self, name: str, default: int | None = None) -> int | None:
-        """An integer, or null where that is the default."""
+        """Return an integer, or None if that is the default."""
         value = self.value(name, default)
         if value is None and default is None:
             return None
@@ -145,7 +142,7 @@ class Arguments:
         return value
 
     def length(self, name: str) -> int:
-        """An integer that is not negative."""
+        """Return a non-negative integer."""
         found = self.integer(name)
         if found is None:
             raise self.wrong(name, "an integer")
@@ -154,7 +151,7 @@ class Arguments:
         return found
 
     def flag(self, name: str, default: bool) -> bool:
-        """A truth value; 0 and 1 are some as well."""
+        """Return a boolean; accepts 0 and 1."""
         value = self.value(name, default)
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a truth value")

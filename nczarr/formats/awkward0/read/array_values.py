@@ -1,7 +1,7 @@
-"""Values of expressions as arrays: columns of anything that stands for one, integers, and what is measured of them.
+"""Conversion of expression values to arrays, and size measurement.
 
-Whatever awkward0 takes for an array is one: an array, a list of numbers or texts, bytes (of the type that is usual in
-their place). What it would make of other things by guessing is refused.
+As in awkward0, arrays, lists of numbers or texts, and bytes (of their context's usual type) are accepted; its
+guesses for other values are not.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
 from nczarr.json.positions import kind
 
 LAST_CHARACTER = 0x10FFFF
-"""Of Unicode."""
+"""Largest Unicode code point."""
 
 
 class Measure(NamedTuple):
-    """What a value would take if it shared nothing: bytes, arrays or lists, and how deep they lie in each other."""
+    """Cost of a value without sharing: bytes, number of arrays and lists, nesting depth."""
 
     bytes: int
     arrays: int
@@ -28,7 +28,7 @@ class Measure(NamedTuple):
 
 
 def elements(values: NDArray[Any]) -> nodes.Flat:
-    """Stored elements as a column: truth values are 0 or 1, and characters are some. Raises RefusedError."""
+    """Return stored elements as a column; booleans become 0 or 1. Raises RefusedError for invalid characters."""
     if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
         values = values.view(np.uint8) != 0
     _check_characters(values)
@@ -46,7 +46,7 @@ def _check_characters(values: NDArray[Any]) -> None:
 
 
 def children(value: Any) -> tuple[Any, ...]:
-    """The arrays and values that one holds, one level below."""
+    """Return the direct children of a value."""
     match value:
         case nodes.Lists() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
             return (value.content,)
@@ -69,7 +69,7 @@ def children(value: Any) -> tuple[Any, ...]:
 
 
 def own(value: Any) -> tuple[NDArray[Any], ...]:
-    """The arrays that a column has of its own."""
+    """Return the arrays that a column itself contains."""
     match value:
         case nodes.Flat():
             return (value.values,)
@@ -88,7 +88,7 @@ def own(value: Any) -> tuple[NDArray[Any], ...]:
 
 
 def made_bytes(value: Any) -> int:
-    """Bytes of the items that a column has without arrays of its own: as one array, or in memory of numbers."""
+    """Return the bytes of items without an array: as one array, or as numbers in memory."""
     match value:
         case nodes.Flat():
             return max(0, len(value.values) - value.values.nbytes)
@@ -100,7 +100,7 @@ def made_bytes(value: Any) -> int:
 
 
 def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Column:
-    """A list of numbers, truth values or texts as a column; `dtype`: of an empty one. Raises RefusedError."""
+    """Return a list of numbers, booleans or texts as a column; `dtype`: if empty. Raises RefusedError."""
     if not values:
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(each, str) for each in values):
@@ -118,7 +118,7 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
 
 
 def _kinds(values: Any) -> set[type]:
-    """The types of what stands in lists."""
+    """Return the types of the leaves of nested lists."""
     found: set[type] = set()
     level = [values]
     while level:
@@ -138,7 +138,7 @@ def _texts(values: Any) -> nodes.Texts:
 
 
 def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
-    """The items of a column of elements as one array; `inside` does the same for what it holds. Raises RefusedError."""
+    """Return an element column as one array; `inside` does this for contents. Raises RefusedError."""
     match column:
         case nodes.Flat():
             return column.values
@@ -153,7 +153,7 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
-    """Elements as integers that fit in 64 bits with sign, in the machine's order. Raises RefusedError."""
+    """Return elements as native integers that fit in int64. Raises RefusedError."""
     if values.dtype.kind not in "iu":
         raise RefusedError("bad-awkward-array", f"integers are needed, and these items are {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
@@ -164,12 +164,12 @@ def integers_of(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def flat(values: NDArray[Any]) -> NDArray[Any]:
-    """All items in one dimension: the same object where they are."""
+    """Return the items in one dimension, without copying if they are."""
     return values if values.ndim == 1 else values.reshape(-1)
 
 
 def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
-    """A column whose items were counted in one dimension, as lists of the sizes of all dimensions but the first."""
+    """Nest a column of flattened items into lists of the dimensions after the first."""
     for axis in range(len(shape) - 1, 0, -1):
         count = int(np.prod(shape[:axis], dtype=object))
         column = nodes.Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
@@ -177,7 +177,7 @@ def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
 
 
 def described(value: Any) -> str:
-    """What a value of an expression is, in words."""
+    """Describe a value for a diagnostic."""
     if isinstance(value, nodes.Column):
         return "an array"
     return (
@@ -186,7 +186,7 @@ def described(value: Any) -> str:
 
 
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
-    """Refuse elements of more bytes than numpy describes. Raises RefusedError."""
+    """Raise RefusedError for elements too large for NumPy."""
     size = dtype.itemsize
     for each in shape:
         size *= each
@@ -195,7 +195,7 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
 
 
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A value as an element that can stand among others of a type, as it is given. Raises RefusedError."""
+    """Return a value as an element among others of a type. Raises RefusedError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
@@ -208,7 +208,7 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def item(value: Any) -> Any:
-    """A value as an item among lists, texts or records: JSON with integers of 64 bits. Raises RefusedError."""
+    """Return a value as a JSON item with 64-bit integers. Raises RefusedError."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         value = value.tolist()
     level = [value]
@@ -223,6 +223,6 @@ def item(value: Any) -> Any:
 
 
 def zero(values: NDArray[Any]) -> Any:
-    """The element of zeros among these: a number of numpy or an array, a dictionary for a structure."""
+    """Return the zero element: a NumPy number or array, a dictionary for a structure."""
     made = np.zeros(values.shape[1:], values.dtype)
     return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

@@ -1,8 +1,8 @@
-"""Canonical columns → types and arrays of the data model, the way back of `backend.py`.
+"""Conversion of canonical columns to model types and arrays, the inverse of `backend.py`.
 
-`Types` finds the type of a column that says none: numbers are numbers, texts strings, lists vlens, tables compounds.
-`arrays` gives the values of a column as the parts of a type, found or known. Source of the element types that the model
-has not: `arrays/elements.py`; dates and times are integers, whose unit is an attribute.
+`Types` infers types: numbers, strings, vlens for lists, compounds for tables. `arrays` returns the parts of a
+type. `arrays/elements.py` covers element types that the model lacks; dates and times become integers with a
+unit attribute.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from nczarr.names import name_problem
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 
 MOST_TYPES = 1 << 16
-"""Types that one is made of, each counted wherever it stands."""
+"""Maximum number of types in one type, repetitions included."""
 
 LONGEST = 200
-"""Bytes of the name of a type, before what tells it from others."""
+"""Maximum bytes of a type name without its unique suffix."""
 
 
 _WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
@@ -41,9 +41,7 @@ _WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", 
 
 
 def units(column: Column) -> Iterator[tuple[str, str]]:
-    """The units of dates, in the words of CF, and of times, each with the names of members that lead to them, joined by
-    periods: none where all items have it.
-    """
+    """Yield the units of dates (in CF words) and times, each with its dotted member path, empty for all items."""
     match column:
         case Masked() | Lists():
             yield from units(column.content)
@@ -71,8 +69,8 @@ def _joined(name: str, path: str) -> str:
 
 
 class Types:
-    """Declares types in one group. `made` are the types in order; `masks` the places of missing items that no value
-    stands for.
+    """Type declarations of one group. `made`: types in order; `masks`: places of missing items that no value
+    can represent.
     """
 
     def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:
@@ -82,16 +80,16 @@ class Types:
         self.masks: list[str] = []
 
     def reserve(self, reserved: Iterable[str]) -> None:
-        """Give no type one of these names, which others of the group have."""
+        """Reserve names that other items of the group use."""
         self._taken.update(map(names.normal, reserved))
 
     @property
     def known(self) -> Known:
-        """The types by FQN."""
+        """Types by FQN."""
         return {names.join(self._path, name): made for name, made in self.made.items()}
 
     def of(self, column: Column, name: str) -> TypeName:
-        """The type of the items of a canonical column, for a variable or member of this name. Raises UnsayableError."""
+        """Return the item type of a canonical column; `name`: its variable or member. Raises UnsayableError."""
         match column:
             case Masked():
                 if not _has_nil(column.content):
@@ -115,7 +113,7 @@ class Types:
                 raise AssertionError(column)
 
     def element(self, dtype: np.dtype[Any], name: str) -> TypeName:
-        """The type of elements of fixed size. Raises UnsayableError."""
+        """Return the type of fixed-size elements. Raises UnsayableError."""
         if dtype.names is not None:
             fields = []
             for each in dtype.names:
@@ -141,7 +139,7 @@ class Types:
         return found
 
     def _field(self, column: Column, name: str) -> tuple[TypeName, tuple[int, ...]]:
-        """The type of a member, and its lengths: rows of elements are an array there."""
+        """Return type and shape of a member; rows of elements become an array field."""
         if isinstance(column, Flat) and column.values.ndim > 1 and column.values.dtype.kind not in "SU":
             return self.element(column.values.dtype, name), column.values.shape[1:]
         return self.of(column, name), ()
@@ -165,7 +163,7 @@ class Types:
         return self._once(declared(element, self._free(element)))
 
     def _once(self, made: UserType) -> TypeName:
-        """A type that serves all columns of a group."""
+        """Return the FQN of a type shared within the group."""
         alike = (name for name, each in self.made.items() if each.model_copy(update={"name": made.name}) == made)
         found = next(alike, None)
         return self._declared(made) if found is None else names.join(self._path, found)
@@ -182,16 +180,14 @@ class Types:
 
 
 def _has_nil(column: Column) -> bool:
-    """Whether items become strings, which may be missing."""
+    """Return whether items become strings, which may be missing."""
     if isinstance(column, Flat):
         return column.values.ndim == 1 and column.values.dtype.kind in "SU"
     return isinstance(column, Texts) and column.encoding is not None
 
 
 def settled(type_name: TypeName, types: Known) -> None:
-    """Find every type that a type is made of, before anybody follows them. Raises UnsayableError for a type that is not
-    there, and where they are too many or without an end.
-    """
+    """Check that a type resolves completely. Raises UnsayableError for missing, recursive or too many types."""
     pending, seen = [(type_name, 0)], 0
     while pending:
         (name, depth), seen = pending.pop(), seen + 1
@@ -208,16 +204,16 @@ def settled(type_name: TypeName, types: Known) -> None:
 
 
 def rows(column: Flat) -> Lists:
-    """Rows of elements as lists."""
+    """Return rows of elements as lists."""
     values = column.values
     count, length = values.shape[:2]
     return Lists(np.arange(count + 1, dtype=np.int64) * length, Flat(values.reshape(count * length, *values.shape[2:])))
 
 
 def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The values of a canonical column as the parts of a type, in the order of `data.parts`: path and array.
+    """Yield path and array of each part of a type, in the order of `nczarr.arrays.parts.parts`.
 
-    Raises UnsayableError (`unreadable-array`) if the column is not of the type, or has not as many items.
+    Raises UnsayableError (`unreadable-array`) if the type or number of items does not match.
     """
     match tree:
         case Leaf(type="string"):
@@ -237,7 +233,7 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
 
 
 def _records(column: Column) -> Table | None:
-    """Records as a table; where one is missing, all that is in it is. None: they are no records."""
+    """Return records as a table, None if they are not records. Members of missing records are missing."""
     if isinstance(column, Masked):
         inner = _records(column.content)
         if inner is None:
@@ -250,12 +246,12 @@ def _records(column: Column) -> Table | None:
 
 
 def _missing(mask: NDArray[Any], column: Column) -> Masked:
-    """A column of which these items are missing as well."""
+    """Return a column with additional missing items."""
     return Masked(mask | column.mask, column.content) if isinstance(column, Masked) else Masked(mask, column)
 
 
 def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
-    """The items of a column of rows, be they elements or lists, one behind the other."""
+    """Flatten a column of rows (elements or lists)."""
     if isinstance(column, Masked) and shape:
         inner = _flattened(column.content, shape)
         return Masked(_spread(column.mask, len(inner)), inner)
@@ -270,12 +266,12 @@ def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
 
 
 def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
-    """A mask of so many items, of which as many belong to each of those that it was for."""
+    """Repeat each item of a mask to a total of `count`."""
     return mask.repeat(count // max(1, len(mask)))
 
 
 def _lists(column: Column) -> Lists:
-    """A column as lists; missing ones are empty."""
+    """Return a column as lists; missing ones are empty."""
     if isinstance(column, Masked):
         inner = _lists(column.content)
         starts, stops = inner.offsets[:-1], np.where(column.mask, inner.offsets[:-1], inner.offsets[1:])
@@ -292,7 +288,7 @@ def _lists(column: Column) -> Lists:
 
 
 def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Texts as `bytes | None`."""
+    """Return texts as `bytes | None`."""
     mask = column.mask if isinstance(column, Masked) else None
     inner = column.content if isinstance(column, Masked) else column
     if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":
@@ -319,7 +315,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Values of a type of fixed size, little-endian and packed."""
+    """Return values of a fixed-size type, little-endian and packed."""
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(column, Masked):
         found = _elements(column.content, type_name, types, shape).copy()

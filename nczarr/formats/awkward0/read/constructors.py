@@ -1,6 +1,6 @@
-"""What the functions of the table make of checked arguments: columns whose every index leads to something.
+"""Constructors of the function table: columns from checked arguments.
 
-Lengths and indices are checked as numpy arrays, at once; where an array encloses the call, when its length is known.
+Lengths and indices are checked as whole arrays; for an enclosing array, once its length is known.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
 
 def from_buffer(given: Arguments) -> nodes.Flat:
-    """`numpy.frombuffer`: so many elements of a blob, which has as many bytes as they have.
+    """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
-    More bytes are right in a blob that is read absolutely: it may be the last chunk of a Zarr array, which is padded
-    Without a count the elements are as many as the bytes make.
+    Absolute reads allow more bytes: a last Zarr chunk is padded. Without a count, the bytes determine it.
     """
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):
@@ -67,7 +66,7 @@ def _dtype(given: Arguments) -> np.dtype[Any]:
 
 
 def table(given: Arguments) -> nodes.Table:
-    """`Table`: columns by name."""
+    """Build `Table`: columns by name."""
     value = given.value("columns1", {})
     if not isinstance(value, dict):
         raise given.wrong("columns1", "an object of arrays")
@@ -75,7 +74,7 @@ def table(given: Arguments) -> nodes.Table:
 
 
 def table_of_pairs(given: Arguments) -> nodes.Table:
-    """`Table.frompairs`: names and columns in order. `rowstart` numbers the rows for people, and is passed over."""
+    """Build `Table.frompairs`: names and columns in order. Ignores `rowstart`, which numbers rows for display."""
     value = given.value("pairs")
     given.integer("rowstart")
     if not isinstance(value, list | tuple) or not all(_is_pair(each) for each in value):
@@ -97,7 +96,7 @@ def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.T
 
 
 def table_view(given: Arguments) -> nodes.Column:
-    """`Table.fromview`: rows of a table: none (all of them), start, step and length, or an array of indices."""
+    """Build `Table.fromview`: all rows (null), start, step and length, or an index array."""
     base, view = given.value("base"), given.value("view")
     if not isinstance(base, nodes.Table):
         raise given.wrong("base", "a table")
@@ -128,7 +127,7 @@ def table_view(given: Arguments) -> nodes.Column:
 
 
 def masked(given: Arguments) -> nodes.Masked:
-    """`MaskedArray`: an item is missing where the mask is `maskedwhen`; items behind the mask's end are not there."""
+    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`; items beyond the mask are dropped."""
     mask = _flat(given, "mask", "|b1")
     content = given.column("content")
     if len(mask) > len(content):
@@ -139,7 +138,7 @@ def masked(given: Arguments) -> nodes.Masked:
 
 
 def bit_masked(given: Arguments) -> nodes.BitMasked:
-    """`BitMaskedArray`: as `MaskedArray`, with the bits of the bytes of the mask; by default the highest bit first."""
+    """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first."""
     mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
     content = given.column("content")
     if len(mask) * 8 < len(content):
@@ -148,7 +147,7 @@ def bit_masked(given: Arguments) -> nodes.BitMasked:
 
 
 def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
-    """Truth values or integers of one dimension."""
+    """Return booleans or integers in one dimension."""
     found = given.elements(name, dtype)
     if found.ndim != 1 or found.dtype.kind not in "biu":
         raise given.refused(name, f"`{name}` must be truth values or integers of one dimension")
@@ -156,7 +155,7 @@ def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
 
 
 def indexed(given: Arguments) -> nodes.Column:
-    """`IndexedArray`: items of the content by number."""
+    """Build `IndexedArray`: items of the content by number."""
     index = given.integers("index")
     content = given.column("content", later=True)
     flat = array_values.flat(index)
@@ -165,7 +164,7 @@ def indexed(given: Arguments) -> nodes.Column:
 
 
 def indexed_masked(given: Arguments) -> nodes.Indexed:
-    """`IndexedMaskedArray`: items of the content by number, or missing where the mask is `maskedwhen`."""
+    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`."""
     index = given.flat_integers("mask")
     content = given.column("content", later=True)
     missing = given.integer("maskedwhen", -1)
@@ -191,9 +190,9 @@ def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, 
 
 
 def sparse(given: Arguments) -> nodes.Sparse:
-    """`SparseArray`: items of the content at ascending places, and a default at all others.
+    """Build `SparseArray`: items at ascending positions, a default elsewhere.
 
-    Without one that is zeros, or a list of no items; content of other kinds has none.
+    Without a default: zeros, or empty lists; other content raises RefusedError.
     """
     length, index, content = given.length("length"), given.flat_integers("index"), given.column("content")
     if len(index) > len(content):
@@ -220,7 +219,7 @@ def sparse(given: Arguments) -> nodes.Sparse:
 
 
 def union(given: Arguments) -> nodes.Column:
-    """`UnionArray`: items of several contents, by tag and index."""
+    """Build `UnionArray`: items of several contents, by tag and index."""
     tags, index = given.integers("tags"), given.integers("index")
     contents = given.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
@@ -229,7 +228,7 @@ def union(given: Arguments) -> nodes.Column:
 
 
 def union_of_tags(given: Arguments) -> nodes.Column:
-    """`UnionArray.fromtags`: the items of every content in their order."""
+    """Build `UnionArray.fromtags`: items of each content in order."""
     tags, contents = given.integers("tags"), given.columns("contents", later=True)
     flat = array_values.flat(tags)
     _check_tags(given, flat, len(contents))
@@ -277,9 +276,9 @@ def _union(
 
 
 def chunked(given: Arguments) -> nodes.Chunks:
-    """`ChunkedArray`: pieces one behind the other; the sizes that are given are those of the first pieces.
+    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces.
 
-    Pieces without items are left out, as awkward0 does when it writes: their type is no type of the array.
+    Drops empty pieces, as awkward0 does when writing: their type is not that of the array.
     """
     pieces = given.columns("chunks")
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
@@ -289,7 +288,7 @@ def chunked(given: Arguments) -> nodes.Chunks:
 
 
 def appendable(given: Arguments) -> nodes.Chunks:
-    """`AppendableArray`: pieces of one type, the last of which may have become longer."""
+    """Build `AppendableArray`: pieces of one type, the last of which may have grown."""
     shape = given.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
     if not isinstance(shape, list | tuple) or not shape or not all(type(each) is int and each > 0 for each in shape):
@@ -309,7 +308,7 @@ def appendable(given: Arguments) -> nodes.Chunks:
 
 
 def objects(given: Arguments) -> nodes.Objects:
-    """`ObjectArray`: what a function would make of the items of the content. It is named, and nobody calls it."""
+    """Build `ObjectArray`: items for a function that is named but never called."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):
         raise given.wrong("generator", "a function")
@@ -322,7 +321,7 @@ def objects(given: Arguments) -> nodes.Objects:
 
 
 def virtual(given: Arguments) -> nodes.Column:
-    """`VirtualArray`: what a function makes, which must be of the table; it is made at once. Its type is not read."""
+    """Build `VirtualArray`: the result of a table function, evaluated at once. Its type is ignored."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):
         raise given.wrong("generator", "a function")
@@ -333,5 +332,5 @@ def virtual(given: Arguments) -> nodes.Column:
 
 
 def type_(given: Arguments) -> Any:
-    """`awkward0.persist.json2type`: the description of a type as it stands; arrays have their own."""
+    """Return a type description unchanged (`awkward0.persist.json2type`); arrays have their own types."""
     return given.value("obj")

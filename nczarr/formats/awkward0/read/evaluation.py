@@ -1,8 +1,8 @@
-"""A document and its blobs to values: arrays as columns, everything else as it is.
+"""Evaluation of a document and its blobs: arrays as columns, other values unchanged.
 
-An expression with an id has one value, wherever references lead to it; it is made when it is first needed, so that a
-reference may stand before what it leads to. Only a reference to an array that encloses it stays one (`Later`). What a
-value would take if nothing were shared is measured as it is made, because walks through it take that.
+An expression with an id is evaluated once, on first use, so references may precede it. A reference to an
+enclosing array stays one (`Later`). The unshared size of each value is limited, because traversals do not
+share.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from nczarr.formats.awkward0.wire.documents import (
 from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
 
 _OPEN = object()
-"""Stands for a value in the making."""
+"""Marker of a value under evaluation."""
 
 
 class Evaluation:
-    """One document with its blobs. Methods raise RefusedError, and what the storage raises."""
+    """Evaluation of one document. Methods raise RefusedError, and errors of the storage."""
 
     def __init__(
         self, document: Document, blobs: Blobs, allowed: tuple[tuple[str, ...], ...] | None, limits: Limits
@@ -53,7 +53,7 @@ class Evaluation:
         self._depth = 0
 
     def result(self) -> Any:
-        """The value of the document."""
+        """Return the value of the document."""
         found = self._value(self._document.schema)
         for later, at in self._enclosing:
             made = self._values[later.id]
@@ -131,7 +131,7 @@ class Evaluation:
         return later
 
     def _called(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
-        """The value of a function of the table."""
+        """Return the result of a table function."""
         function = FUNCTIONS.get(canonical(parts))
         if function is None:
             raise _forbidden(parts, "is not among those that are known")
@@ -155,7 +155,7 @@ class Evaluation:
         return function.make(Arguments(name, values, at, self._workspace, self._apply))
 
     def _apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
-        """The value of a function that is named by a value."""
+        """Call a function that a value names."""
         named = {name: Argument(each, at) for name, each in kwargs.items()}
         return self._called(function.parts, [Argument(each, at) for each in args], named, at)
 

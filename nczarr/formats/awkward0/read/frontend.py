@@ -1,9 +1,8 @@
-"""`read`: an archive of Awkward arrays, or any other store of them, as a dataset.
+"""`read`: an archive or store of Awkward arrays as a dataset.
 
-Where the model is there (`backend.py` wrote it), every array is one variable of it. Any other archive gets a model of
-its own: an array is a variable without names of dimensions, a table a group whose columns are variables along one
-dimension, missing numbers a fill value that no other number has. What netCDF has no form for is a loss with a name:
-unions (`lost-union`), missing items that no value stands for (`lost-mask`).
+With a model (written by `backend.py`), every array is one of its variables. Otherwise an array becomes a
+variable with anonymous dimensions, a table a group whose columns are variables along one dimension, missing
+numbers an unused fill value. Losses: unions (`lost-union`), missing items without such a value (`lost-mask`).
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.ranges import Range
 
 MAPPED = 64 << 20
-"""Bytes of a blob from which on it is not brought into memory."""
+"""Bytes from which a blob is memory-mapped."""
 
 HEAD = 1 << 12
-"""Bytes of a document that may stand before its signature."""
+"""Maximum bytes of a document before its signature."""
 
 
 def holds(store: Store) -> bool:
-    """Whether a store has a document of Awkward 0.x persistence in its root, or the model of a dataset that is one."""
+    """Return whether the root of a store has an Awkward 0.x document or a dataset model."""
     found = store.children("")
     if MODEL in found:
         return True
@@ -65,7 +64,7 @@ def _is_document(data: bytes | None) -> bool:
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store. Reports what cannot be read, which is left out; raises OSError."""
+    """Return the dataset of a store. Reports and skips unreadable parts. Raises OSError."""
     with building():
         reader = _Reader(store, report, options)
         given = store.get(MODEL)
@@ -73,7 +72,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 
 
 class _Blobs:
-    """A store as the mapping that documents read from. Large blobs that are part of a file stay there."""
+    """Store as a mapping for documents; large blobs inside files are memory-mapped."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -92,7 +91,7 @@ class _Blobs:
         return data
 
     def _mapped(self, place: Range) -> memoryview:
-        """Some bytes of a file, read when somebody looks at them. Raises OSError if it is too short."""
+        """Return a memory-mapped range of a file. Raises OSError if the file is too short."""
         whole = self._files.get(place.path)
         if whole is None:
             with open(place.path, "rb") as file:
@@ -104,7 +103,7 @@ class _Blobs:
 
 
 class _Group:
-    """A group whose members are being found; `taken` are the names that it has already."""
+    """A group under construction; `taken`: names in use."""
 
     def __init__(self, path: str, types: Types, depth: int = 0) -> None:
         self.path = path
@@ -116,7 +115,7 @@ class _Group:
         self.taken: set[str] = set()
 
     def members(self) -> dict[str, Any]:
-        """The members as fields of a node."""
+        """Return the members as fields of a node."""
         return {
             "types": tuple(self.types.made.values()),
             "dimensions": tuple(self.dimensions),
@@ -126,7 +125,7 @@ class _Group:
 
 
 class _Reader:
-    """One run."""
+    """State of one read."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         self._store = store
@@ -141,7 +140,7 @@ class _Reader:
 
     # ---- with a model ----------------------------------------------------------------------------------------------
     def told(self, given: bytes) -> Unchecked | None:
-        """The dataset whose model is there."""
+        """Return the dataset of a stored model."""
         dataset = ast_document.read(Source(self._store.path, given, key=MODEL), self._report)
         if dataset is None:
             return None
@@ -169,7 +168,7 @@ class _Reader:
 
     # ---- without ---------------------------------------------------------------------------------------------------
     def invented(self) -> Unchecked:
-        """The dataset that arrays make up by themselves."""
+        """Return a dataset derived from the arrays."""
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
         top = _Group("/", Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents]))
         for key in documents:
@@ -191,7 +190,7 @@ class _Reader:
         return Unchecked(dataset, parts=self._parts, namesakes=self._namesakes)
 
     def _array(self, column: Column, name: str, into: _Group, key: str, deeper: int = 0) -> None:
-        """An array as a variable, or a group if it is a table."""
+        """Add an array as a variable, or as a group if it is a table."""
         bare = self._bare(column)
         if not isinstance(bare, Table):
             self._variable(column, name, None, into, key)
@@ -206,7 +205,7 @@ class _Reader:
         into.groups.append(Group(name=name, **found.members()))
 
     def _columns(self, table: Table, into: _Group, key: str) -> None:
-        """The columns of a table as variables along one dimension, those that are tables as groups."""
+        """Add the columns of a table as variables along one dimension; nested tables as groups."""
         into.types.reserve(table.names)
         row = self._name("row", key, into, avoid=table.names) or "row"
         into.dimensions.append(Dimension(name=row, size=len(table)))
@@ -248,7 +247,7 @@ class _Reader:
         )
 
     def _typed(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...], Column]:
-        """The type and shape of a variable: elements of fixed size keep their dimensions."""
+        """Return type and shape of a variable; fixed-size elements retain their dimensions."""
         inner = column.content if isinstance(column, Masked) else column
         if isinstance(inner, Flat):
             values = inner.values
@@ -268,7 +267,7 @@ class _Reader:
         fqn: str,
         key: str,
     ) -> tuple[tuple[Attribute, ...], Storage, Column]:
-        """What the variable has beside its values: a unit, a fill value, the function of objects, its elements."""
+        """Return attributes (unit, fill value, function of objects), storage, and values with fill."""
         attributes: list[Attribute] = []
         storage = Storage()
         inner = column.content if isinstance(column, Masked) else column
@@ -300,7 +299,7 @@ class _Reader:
         return tuple(attributes), storage, values
 
     def _bare(self, column: Column) -> Column:
-        """A column without a function around it; chunks of tables, and tables that are indexed, as one table."""
+        """Return a column without its function; chunked or indexed tables as one table."""
         if isinstance(column, Objects):
             return column.content
         inner: Column = column
@@ -315,7 +314,7 @@ class _Reader:
 
     # ---- both ------------------------------------------------------------------------------------------------------
     def _column(self, key: str) -> Column | None:
-        """The array of a document; None (reported) if it is none."""
+        """Return the array of a document, or report a fault and return None."""
         data = self._store.get(key)
         if data is None:
             self._documents.lost("bad-metadata", "the document of the array is not there", key)
@@ -340,7 +339,7 @@ class _Reader:
         types: Known,
         fills: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Hold the arrays of a variable, and what fills them."""
+        """Store the arrays of a variable and their fill values."""
         kinds = {part.path: part.type for part in parts(type_name, (), types)}
         held: dict[str, ArraySource] = {}
         for part, array in values:
@@ -351,7 +350,7 @@ class _Reader:
         self._parts[fqn] = held
 
     def _fills(self, key: str) -> dict[str, bytes]:
-        """What a document says of the elements that fill arrays; nothing if that is none."""
+        """Return the fill bytes stored in a document; empty if invalid."""
         with suppress(ValueError, TypeError, AttributeError, KeyError):
             document = json.loads(self._store.get(key) or b"")
             said = document["metadata"]["fill"]
@@ -359,9 +358,9 @@ class _Reader:
         return {}
 
     def _name(self, written: str, key: str, into: _Group, avoid: tuple[str, ...] | None = None) -> str | None:
-        """A name in the form of the model that a group has not yet; None (reported) for what netCDF cannot have.
+        """Return an unused name, or report an invalid one and return None.
 
-        `avoid`: for a name that is made up, others that it must not be.
+        `avoid`: further names that a generated name must not equal.
         """
         name = names.normal(written)
         problem = name_problem(name)

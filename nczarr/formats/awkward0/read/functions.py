@@ -1,7 +1,7 @@
-"""The functions that documents may apply: a closed table. Nothing is imported by its name.
+"""Closed table of the functions that documents may call. Nothing is imported by name.
 
-Each has the parameters of awkward0's own, and is made of arguments that are checked: what comes out is a column whose
-indices all lead to something. `awkward` and its modules, from which awkward0 once was renamed, mean the same functions.
+Functions have awkward0's parameters and return columns with valid indices only. `awkward` and its modules,
+the former name of awkward0, are synonyms.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blob, Packed
 
 
 class Function(NamedTuple):
-    """A function of the table: its parameters in order, how many of them have no default, and what it does."""
+    """A table function: parameters in order, number of required ones, and implementation."""
 
     parameters: tuple[str, ...]
     required: int
@@ -39,7 +39,7 @@ def _function(make: Callable[[Arguments], Any], parameters: str, required: int) 
 
 
 def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> Function:
-    """Lists, or texts with their encoding behind the other parameters."""
+    """Return a function for lists, or for texts with a final parameter `encoding`."""
     names = tuple(parameters.split())
     return Function((*names, "encoding") if texts else names, len(names), partial(make, texts=texts))
 
@@ -92,17 +92,17 @@ _MODULES = {
     "AppendableArray": "chunked",
     "VirtualArray": "virtual",
 }
-"""The modules of awkward0.array by class."""
+"""Module below awkward0.array, by class."""
 
 
 def current(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """A name with the module `awkward` and those below as awkward0 calls them."""
+    """Replace the module `awkward` in a name by `awkward0`."""
     module, dot, below = parts[0].partition(".")
     return (f"awkward0{dot}{below}", *parts[1:]) if module == "awkward" else parts
 
 
 def canonical(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The name under which the table has a function, if it has it."""
+    """Return the name that the table would use for a function."""
     parts = current(parts)
     if parts in (("awkward0", "numpy", "frombuffer"), ("awkward0.util", "frombuffer")):
         return ("numpy", "frombuffer")

@@ -1,4 +1,4 @@
-"""Lists and texts of counts, offsets, or starts and stops."""
+"""Lists and texts from counts, offsets, or starts and stops."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ ENCODINGS = {
     name.replace("-", ""): name
     for name in ("utf-8", "ascii", "latin-1", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 } | {"iso88591": "latin-1", "usascii": "ascii"}
-"""Encodings of texts, by name without hyphens and underscores."""
+"""Text encodings by name without hyphens and underscores."""
 
 
 def of_counts(given: Arguments, *, texts: bool) -> Column:
-    """`fromcounts`: lists, or texts of bytes, one behind the other; counts may have several dimensions."""
+    """Build `fromcounts`: consecutive lists or texts; counts may be multidimensional."""
     counts, content = given.integers("counts"), _content(given, texts=texts)
     made = _of_counts(given, array_values.flat(counts), content)
     return array_values.folded(_finished(given, made, texts=texts), counts.shape)
 
 
 def of_offsets(given: Arguments, *, texts: bool) -> Column:
-    """`fromoffsets`: list or text i is between offset i and offset i + 1."""
+    """Build `fromoffsets`: item i lies between offsets i and i + 1."""
     return _finished(given, _of_offsets(given, _content(given, texts=texts)), texts=texts)
 
 
 def of_spans(given: Arguments, *, texts: bool) -> Column:
-    """`JaggedArray` or `StringArray`: by starts and stops, in any order; both may have several dimensions."""
+    """Build `JaggedArray` or `StringArray` from starts and stops, in any order and shape."""
     starts, content = given.integers("starts"), _content(given, texts=texts)
     return array_values.folded(_finished(given, _of_spans(given, starts, content), texts=texts), starts.shape)
 
@@ -106,7 +106,7 @@ def _of_offsets(given: Arguments, content: Column) -> Lists:
 
 
 def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
-    """Lists that are empty may stand anywhere, as in awkward0; but nowhere before the first item."""
+    """Return lists from starts and stops. Empty lists may start anywhere from 0 on, as in awkward0."""
     stops = given.integers("stops")
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"

@@ -1,4 +1,4 @@
-"""`read`: the value of a stored document, with whatever is wrong in a report. `opened`: the same, or CompileError."""
+"""`read`: value of a stored document, with reported errors. `opened`: the same, raising CompileError."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nczarr.source import Source
 def read(
     source: Source, storage: Any, report: Report, whitelist: Whitelist = None, limits: Limits = DEFAULT
 ) -> tuple[Any] | None:
-    """The value of the document of a source, in a tuple; None if an error stands in the report.
+    """Return the value of a document in a tuple, None after a reported error.
 
-    Arrays are columns. Raises TypeError for a whitelist that is none, and what the storage raises beside KeyError.
+    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of the storage except KeyError.
     """
     allowed = patterns(whitelist)
     at: At | None = At(None, "schema")
@@ -37,9 +37,9 @@ def read(
 
 
 def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
-    """The value of the document that a storage has under a name: `read`, of that.
+    """Return the value of the document stored under a name.
 
-    Raises KeyError if there is no such name, CompileError with everything that is wrong with the document.
+    Raises KeyError if the name is missing, CompileError with all errors of the document.
     """
     report = Report()
     try:
@@ -57,7 +57,7 @@ def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits 
 
 
 def _document(value: Any, name: str, report: Report) -> bytes:
-    """The bytes of a document; what a storage has instead is reported."""
+    """Return the bytes of a document; reports values of other types."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes | bytearray | memoryview):

@@ -1,8 +1,7 @@
-"""Which functions a caller lets a document name: patterns, which only narrow the table.
+"""Whitelists of functions that a document may name; they only restrict the table.
 
-A pattern is a list of parts, matched with a function's part by part, case-sensitively, with the wildcards of fnmatch.
-One part alone is a module, and takes all that the table has of it; otherwise as many parts as the function has are
-needed, or one less, if the last part of the function is a constructor of a class that the pattern takes.
+A pattern is a list of parts, matched case-sensitively by fnmatch with those of a function. A single part
+matches a whole module. Otherwise the numbers of parts must agree, but a final constructor may be omitted.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 Whitelist = str | Sequence[str] | Sequence[Sequence[str]] | None
-"""Patterns; None takes every function of the table. One text, or one list of texts, is one pattern."""
+"""Patterns; None allows every table function. One text, or one list of texts, is one pattern."""
 
 CONSTRUCTORS = frozenset({"fromcounts", "fromoffsets", "frompairs", "fromtags", "fromview"})
-"""Names of constructors beside the class itself."""
+"""Names of alternative constructors of classes."""
 
 
 def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
-    """The patterns of a whitelist; None: there is none. Raises TypeError."""
+    """Return the patterns of a whitelist, None if there is none. Raises TypeError."""
     if whitelist is None:
         return None
     if isinstance(whitelist, str):
@@ -34,7 +33,7 @@ def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
 
 
 def allows(found: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, ...]) -> bool:
-    """Whether one of the patterns takes one of the spellings of a function."""
+    """Return whether a pattern matches a spelling of a function."""
     return found is None or any(_takes(pattern, parts) for pattern in found for parts in spellings)
 
 

@@ -12,11 +12,11 @@ from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed, Raw
 from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
 
 MOST_OF_GIVEN = 16
-"""Arrays may have so many times the bytes that are given: offsets of counts of one byte have eight."""
+"""Maximum ratio of array bytes to input bytes: offsets of one-byte counts take eight."""
 
 
 class Named(NamedTuple):
-    """Name of a function, as the document has it."""
+    """Name of a function in a document."""
 
     parts: tuple[str, ...]
 
@@ -38,18 +38,18 @@ class Workspace:
         self._lists: dict[int, tuple[Any, Column]] = {}
 
     def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """The bytes of a blob (`Blobs.bytes_of`)."""
+        """Return the bytes of a blob (`Blobs.bytes_of`)."""
         return self.blobs.bytes_of(raw, wanted)
 
     def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
-        """Give the length of a column to a check: at once, or at the end, if the column is not there yet."""
+        """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
         if isinstance(column, Later):
             self.checks.append((column, check))
         else:
             check(len(column))
 
     def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What is made of these objects, made and counted when it is first asked for."""
+        """Return the result of `make`, cached for these objects; counts its bytes."""
         key = (what, *map(id, of))
         if key not in self._once:
             made = make()
@@ -58,7 +58,7 @@ class Workspace:
         return self._once[key][1]
 
     def _count(self, *made: Any) -> None:
-        """Count the bytes of arrays, each once. Refuses what is far more than what is given."""
+        """Count the bytes of arrays, each once. Raises RefusedError if they far exceed the input."""
         for each in made:
             if hasattr(each, "nbytes") and id(each) not in self._counted:
                 self._counted[id(each)] = each
@@ -69,21 +69,21 @@ class Workspace:
             raise RefusedError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
-        """Count bytes that are made of nothing."""
+        """Count bytes without input."""
         self._charged += count
         if self._charged > self.limits.expanded:
             text = f"items without bytes are more than the limit of what may be made of nothing, {self.limits.expanded}"
             raise RefusedError("oversized-awkward", text)
 
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
-        """A list of numbers or texts as a column, the same for all who have this list."""
+        """Return a list of numbers or texts as a column, cached by list object."""
         known = self._lists.get(id(values))
         if known is None or not values:
             known = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
         return known[1]
 
     def finished(self, value: Any) -> Any:
-        """Blobs that stand for themselves become bytes, or the arrays that the storage has."""
+        """Replace remaining blobs by their bytes, or by arrays of the storage."""
         done: dict[int, Any] = {}
 
         def finish(value: Any) -> Any:
@@ -111,7 +111,7 @@ class Workspace:
         return finish(value)
 
     def measured(self, value: Any, at: At | None) -> Measure:
-        """What a value takes. Refuses what is too much, of the value alone or of all that was made so far."""
+        """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""
         known = self.measures.get(id(value))
         if known is not None:
             return known[1]

@@ -1,1 +1,1 @@
-"""Awkward 0.x persistence as it is stored: documents, blobs, element types, and the containers that hold them."""
+"""Storage layer of Awkward 0.x persistence: documents, blobs, element types and containers."""

@@ -1,7 +1,7 @@
-"""Blobs by name, and what decompressors make of them, bounded by what is given.
+"""Blobs by name, and bounded decompression.
 
-A storage is anything with get-item, or with a `get` that gives None; its values are bytes, buffers of them, or numpy
-arrays, whose bytes count. A blob is asked for once, and no more is inflated of it than an array needs and one byte.
+A storage has `__getitem__`, or `get` that returns None; its values are bytes, buffers or NumPy arrays. Each
+blob is requested once. At most one byte more than needed is inflated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nczarr.stores.base import UnsafeKeyError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blob:
-    """Bytes as they are stored. `absolute`: read without the prefix. `array`: the array that the storage had."""
+    """Stored bytes. `absolute`: read without prefix. `array`: the array, if the storage had one."""
 
     key: str
     data: memoryview
@@ -28,25 +28,25 @@ class Blob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """What a decompressor makes of bytes; nothing is inflated before somebody says how much is needed."""
+    """Compressed bytes; inflated only once the required size is known."""
 
     function: str
     inner: Raw
 
 
 Raw: TypeAlias = Blob | Packed
-"""Bytes, or how to get them."""
+"""Bytes, or a way to get them."""
 
 
 def origin(raw: Raw) -> Blob:
-    """The blob that stands behind all decompressors."""
+    """Return the blob below all decompressors."""
     while isinstance(raw, Packed):
         raw = raw.inner
     return raw
 
 
 class Blobs:
-    """The blobs of one storage, as one document reads them."""
+    """Blobs of a storage for one document."""
 
     def __init__(self, storage: Any, limits: Limits) -> None:
         self._storage = storage
@@ -57,7 +57,7 @@ class Blobs:
         """Bytes that were read, and those that were inflated of them."""
 
     def read(self, key: str, *, absolute: bool) -> Blob:
-        """A blob by its whole name. Raises RefusedError, and what the storage raises beside KeyError."""
+        """Return a blob by full name. Raises RefusedError, and errors of the storage except KeyError."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= self._limits.blobs:
@@ -70,7 +70,7 @@ class Blobs:
         return Blob(found.key, found.data, absolute, found.array) if absolute else found
 
     def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """All bytes of a blob, but of what decompressors make at most one more than are wanted. Raises RefusedError."""
+        """Return the bytes of a blob, when inflated at most one more than wanted. Raises RefusedError."""
         if isinstance(raw, Blob):
             return raw.data
         data = self.bytes_of(raw.inner)
@@ -87,7 +87,7 @@ class Blobs:
 
 
 def lookup(storage: Any, key: str) -> Any | None:
-    """The value of a key, None if there is none. Raises what the storage does."""
+    """Return the value of a key, None if missing. Raises errors of the storage."""
     try:
         return storage[key] if hasattr(type(storage), "__getitem__") else storage.get(key)
     except (KeyError, UnsafeKeyError):
@@ -95,7 +95,7 @@ def lookup(storage: Any, key: str) -> Any | None:
 
 
 def _blob(key: str, value: Any) -> Blob:
-    """A storage's value as a blob. Raises RefusedError."""
+    """Convert a storage value to a blob. Raises RefusedError."""
     if isinstance(value, bytes | bytearray | memoryview):
         view = memoryview(value)
         return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
@@ -109,11 +109,11 @@ def _blob(key: str, value: Any) -> Blob:
 
 
 MOST_STREAMS = 100
-"""Streams of LZMA, one behind the other, that are one blob."""
+"""Maximum number of consecutive LZMA streams in a blob."""
 
 
 def _stream(begin: Callable[[], Any], errors: Callable[[], Any], several: bool) -> Any:
-    """A decompressor of a library whose objects stop when enough is made; `several`: streams may follow each other."""
+    """Return a bounded decompressor from a library's incremental one; `several`: allow consecutive streams."""
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
         out: list[bytes] = []
@@ -149,7 +149,7 @@ def _zlib_errors() -> Any:
 
 
 LZMA_MEMORY = 128 << 20
-"""Bytes that a decoder of LZMA may take for itself: a dictionary of the largest preset has 64 MiB."""
+"""Maximum memory of an LZMA decoder; the largest preset has a 64 MiB dictionary."""
 
 
 def _lzma() -> Any:
@@ -165,7 +165,7 @@ def _lzma_errors() -> Any:
 
 
 def _lz4(data: memoryview, most: int, key: str) -> bytes:
-    """A block of LZ4 behind the number of its bytes, as lz4.block stores it."""
+    """Inflate an LZ4 block prefixed with its size, as lz4.block stores it."""
     try:
         block = importlib.import_module("lz4.block")
     except ImportError:
@@ -189,4 +189,4 @@ DECOMPRESSORS: dict[str, Callable[[memoryview, int, str], bytes | bytearray]] = 
     "backports.lzma": _LZMA,
     "lz4.block": _lz4,
 }
-"""Decompressors by module: of bytes, at most so many, those of the blob of that name. They raise RefusedError."""
+"""Decompressors by module. Arguments: bytes, maximum size, blob name. They raise RefusedError."""

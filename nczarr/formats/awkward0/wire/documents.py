@@ -1,13 +1,12 @@
-"""The documents of the persistence, as values that have been checked.
+"""Persistence documents as validated values.
 
     {"awkward0": "0.15.5", "prefix": "v-", "schema": {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [
       {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "1"}, {"dtype": "int64"}, {"json": 2}], "id": 1},
       {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "3"}, {"dtype": "float64"}, {"json": 3}], "id": 3}
     ], "id": 0}}
 
-Comes in: a source. Goes out: a `Document`; None if an error stands in the report. Every expression is a model of its
-own kind, which its identifying key tells; members that the protocol does not name are ignored. Nothing is looked up,
-called or read here, but every `ref` leads to an `id`, and no `id` stands twice.
+Every expression has a model of its own, selected by its identifying key; unknown members are ignored. Nothing
+is looked up, called or read here, but every `ref` has an `id`, and ids are unique.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from nczarr.source import Source
 
 
 class Expression(BaseModel):
-    """What all have: perhaps an id, and a place in the document, which is not part of the value."""
+    """Base of all expressions: optional id, and position in the document, which is not part of the value."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", populate_by_name=True)
     kind: str
@@ -37,7 +36,7 @@ class Expression(BaseModel):
 
 
 class Call(Expression):
-    """A function of the table, applied."""
+    """Application of a table function."""
 
     kind: Literal["call"] = "call"
     call: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -48,7 +47,7 @@ class Call(Expression):
 
 
 class Read(Expression):
-    """A blob by name; `absolute`: without the prefix of the document."""
+    """A blob by name; `absolute`: without the document's prefix."""
 
     kind: Literal["read"] = "read"
     read: str
@@ -84,28 +83,28 @@ class Pairs(Expression):
 
 
 class Dtype(Expression):
-    """A description of elements (`dtypes.py`)."""
+    """An element description (`dtypes.py`)."""
 
     kind: Literal["dtype"] = "dtype"
     dtype: Any
 
 
 class Function(Expression):
-    """A function that is named, not applied."""
+    """A function that is named, not called."""
 
     kind: Literal["function"] = "function"
     function: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class Json(Expression):
-    """A JSON value as it is."""
+    """An unchanged JSON value."""
 
     kind: Literal["json"] = "json"
     value: Annotated[Any, Field(alias="json")]
 
 
 class Python(Expression):
-    """A pickled object, which nobody unpickles."""
+    """A pickled object, which is never unpickled."""
 
     kind: Literal["python"] = "python"
     python: Any
@@ -131,18 +130,18 @@ MODELS: dict[str, type[Expression]] = {
     each.model_fields["kind"].default: each
     for each in (Call, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, Function, Json, Python, Ref)
 }
-"""Kinds of expressions by identifying key."""
+"""Expression kinds by identifying key."""
 
 _MEMBERS = {
     key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
     for key, each in MODELS.items()
 }
-"""What a kind of expression may have, by identifying key."""
+"""Permitted members by identifying key."""
 
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
-"""An escape; the group is half of a surrogate pair, which is no character and in no name of anything."""
+"""An escape; the group is an unpaired surrogate, which is no character."""
 
 _SEVERAL = {"args", "list", "tuple"}
 _NAMED = {"kwargs", "dict"}
@@ -159,7 +158,7 @@ _WORDS = {
 
 
 class Document(NamedTuple):
-    """A document: the expression of the array, what stands before the names of its blobs, expressions by id."""
+    """A document: expression of the array, prefix of blob names, expressions by id."""
 
     schema: AnyExpression
     prefix: str
@@ -167,11 +166,11 @@ class Document(NamedTuple):
 
 
 class _TwiceError(ValueError):
-    """An object with two members of one name."""
+    """An object with duplicate members."""
 
 
 def read(source: Source, report: Report, limits: Limits) -> Document | None:
-    """The document of a source; None if an error stands in the report."""
+    """Return the document of a source, None after a reported error."""
     faults = Faults(source, report)
     before = report.errors
     loaded = _loaded(faults, limits)
@@ -199,7 +198,7 @@ def read(source: Source, report: Report, limits: Limits) -> Document | None:
 
 
 def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
-    """The JSON value of the document, in a tuple; None if an error stands in the report."""
+    """Return the JSON value in a tuple, None after a reported error."""
     data = bytes(faults.source.data)
     if len(data) > limits.document:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
@@ -238,7 +237,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Makes expressions of JSON values, and reports what is none."""
+    """Converter of JSON values to expressions; reports invalid ones."""
 
     def __init__(self, faults: Faults, limits: Limits) -> None:
         self.ids: dict[int, AnyExpression] = {}
@@ -248,7 +247,7 @@ class _Reader:
         self._limits = limits
 
     def expression(self, value: Any, at: At, depth: int) -> Any:
-        """The expression that a value is; None if an error stands in the report."""
+        """Return the expression of a value, None after a reported error."""
         self._count += 1
         if self._count > self._limits.arrays:
             if self._count == self._limits.arrays + 1:
@@ -294,7 +293,7 @@ class _Reader:
         return made
 
     def _member(self, name: str, value: Any, at: At, depth: int) -> Any:
-        """The value of a member as its model takes it; the model reports what is of the wrong kind."""
+        """Convert a member for its model, which reports values of the wrong kind."""
         if name in ("call", "function"):
             return tuple(value) if isinstance(value, list) else value
         if name in _SEVERAL and isinstance(value, list):
@@ -322,7 +321,7 @@ class _Reader:
         self._faults.error("bad-awkward-expression", text, at.path())
 
     def check_references(self) -> None:
-        """Report references that lead nowhere; not where ids may be missing because of other faults."""
+        """Report unresolved references, unless other errors may have caused missing ids."""
         if self._faults.report.errors:
             return
         for each in self._refs:
@@ -332,7 +331,7 @@ class _Reader:
 
 
 def _nests(value: Any, deepest: int) -> bool:
-    """Whether brackets of a JSON value nest deeper."""
+    """Return whether a JSON value nests deeper than `deepest`."""
     level = [value]
     for _ in range(deepest):
         level = [

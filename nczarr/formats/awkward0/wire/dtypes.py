@@ -1,10 +1,10 @@
-"""Descriptions of elements: JSON to dtypes, and dtypes to JSON.
+"""Conversion of element descriptions between JSON and dtypes.
 
-`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a pair may have a shape as its third item. Lists are
-tuples or lists by the rule of numpy, and only then mean something. Names without an order of bytes are little-endian.
-What numpy would take besides, and what has objects in it, is refused; no description makes anything that is large.
+`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a field may have a shape as third item. NumPy's
+rule decides which lists are tuples. Names without a byte order are little-endian. Objects and other NumPy
+descriptions are refused; no description allocates much memory.
 
-The order of bytes is always written, `<i4`, never `int32`. Structures are packed: padding is lost in a document.
+The byte order is always written: `<i4`, never `int32`. Structures lose their padding.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.wire.limits import RefusedError, shown
 
 LARGEST_ITEM = 2**31 - 1
-"""Bytes of an element, of which numpy has no more."""
+"""Maximum bytes of an element in NumPy."""
 
 MOST_DIMENSIONS = 32
-"""Dimensions of a sub-array."""
+"""Maximum dimensions of a sub-array."""
 
 _UNIT = r"\[[1-9][0-9]{0,8}(?:Y|M|W|D|h|m|s|ms|us|μs|ns|ps|fs|as)\]|\[(?:Y|M|W|D|h|m|s|ms|us|μs|ns|ps|fs|as)\]"
 _NAME = re.compile(
@@ -34,7 +34,7 @@ _NATURAL = {"int": "i8", "float": "f8", "complex": "c16", "a": "S"}
 
 
 def of_json(value: Any) -> np.dtype[Any]:
-    """The dtype that a JSON value describes. Raises RefusedError."""
+    """Return the dtype of a JSON description. Raises RefusedError."""
     try:
         return _described(_converted(value))
     except RefusedError:
@@ -48,7 +48,7 @@ def _refused(text: str) -> RefusedError:
 
 
 def _converted(value: Any) -> Any:
-    """Lists that are tuples become tuples."""
+    """Convert the lists that represent tuples."""
     if not isinstance(value, list):
         return value
     items = [_converted(item) for item in value]
@@ -102,7 +102,7 @@ def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
 
 
 def _field(value: Any) -> tuple[str, np.dtype[Any]]:
-    """A field by name. Raises RefusedError."""
+    """Return a field. Raises RefusedError."""
     match value:
         case (str() as name, base):
             return (name, _described(base))
@@ -115,14 +115,14 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 PLAIN = "biufcmMSUV"
-"""Kinds of elements that are nothing but their bytes."""
+"""Kinds of elements that consist only of their bytes."""
 
 EXTENDED = ("g", "G")
-"""Types whose bytes depend on the machine, and hold padding of any content."""
+"""Types whose bytes depend on the machine and contain arbitrary padding."""
 
 
 def fault(dtype: np.dtype[Any]) -> str | None:
-    """Why elements of a type cannot be written; None if they can."""
+    """Return why elements of a type cannot be written, or None."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return fault(base) or ("rows without elements" if 0 in shape else None)
@@ -139,7 +139,7 @@ def fault(dtype: np.dtype[Any]) -> str | None:
 
 
 def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
-    """Members of a structure that have a second name, which no document can say."""
+    """Return the structure members with a title, which documents cannot store."""
     if dtype.subdtype is not None:
         return titles(dtype.subdtype[0])
     found: list[str] = []
@@ -151,7 +151,7 @@ def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
 
 
 def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type without padding between members, in all depths."""
+    """Return the type without padding, at all levels."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((packed(base), shape))
@@ -161,7 +161,7 @@ def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def described(dtype: np.dtype[Any]) -> Any:
-    """The JSON of a type: `"<i4"`, `["<f4", [3]]`, `[["x", "<i4"], ["y", ["<f8", [2]]]]`."""
+    """Return the JSON of a type: `"<i4"`, `["<f4", [3]]`, `[["x", "<i4"], ["y", ["<f8", [2]]]]`."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return [described(base), list(shape)]
@@ -171,7 +171,7 @@ def described(dtype: np.dtype[Any]) -> Any:
 
 
 def rows(values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
-    """The values without padding in C order, and the JSON of one row, which is an element of the first dimension."""
+    """Return the packed values in C order, and the JSON of one element of the first dimension."""
     plain = np.asarray(values)
     kind = packed(plain.dtype)
     if kind != plain.dtype or kind.itemsize != plain.dtype.itemsize:

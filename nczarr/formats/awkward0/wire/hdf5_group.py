@@ -1,8 +1,7 @@
-"""Arrays of an HDF5 group: a group a name, datasets of bytes inside, one is the document.
+"""Arrays in an HDF5 group: one group per name, with byte datasets and a document.
 
-What is read stays in the file: soft and external links, datasets with bytes in other files and virtual ones are
-refused. A dataset of numbers stands for their bytes as the file has them. What filters make of stored bytes, and what
-was never written, counts as inflated bytes of the limits.
+Reads never leave the file: soft and external links, external and virtual datasets are refused. Numeric
+datasets count as their bytes in the file. Filtered and never written bytes count as inflated.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
 DAMAGE = (OSError, RuntimeError, ValueError, TypeError, KeyError)
-"""What the library raises for files that are damaged."""
+"""Exceptions of h5py for damaged files."""
 
 DOCUMENT = "schema.json"
-"""The dataset that has the document of an array."""
+"""Name of the document dataset."""
 
 
 class Datasets:
-    """The datasets of a group by path, as a storage."""
+    """Storage of a group's datasets by path."""
 
     def __init__(self, group: Any, limits: Limits, document: str) -> None:
         self._group = group
         self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> Any:
-        """The values of a dataset as an array. Raises KeyError, RefusedError."""
+        """Return a dataset as an array. Raises KeyError, RefusedError."""
         found = reached(self._group, key)
         try:
             return self._values(found, key)
@@ -56,7 +55,7 @@ class Datasets:
 
 
 def reached(group: Any, path: str) -> Any:
-    """What a path leads to by hard links alone. Raises KeyError if there is nothing, RefusedError for other links."""
+    """Follow a path of hard links. Raises KeyError if it is missing, RefusedError for other links."""
     import h5py
 
     if not is_safe(path) or not path.isprintable():
@@ -76,8 +75,9 @@ def reached(group: Any, path: str) -> Any:
 
 
 class Group(MutableMapping[str, Any]):
-    """Arrays by name in an HDF5 group. Get-item raises KeyError and CompileError, set-item and del-item what
-    writing does.
+    """Arrays by name in an HDF5 group.
+
+    Get-item raises KeyError and CompileError; set-item and del-item raise errors of writing.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Group(MutableMapping[str, Any]):
         self._remove(self._group, name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is such an array, readable or not."""
+        """Return whether the array exists, readable or not."""
         try:
             reached(self._group, f"{name}/{DOCUMENT}")
         except KeyError:
@@ -119,7 +119,7 @@ class Group(MutableMapping[str, Any]):
         return isinstance(name, str)
 
     def __iter__(self) -> Iterator[str]:
-        """Names of arrays directly below the group, in its order. Raises CompileError if the group is damaged."""
+        """Return the names of arrays directly in the group. Raises CompileError if it is damaged."""
         try:
             names = list(self._group)
         except DAMAGE as error:

@@ -1,22 +1,21 @@
-"""How much a document may ask for: what one describes can be larger than what is given by any factor."""
+"""Limits for documents, which can describe arrays far larger than the input."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 LARGEST = 2**63
-"""Lengths and offsets are less."""
+"""Exclusive limit of lengths and offsets."""
 
 
 class Limits(NamedTuple):
-    """What a reader of documents takes.
+    """Limits of a document reader.
 
-    `document`: bytes of the JSON text; `values`: commas and brackets in it. `nesting`: levels of expressions, and of
-    brackets in a JSON value; arrays lie at most twice as deep in each other. `blobs`: how many are read. `inflated`:
-    bytes that compressed blobs have in all, behind the decompressors; `unsized`: those of one without a count
-    of elements. `expanded`: bytes that arrays may have beyond what is given, where pieces stand several times, items
-    have no bytes or are a default. `arrays`: expressions, and arrays and values, of which each counts as often as
-    something leads to it.
+    `document`: bytes of the JSON text; `values`: its commas and brackets. `nesting`: levels of expressions,
+    and of brackets in a JSON value; arrays nest at most twice as deep. `blobs`: number read. `inflated`:
+    total bytes after decompression; `unsized`: those of one blob without element count. `expanded`: array
+    bytes beyond the input, from repeated pieces, zero-size items and defaults. `arrays`: expressions; also
+    arrays and values, counted per reference.
     """
 
     document: int = 64 << 20
@@ -30,15 +29,15 @@ class Limits(NamedTuple):
 
 
 DEFAULT = Limits()
-"""Limits where nobody sets others."""
+"""Default limits."""
 
 
 MOST_PACKED = 200
-"""A member or dataset that is larger than `Limits.unsized` has at most so many bytes for each that is stored."""
+"""Maximum inflation ratio of members and datasets larger than `Limits.unsized`."""
 
 
 class Budget:
-    """What the members of one container may still inflate to."""
+    """Remaining inflation of one container's members."""
 
     def __init__(self, limits: Limits, document: str) -> None:
         self._limits = limits
@@ -46,7 +45,7 @@ class Budget:
         self._left = limits.inflated
 
     def spend(self, name: str, size: int, stored: int) -> None:
-        """Count the bytes of something of which so many are stored, before it is read. Raises RefusedError."""
+        """Charge `size` bytes, of which `stored` are stored, before they are read. Raises RefusedError."""
         limits, text = self._limits, None
         if name == self._document and size > limits.document:
             text = f"the document has {size} bytes, more than the limit, {limits.document}"
@@ -60,13 +59,13 @@ class Budget:
 
 
 class At(NamedTuple):
-    """A place in a document: a step from the place above."""
+    """A position in a document: one step below another position."""
 
     above: At | None
     step: str | int
 
     def path(self) -> tuple[str | int, ...]:
-        """All steps from the root."""
+        """Return all steps from the root."""
         steps = []
         here: At | None = self
         while here is not None:
@@ -76,7 +75,7 @@ class At(NamedTuple):
 
 
 class RefusedError(ValueError):
-    """Something that cannot be read; `code` is what a diagnostic about it has, `at` where it is, if that is known."""
+    """Unreadable input: diagnostic `code`, and position `at` if known."""
 
     def __init__(self, code: str, message: str, at: At | None = None, helps: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -87,6 +86,6 @@ class RefusedError(ValueError):
 
 
 def shown(value: object) -> str:
-    """A text or number of a document, for a message: on one line, and not long."""
+    """Format a document value for a diagnostic: short, on one line."""
     text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
     return text if len(text) <= 60 else f"{text[:57]}…"

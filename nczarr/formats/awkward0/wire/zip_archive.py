@@ -1,8 +1,8 @@
-"""Arrays of a ZIP archive (`.awkd`): names to documents, blobs as members.
+"""Arrays in a ZIP archive (`.awkd`), with documents and blobs as members.
 
-An archive that is none, or has members that no program of awkward0 makes, is refused as a whole when it is opened:
-encrypted ones, two of one name, folders, names that lead out of a folder, ways of compression beside deflate, members
-that lie in each other. What is deflated counts as inflated bytes of the limits.
+Archives that are invalid, or have members that awkward0 never writes, are refused on opening: encrypted,
+duplicate or overlapping members, folders, unsafe names, compression other than deflate. Deflated members
+count as inflated bytes.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 File = str | os.PathLike[str] | IO[bytes]
-"""A file by its path, or an open one that can be read anywhere."""
+"""A path, or a seekable binary file."""
 
 ENCRYPTED = 1
 STORED, DEFLATED = 0, 8
 
 
 class Members:
-    """The members of an archive by name, as a storage."""
+    """Storage of an archive's members by name."""
 
     def __init__(self, archive: ZipFile, limits: Limits, document: str) -> None:
         self._archive = archive
         self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> bytes:
-        """The bytes of a member. Raises KeyError, RefusedError, OSError."""
+        """Return a member. Raises KeyError, RefusedError, OSError."""
         from zipfile import BadZipFile
 
         info = self._archive.NameToInfo[key]
@@ -47,9 +47,9 @@ class Members:
 
 
 class Archive(Mapping[str, Any]):
-    """Arrays by name, read when they are asked for; a context manager, which closes the file that it opened.
+    """Lazy mapping of names to arrays, and context manager that closes the file it opened.
 
-    Names are those of members that end in `schemasuffix`. Get-item raises KeyError, CompileError, OSError.
+    Names come from members that end in `schemasuffix`. Get-item raises KeyError, CompileError, OSError.
     """
 
     def __init__(self, file: File, read: Callable[[Any, str], Any], schemasuffix: str, limits: Limits) -> None:
@@ -78,7 +78,7 @@ class Archive(Mapping[str, Any]):
         return f"<arrays of a ZIP archive: {', '.join(map(shown, self))}>"
 
     def close(self) -> None:
-        """Close the file, if it was opened by its path."""
+        """Close the file if it was opened by path."""
         self._archive.close()
 
     def __enter__(self) -> Archive:
@@ -89,7 +89,7 @@ class Archive(Mapping[str, Any]):
 
 
 def opened(file: File) -> ZipFile:
-    """The archive of a file. Raises OSError if it cannot be opened, CompileError if it is none that is read."""
+    """Open an archive. Raises OSError; CompileError if it is invalid or refused."""
     from zipfile import BadZipFile, ZipFile
 
     name = os.fspath(file) if isinstance(file, str | os.PathLike) else str(getattr(file, "name", "archive"))
@@ -109,7 +109,7 @@ def opened(file: File) -> ZipFile:
 
 
 def _fault(archive: ZipFile) -> str | None:
-    """Why an archive is not read; None if it is."""
+    """Return why an archive is refused, or None."""
     stream = archive.fp
     size = stream.seek(0, os.SEEK_END) if stream is not None else 0
     names: set[str] = set()

@@ -1,6 +1,6 @@
-"""A zip archive that gets more members, whole or not at all.
+"""Atomic extension of ZIP archives.
 
-Members are stored, not compressed, and carry the first date that the format has: the same members give the same bytes.
+Members are stored uncompressed with ZIP's earliest date, so equal members give equal bytes.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from zipfile import ZipFile
 
 Member: TypeAlias = tuple[str, Callable[[], bytes]]
-"""A key, and what makes its bytes when their turn has come."""
+"""A key, and a function that returns its bytes when called in turn."""
 
 Check: TypeAlias = Callable[[list[str]], None]
-"""Raises if the names of the members that are there conflict with the new ones."""
+"""Function of the existing member names that raises on a conflict."""
 
 IN_MEMORY = 64 << 20
 
 
 def checked_key(key: str) -> str:
-    """The key itself. Raises UnsafeKeyError (a ValueError) for what no member may be called."""
+    """Return the key. Raises UnsafeKeyError (a ValueError) for an invalid member name."""
     return safe_key(entry_name(key))
 
 
 def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -> None:
-    """Add members to the archive at a path ("a"), or make a new one ("w", "x"); a link is followed.
+    """Add members to the archive at a path ("a"), or create one ("w", "x"); follows links.
 
-    The archive grows as a copy beside the old one and takes its place in one rename. Raises OSError; what `check` and
-    the members raise; the old file is as it was then.
+    Extends a copy and replaces the original in one rename. Raises OSError, and errors of `check` and the
+    members; the original is then unchanged.
     """
     target = os.path.realpath(path)
     if os.path.isdir(target):
@@ -67,10 +67,10 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
 
 
 def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: Check) -> None:
-    """Add members to the archive in a file-like object ("a"), or write a new one from its position on ("w", "x").
+    """Add members to the archive in a file object ("a"), or write one at its position ("w", "x").
 
-    An archive that is extended gets its own end back if a member fails; a new one is written when it is complete.
-    Raises OSError; what `check` and the members raise.
+    On failure, an extended archive gets its old end back, and a new one is not written. Raises OSError, and
+    errors of `check` and the members.
     """
     if mode == "a" and file.seek(0, os.SEEK_END) > 0:
         _extend_in_place(file, members, check)
@@ -103,7 +103,7 @@ def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -
 
 @contextmanager
 def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[ZipFile]:
-    """The archive in an open file. Raises OSError if it is none."""
+    """Open the archive in a file. Raises OSError if it is invalid."""
     from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
     try:

@@ -1,9 +1,9 @@
-"""`write`: a dataset as an archive of arrays, front to back, so that it can go to a pipe.
+"""`write`: a dataset as a sequential archive of arrays, suitable for pipes.
 
-Each variable is one array that awkward0 and Awkward 2 read: numbers as they are, lists as
-jagged arrays, texts with a mask where some are NIL, records as structured elements or, where asked, as tables. Cells of
-lists and texts are flattened in C order; `metadata` has the shape. The model is a member of its own, which readers
-of Awkward arrays pass over, so that nothing of the dataset is lost.
+Each variable is one array for awkward0 and Awkward 2: plain numbers, jagged arrays for lists, texts masked if
+some are NIL, records as structured elements or, on request, tables. Cells of lists and texts are flattened in
+C order; `metadata` stores the shape. A separate member with the model, ignored by Awkward readers, makes the
+archive lossless.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry
 
 MODEL = "nczarr.ast"
-"""The member that has the model: the AST as JSON. Readers of `.awkd` look at members that end in `.json` alone."""
+"""Member with the model: the AST as JSON. Readers of `.awkd` consider only members that end in `.json`."""
 
 DELIMITER, SUFFIX, SCHEMA_SUFFIX = "-", ".raw", ".json"
 """As awkward0's own archives have them."""
 
 LARGEST_PACKED = 256 << 20
-"""Bytes of a blob that is compressed, at most: readers limit what they inflate, and look at others where they lie."""
+"""Maximum bytes of a compressed blob: readers limit inflation, but map uncompressed blobs."""
 
 LARGEST_ROW = 1 << 30
-"""Bytes of a row that is one element, at most: numpy has none of two gigabytes."""
+"""Maximum bytes of a row as one element; NumPy's limit is 2 GB."""
 
 LARGE = 1 << 30
-"""Bytes from which on a member gets a header that has room for any size."""
+"""Bytes from which a member gets a ZIP64 header."""
 
 
 def array_name(path: str) -> str:
-    """The name of a variable's array, by its FQN: `g1/temp`; what no member can be called is escaped (`%2E.`)."""
+    """Return the array name of a variable's FQN: `g1/temp`; invalid member names are escaped (`%2E.`)."""
     return "/".join(map(escape, names.split(path)))
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """The pieces of the archive."""
+    """Yield the pieces of the archive."""
     from zipfile import ZIP_STORED, ZipFile
 
     sink = _Sink()
@@ -71,7 +71,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
 
 class _Sink(io.RawIOBase):
-    """What the archive writes to: it cannot go back."""
+    """Non-seekable output of the archive."""
 
     def __init__(self) -> None:
         self._written: list[bytes] = []
@@ -84,14 +84,14 @@ class _Sink(io.RawIOBase):
         return len(data)
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Return the bytes written since the last call."""
         data = b"".join(self._written)
         self._written.clear()
         return data
 
 
 def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-    """Each member: its name, its size before it is compressed, its bytes. Blobs stand before their document."""
+    """Yield name, uncompressed size and bytes of each member; blobs precede their document."""
     checked = plan.checked
     for path, variable in checked.variables.items():
         shape, name = checked.shapes[path], array_name(path)
@@ -114,7 +114,7 @@ def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iter
 
 
 def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:
-    """The expression of a variable: elements of fixed size keep their dimensions, all else is flat."""
+    """Return the expression of a variable; only fixed-size elements retain their dimensions."""
     schema = Schema(arrays, types)
     rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
     if isinstance(types.get(type_name), CompoundType):
@@ -125,7 +125,7 @@ def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types:
 
 
 class _Arrays:
-    """The arrays of one variable, each in blobs of its own, in the order of their numbers."""
+    """Arrays of one variable, each with its own blobs in numeric order."""
 
     def __init__(self, sources: Parts, types: Types, *, tables: bool) -> None:
         self._sources = sources
@@ -134,11 +134,11 @@ class _Arrays:
         self.blobs: list[Blob] = []
 
     def length(self, part: str) -> int:
-        """The length of an array of content."""
+        """Return the length of a content array."""
         return self._sources[part].layout.shape[0]
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """The expression of one array."""
+        """Return the expression of one array."""
         source = self._sources[part]
         if type_name == "string":
             return self._texts(source, count, rows, numbers)
@@ -161,7 +161,7 @@ class _Arrays:
         rows: tuple[int, ...],
         numbers: Numbers,
     ) -> Expression:
-        """Elements in one blob; `members`: where in those of the source they are."""
+        """Return elements in one blob; `members`: path to them in the source elements."""
         number = numbers.next()
         size = count * math.prod(rows) * itemsize(element)
         packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
@@ -174,7 +174,7 @@ class _Arrays:
         return expressions.buffer(raw, element, expressions.constant(count), number)
 
     def _texts(self, source: ArraySource, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """Texts as their bytes and lengths; where some are NIL, behind a mask."""
+        """Return texts as bytes and lengths, masked if some are NIL."""
         found = streaming.texts(source)
         masked = None if found.nil is None else numbers.next()
         mask = None
@@ -195,7 +195,7 @@ class _Arrays:
         )
 
     def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """Values that are in memory."""
+        """Return the expression of values in memory."""
         number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
         self.blobs.append(Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed))
         count = len(values) // math.prod(rows) if math.prod(rows) else 0

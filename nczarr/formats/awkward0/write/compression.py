@@ -1,14 +1,14 @@
-"""Which blobs are compressed, and how: the policy that `serialize` and `save` take.
+"""Compression policies of `serialize` and `save`.
 
-A policy is a list of rules; the first that applies to an array compresses it, and none leaves it as it is. What stands
-for a policy: `None` or False (no rule), True (zlib for everything), `"default"`, a function that has a partner, a pair
-(function, name of its inverse), a rule, or a list of functions, pairs and rules. A rule is a dictionary:
+A policy is a list of rules; the first applicable rule compresses an array. Short forms: `None` or False (no
+rule), True (zlib for everything), `"default"`, a function with a partner, a pair (function, name of its
+inverse), a rule, or a list of functions, pairs and rules. A rule is a dictionary:
 
     {"minsize": 8192, "types": [bool, numpy.bool_, numpy.integer], "contexts": "*.counts", "pair": zlib.compress}
 
-A name of an inverse must be one that readers know without being told (`READERS`): a name that none of them has makes
-a document that nobody can read, and awkward0 finds that out only when it reads. The member `"foreign": True` of a rule
-takes any name, for readers whose whitelist has it.
+The inverse must be known to readers by default (`READERS`); otherwise nobody can read the document, which
+awkward0 detects only when reading. `"foreign": True` in a rule allows any name, for readers whose whitelist
+contains it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 
 Compress: TypeAlias = Callable[[Any], Any]
 Policy: TypeAlias = Any
-"""Anything that stands for a policy: see above."""
+"""Any accepted policy; see the module docstring."""
 
 DEFAULT = "default"
-"""Integers and truth values of 8192 bytes and more, by zlib: awkward0's own policy."""
+"""awkward0's own policy: zlib for integers and booleans of at least 8192 bytes."""
 
 SMALLEST = 8192
 
@@ -35,12 +35,12 @@ partner: dict[Compress, tuple[str, ...]] = {
     zlib.compress: ("zlib", "decompress"),
     lzma.compress: ("lzma", "decompress"),
 }
-"""The inverse of each function that may stand alone. More can be put in."""
+"""Inverses of functions that may be given alone; extensible."""
 
 READERS = frozenset(
     {("zlib", "decompress"), ("lzma", "decompress"), ("backports.lzma", "decompress"), ("lz4.block", "decompress")}
 )
-"""Decompressors that awkward0's default whitelist has, and our reader's table."""
+"""Decompressors in awkward0's default whitelist and in our reader's table."""
 
 _INVERSES: dict[tuple[str, ...], Callable[[bytes], bytes]] = {
     ("zlib", "decompress"): zlib.decompress,
@@ -51,9 +51,9 @@ _MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
 
 
 class Rule(NamedTuple):
-    """Arrays of at least `minsize` bytes, whose items' type is a subclass of one of `types`, in these contexts.
+    """Rule for arrays of at least `minsize` bytes whose scalar type is a subclass of one of `types`.
 
-    `contexts` are patterns of the names of blobs, such as `JaggedArray.counts`; case matters.
+    `contexts` are case-sensitive patterns of blob names, such as `JaggedArray.counts`.
     """
 
     compress: Compress
@@ -63,7 +63,7 @@ class Rule(NamedTuple):
     contexts: tuple[str, ...] = ("*",)
 
     def applies(self, array: NDArray[Any], context: str) -> bool:
-        """Whether this rule compresses an array."""
+        """Return whether this rule compresses an array."""
         return (
             array.nbytes >= self.minsize
             and issubclass(array.dtype.type, self.types)
@@ -71,7 +71,7 @@ class Rule(NamedTuple):
         )
 
     def compressed(self, array: NDArray[Any]) -> bytes:
-        """The bytes of an array in C order, compressed. Raises ValueError if what was named is not the inverse."""
+        """Return the compressed bytes of an array in C order. Raises ValueError if the named inverse fails."""
         plain = array.tobytes()
         made = self.compress(plain)
         if not isinstance(made, bytes | bytearray | memoryview):
@@ -88,9 +88,9 @@ class Rule(NamedTuple):
 
 
 def rules(policy: Policy) -> tuple[Rule, ...]:
-    """The rules that a policy stands for.
+    """Return the rules of a policy.
 
-    Raises TypeError for what is none, ValueError for a decompressor that no reader knows and a function without
+    Raises TypeError for an invalid policy, ValueError for an unknown decompressor or a function without
     partner.
     """
     if policy is None or policy is False:
@@ -105,7 +105,7 @@ def rules(policy: Policy) -> tuple[Rule, ...]:
 
 
 def first(policy: Iterable[Rule], array: NDArray[Any], context: str) -> Rule | None:
-    """The rule that compresses an array, None if none does."""
+    """Return the first rule that compresses an array, or None."""
     return next((rule for rule in policy if rule.applies(array, context)), None)
 
 
@@ -134,7 +134,7 @@ def _rule(said: Any) -> Rule:
 
 
 def _is_pair(said: Any) -> bool:
-    """Whether this is a function and the name of its inverse, not a list of two rules."""
+    """Return whether a value is a function and its inverse's name, not a list of two rules."""
     return len(said) == 2 and callable(said[0]) and isinstance(said[1], list | tuple) and _is_name(said[1])
 
 

@@ -1,8 +1,7 @@
-"""Columns as expressions, and the arrays that become their blobs.
+"""Encoding of columns as expressions and blobs.
 
-Every array has an id and its blob is named by it; the same object a second time is a reference to the first. What is
-wrong with a column is reported with its place: names of columns, `[]` for the items of lists, `#n` for the contents of
-unions.
+Every array has an id, which names its blob; repeated objects become references. Errors contain the place:
+column names, `[]` for list items, `#n` for union contents.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ LARGEST = (1 << 63) - 1
 
 
 class _UnsuitedError(Exception):
-    """A part that was reported, and without which nothing can be said of the column around it."""
+    """A reported part without which the enclosing column cannot be encoded."""
 
 
 class Encoder:
-    """Makes the expression of one array; `blobs` are those that it reads: name, elements, and a rule to compress them.
+    """Builder of one array's expression; `blobs`: name, elements and compression rule of its blobs.
 
-    `suffix` ends every name. A column that cannot be written is reported, and its expression means nothing.
+    `suffix` ends every name. An unwritable column is reported; its expression is meaningless.
     """
 
     def __init__(self, suffix: str, policy: tuple[Rule, ...], report: Report) -> None:
@@ -44,11 +43,11 @@ class Encoder:
         self._converted: dict[int, tuple[object, NDArray[Any]]] = {}
 
     def constant(self, value: Any) -> Expression:
-        """The expression of a JSON value that is the whole document's."""
+        """Return the expression of a document that is a JSON value."""
         return {**made.constant(value), "id": self._numbers.next()}
 
     def column(self, column: nodes.Column, context: str = "", place: str = "/") -> Expression:
-        """The expression of a column. `context`: what it is to the array around it."""
+        """Return the expression of a column. `context`: its role in the enclosing array."""
         if isinstance(column, nodes.Later):
             return self._later(column, place)
         known = self._ids.get(id(column))
@@ -110,7 +109,7 @@ class Encoder:
     def _ragged(
         self, kind: str, bounds: tuple[NDArray[Any], NDArray[Any]], content: nodes.Column, place: str, inner: str
     ) -> Iterator[Any]:
-        """The constructor of lists or texts, and its arguments: counts where one lies behind the other."""
+        """Yield the constructor of lists or texts and its arguments: counts if contiguous."""
         starts, stops = bounds
         if len(starts) and _contiguous(starts, stops):
             content = self._cut(content, int(starts[0]), int(stops[-1]))
@@ -240,7 +239,7 @@ class Encoder:
         return made.reference(known[0])
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
-        """A value beside the arrays: a column, or what JSON holds."""
+        """Return the expression of an argument: a column or a JSON value."""
         if isinstance(value, nodes.Column):
             return self.column(value, context, place)
         try:
@@ -249,7 +248,7 @@ class Encoder:
             return self._unsuited(place, f"has an argument that no document can hold: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
-        """The buffer of an array, or a reference where the same object was written before."""
+        """Return the buffer of an array, or a reference if it was written before."""
         known = self._ids.get(id(values))
         if known is not None:
             return made.reference(known[0])
@@ -268,7 +267,7 @@ class Encoder:
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
     def _bounds(self, column: nodes.Lists | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Where each list starts and stops, checked; lists without items lie within the content, too."""
+        """Return checked starts and stops; empty lists are moved into the content."""
         if isinstance(column, nodes.Lists):
             offsets = self._integers(column.offsets, place)
             starts, stops = offsets[:-1], offsets[1:]
@@ -288,7 +287,7 @@ class Encoder:
         return starts, stops
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
-        """Integers as `<i8`; the same object gives the same object."""
+        """Return integers as `<i8`, cached by object."""
         if id(values) not in self._converted:
             found = np.asarray(values)
             if (
@@ -307,10 +306,10 @@ class Encoder:
 
 
 def _contiguous(starts: NDArray[Any], stops: NDArray[Any]) -> bool:
-    """Whether each list starts where the one before stops."""
+    """Return whether each list starts where the previous one stops."""
     return bool((starts[1:] == stops[:-1]).all())
 
 
 def _range(values: NDArray[Any]) -> tuple[int, int]:
-    """The least and the greatest of integers; (0, -1) of none."""
+    """Return minimum and maximum; (0, -1) if empty."""
     return (int(values.min()), int(values.max())) if len(values) else (0, -1)

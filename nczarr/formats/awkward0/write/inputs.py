@@ -1,6 +1,6 @@
-"""What may be persisted, as a column or as JSON: columns, awkward arrays, numpy arrays, texts, numbers, lists of them.
+"""Values that can be persisted as columns or JSON: columns, awkward and NumPy arrays, texts, numbers, lists.
 
-Nothing is ever pickled: what neither bytes nor JSON can say is reported.
+Nothing is pickled; other values are reported.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from nczarr.formats.awkward0.columns import nodes as nodes
 
 
 class Json(NamedTuple):
-    """A value that a document holds itself."""
+    """A value stored in the document itself."""
 
     value: Any
 
 
 class NotJsonError(Exception):
-    """A value that JSON cannot hold, and its place in what was given."""
+    """A value that JSON cannot represent, with its place."""
 
 
 def taken(given: Any, report: Report) -> nodes.Column | Json | None:
-    """What was given, as a column or a JSON value; None and an error if it is neither."""
+    """Convert a value to a column or JSON. Returns None and reports an error if impossible."""
     if isinstance(given, nodes.Column):
         return given
     if "awkward" in sys.modules:
@@ -49,7 +49,7 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
 
 
 def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
-    """A value of Python and numpy as JSON has it, without loss. Raises NotJsonError."""
+    """Return a Python or NumPy value losslessly as JSON. Raises NotJsonError."""
     if depth > DEEPEST:
         raise NotJsonError(f"more than {DEEPEST} lists and dictionaries in one another")
     if given is None or isinstance(given, bool):
@@ -70,7 +70,7 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
 
 
 def _number(given: Any) -> bool | int | float | None:
-    """A number of Python or numpy; None where JSON has no number that equals it, and for what is no number."""
+    """Return a number as JSON, None if no JSON number equals it or it is not a number."""
     if "numpy" in sys.modules:
         if isinstance(given, np.bool_):
             return bool(given)
@@ -85,7 +85,7 @@ def _number(given: Any) -> bool | int | float | None:
 
 
 def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
-    """A numpy array as a column, lists of masked items if it has a mask; None and an error if it has no length."""
+    """Return a NumPy array as a column, masked if it has a mask. 0-d arrays: None and an error."""
     if values.ndim == 0:
         report.error(
             "unsuited-array",

@@ -1,13 +1,12 @@
-"""Arrays into files: zip archives with the suffix `.awkd`, and groups of HDF5.
+"""Saving of arrays to files: ZIP archives with the suffix `.awkd`, and HDF5 groups.
 
-Archives: blobs before the document of each array, stored without compression of the archive's own, dates fixed, so the
-same arrays give the same bytes. Conflicts are looked for before anything is written; awkward0 forbids a new name that
-an existing member begins with, and within one call any name that begins with another; here names that begin with one
-another are refused in both directions, in one call and beside what is in the file. So no nameless array ever lies
-beside others, which `load` would give as something else than before.
+Archives store blobs before each document, uncompressed by ZIP and with fixed dates, so equal arrays give
+equal bytes. Names are checked before writing. awkward0 forbids a new name that an existing member begins
+with, and within one call names that begin with another. Here both directions are refused, in a call and
+against the file, so a nameless array is always alone; otherwise `load` would return something else.
 
-A file under a name is written whole or not at all: an existing one is copied, the copy is extended, and takes its
-place in one rename. A file-like object is extended in place; if that fails it gets back the bytes that it had.
+A named file is extended as a copy and replaced in one rename. A file object is extended in place; on failure
+its old bytes are restored.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from nczarr.stores.base import is_safe, safe_key
 SUFFIX = ".awkd"
 MODES = ("a", "w", "x")
 SCHEMA = "schema.json"
-"""The name of a document in its group of an HDF5 file."""
+"""Name of the document dataset in its HDF5 group."""
 
 
 class NameTakenError(KeyError, ValueError):
-    """A name that is in use, or that one in use begins with; nothing was written."""
+    """A name in use, or with a prefix in use; nothing was written."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -55,14 +54,14 @@ def save(
     metadata: Mapping[str, Any] | None = None,
     report: Report | None = None,
 ) -> None:
-    """Save an array, or a mapping of names to arrays, into an archive.
+    """Save an array, or a mapping of names to arrays, to an archive.
 
-    `file`: a path, which gets the suffix `.awkd` if it lacks it, or a binary file-like object. `name` comes before all
-    names of a mapping. `mode`: "a" adds to an archive or makes one, "w" makes one anew, "x" makes one where none is.
-    What an array may be, and all other options: see `serialize`.
+    `file`: a path, to which `.awkd` is added if missing, or a binary file object. `name` prefixes all names
+    of a mapping. `mode`: "a" extends or creates an archive, "w" replaces it, "x" creates a new one only. For
+    accepted arrays and other options see `serialize`.
 
-    Raises CompileError for arrays that cannot be said, NameTakenError (a KeyError) for names in conflict, ValueError
-    for names that no member may have, OSError; the file is as it was then.
+    Raises CompileError for unwritable arrays, NameTakenError (a KeyError) for conflicting names, ValueError
+    for invalid member names, and OSError; the file is then unchanged.
     """
     if mode not in MODES:
         raise ValueError(f"{mode!r}: the mode is one of {', '.join(MODES)}")
@@ -104,12 +103,12 @@ def put(
     metadata: Mapping[str, Any] | None = None,
     report: Report | None = None,
 ) -> None:
-    """Make a group of HDF5 in `group` that holds an array: datasets of bytes `1`, `3`, …, and `schema.json`.
+    """Create an HDF5 group in `group` with an array: byte datasets `1`, `3`, …, and `schema.json`.
 
     `group`: an h5py group or file. Options: see `serialize`.
 
-    Raises CompileError for arrays that cannot be said, NameTakenError (a KeyError and ValueError) if the name is in
-    use or lies in another array, OSError; the file holds nothing new then.
+    Raises CompileError for unwritable arrays, NameTakenError (a KeyError and ValueError) if the name is in
+    use or inside another array, and OSError; the file then has no new content.
     """
     _free(group, name)
     found = report if report is not None else Report()
@@ -130,9 +129,9 @@ def put(
 
 
 def remove(group: Any, name: str) -> None:
-    """Take an array out of a group of HDF5: its document and blobs, and its group unless that holds groups of others.
+    """Remove an array from an HDF5 group: document, blobs, and its group unless other groups are in it.
 
-    Raises KeyError if there is no array of the name.
+    Raises KeyError if the array does not exist.
     """
     found = isinstance(name, str) and is_safe(name) and all(each in group for each in _ancestors(name))
     if not found or not all(_is_group(group, each) for each in _ancestors(name)) or SCHEMA not in group[name]:
@@ -145,7 +144,7 @@ def remove(group: Any, name: str) -> None:
 
 
 def _is_group(group: Any, name: str) -> bool:
-    """Whether this is a group of HDF5 itself, not a link to one, which may lie anywhere."""
+    """Return whether a name is a hard link to an HDF5 group; other links may lead outside."""
     import h5py
 
     linked = group.get(name, getlink=True)
@@ -153,7 +152,7 @@ def _is_group(group: Any, name: str) -> bool:
 
 
 def _members(made: Encoded) -> list[Member]:
-    """Blobs first: a document never stands without them."""
+    """Return the members, blobs first, so that no document exists without them."""
     document = expressions.encoded(made.document)
     return [*((blob.key, blob.bytes) for blob in made.blobs), (made.key, lambda: document)]
 
@@ -165,7 +164,7 @@ def _text(name: Any) -> str:
 
 
 def _distinct(names: Iterable[str]) -> None:
-    """Raises NameTakenError if one of these begins with another."""
+    """Raise NameTakenError if a name begins with another."""
     ordered = sorted(names)
     for one, other in pairwise(ordered):
         if other.startswith(one):
@@ -173,7 +172,7 @@ def _distinct(names: Iterable[str]) -> None:
 
 
 def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
-    """Raises NameTakenError if members of an archive begin with a new name, or a new name with that of an array."""
+    """Raise NameTakenError if an archive member begins with a new name, or a new name with an array's."""
     ordered = sorted(there)
     arrays = {each.removesuffix(schemasuffix) for each in there if each.endswith(schemasuffix)}
     for name in names:
@@ -186,13 +185,13 @@ def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
 
 
 def _ancestors(name: str) -> list[str]:
-    """The name of each group on the way to this one, itself the last."""
+    """Return all group paths to a name, itself last."""
     parts = name.split("/")
     return ["/".join(parts[: n + 1]) for n in range(len(parts))]
 
 
 def _free(group: Any, name: str) -> None:
-    """Raises NameTakenError if a group has the name, or anything but groups on the way to it; UnsafeKeyError."""
+    """Raise NameTakenError if a name is in use or its path contains non-groups; UnsafeKeyError if invalid."""
     safe_key(name)
     for each in _ancestors(name):
         if each not in group and group.get(each, getlink=True) is None:

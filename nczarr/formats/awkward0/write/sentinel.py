@@ -1,4 +1,4 @@
-"""A value that stands for missing ones: of the type, and none of those that are there."""
+"""Fill values for missing items: unused values of the same type."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 
 
 def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
-    """The fill value (one element, little-endian) and the values with it where `mask` is true; None if there is none:
-    all values of the type are there, or it is none of numbers.
+    """Return an unused fill value (one little-endian element) and the values, filled where `mask` is true.
 
-    Tried first is netCDF's default of the type, so that readers who know no fill value take it for missing as well.
+    Returns None for non-numeric types or if all values are used. Tries netCDF's default fill first, which
+    readers recognize without an attribute.
     """
     plain = values.astype("<i8") if values.dtype.kind in "mM" else values
     halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2

@@ -1,12 +1,11 @@
-"""Columns as documents and blobs: `serialize`.
+"""`serialize`: columns as documents and blobs.
 
-The forms are those that awkward0 chooses: counts where lists lie one behind the other, starts and stops else; tags
-alone where each content of a union is used up in order; pieces without items are left out. Two things differ. Texts
-that lie one behind the other are written as counts from wherever they start, so bytes before and behind them are left
-out. And what awkward0 could not read back is written so that it can: a union without items as none of a union that has
-one, rows without elements as lists without items.
+Forms follow awkward0: counts for contiguous lists, else starts and stops; tags alone if each union content is
+used in order; no empty pieces. Differences: contiguous texts always become counts, without unused bytes;
+columns that awkward0 could not read back are replaced: an empty union by no items of a union with one, rows
+without elements by empty lists.
 
-Everything is found before a byte goes out: `encode` makes the document and names the blobs, `serialize` writes them.
+`encode` builds the document and names the blobs before `serialize` writes.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
 
 
 class Blob(NamedTuple):
-    """One blob before it is bytes: its whole key, the elements in C order, and the rule that compresses it, if any."""
+    """A blob before conversion to bytes: full key, elements in C order, compression rule if any."""
 
     key: str
     array: NDArray[Any]
     rule: Rule | None
 
     def bytes(self) -> bytes:
-        """What is stored. Raises what the function of the rule raises."""
+        """Return the stored bytes. Raises errors of the rule's function."""
         return self.array.tobytes() if self.rule is None else self.rule.compressed(self.array)
 
 
 class Encoded(NamedTuple):
-    """One array, ready to be stored: the key of its document, the document, and the blobs in their order."""
+    """An array ready for storage: document key, document, blobs in order."""
 
     key: str
     document: Expression
@@ -46,7 +45,7 @@ class Encoded(NamedTuple):
 
 
 class Naming(NamedTuple):
-    """How keys are made of the name of an array."""
+    """Naming scheme of the keys of an array."""
 
     name: str = ""
     delimiter: str = "-"
@@ -56,12 +55,12 @@ class Naming(NamedTuple):
 
     @property
     def schema_key(self) -> str:
-        """The key of the document."""
+        """Key of the document."""
         return self.name + self.schemasuffix
 
     @property
     def blob_prefix(self) -> str:
-        """What every key of a blob begins with."""
+        """Prefix of all blob keys."""
         if self.prefix is not None:
             return self.prefix
         return self.name + self.delimiter if self.name else ""
@@ -70,7 +69,7 @@ class Naming(NamedTuple):
 def naming(
     name: str | None, delimiter: str | None, suffix: str | None, schemasuffix: str | None, prefix: str | None = None
 ) -> Naming:
-    """Names with None as nothing. Raises TypeError for what is no text."""
+    """Return a naming scheme; None counts as empty. Raises TypeError for other types."""
     for each in (name, delimiter, suffix, schemasuffix, prefix):
         if not isinstance(each, str | None):
             raise TypeError(f"{each!r} is no text for a name")
@@ -90,15 +89,15 @@ def serialize(
     metadata: Mapping[str, Any] | None = None,
     report: Report | None = None,
 ) -> Expression:
-    """Put an array into a storage, blobs first, and return its document as a dictionary.
+    """Store an array, blobs first, and return its document as a dictionary.
 
-    `obj`: a column, an array of awkward or numpy, or what JSON holds. The document is stored under
-    `name + schemasuffix`, blob n under `name + delimiter + n + suffix` (`n + suffix` without a name); `prefix` stands
-    in place of `name + delimiter`. All values that are stored are bytes. `compression`: see `compression.py`.
-    `doc` and `metadata` go into the document, where readers ignore them; by default it says what wrote it.
+    `obj`: a column, an awkward or NumPy array, or a JSON value. The document is stored under `name +
+    schemasuffix`, blob n under `name + delimiter + n + suffix` (`n + suffix` without a name); `prefix`
+    replaces `name + delimiter`. All stored values are bytes. `compression`: see `compression.py`. `doc` and
+    `metadata` go into the document, where readers ignore them; the default `doc` names the writer.
 
-    Raises CompileError if the array cannot be said, before anything is stored. What is lost of its type is warned of:
-    in `report`, or as LostPartsWarning. Raises TypeError and ValueError for names and policies that are none.
+    Raises CompileError before anything is stored if the array is unwritable. Lost type information causes
+    warnings in `report`, or LostPartsWarning. Raises TypeError and ValueError for invalid names and policies.
     """
     found = report if report is not None else Report()
     names = naming(name, delimiter, suffix, schemasuffix, prefix)
@@ -121,7 +120,7 @@ def encode(
     doc: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Encoded | None:
-    """The document and the blobs of an array; None and errors where the protocol cannot say it."""
+    """Return the document and blobs of an array. Returns None and reports errors if it is unwritable."""
     before = report.errors
     encoder = Encoder(names.suffix, policy, report)
     try:

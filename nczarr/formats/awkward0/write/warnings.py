@@ -8,14 +8,11 @@ from nczarr.diagnostics.report import CompileError, Report
 
 
 class LostPartsWarning(UserWarning):
-    """Values are written, but not all that an array says of them."""
+    """The values were written, but some information of the array was lost."""
 
 
 def say(report: Report, made: object, *, given: Report | None) -> None:
-    """Raise what stands in the way of writing, else warn of what is lost, unless the caller reads the report himself.
-
-    Raises CompileError.
-    """
+    """Raise CompileError if nothing was made; otherwise warn, unless the caller reads the report."""
     found = report.sorted()
     if made is None:
         raise CompileError(found)

@@ -1,7 +1,7 @@
-"""What CDL's statements say of groups and variables, gathered: owners of attributes, meanings of words, value lists.
+"""Collection of CDL declarations: attribute owners, name meanings, value lists.
 
-Statements (`statements.py`, `simple.py`, `typedefs.py`) call in here; nothing here knows the parse tree. Values of
-atomic attributes become constants at once; lists whose type must be looked up first stay spans.
+Called by `statements.py`, `simple_statements.py` and `typedefs.py`; independent of the parse tree. Values of
+atomic attributes become constants; lists that need type lookup remain spans.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.tokens import Token
 
 MAX_RANK = 1024
-"""The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
+"""libnetcdf's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
 
 
 class Assembler:
-    """Gathers what the statements of one text say: attributes find their owners here, words their meaning."""
+    """Collector of one text's declarations; resolves attribute owners and names."""
 
     def __init__(self, source: Source, report: Report, broken: Collection[str] = ()) -> None:
-        """`broken`: names that statements with a syntax error would have declared."""
+        """Set up; `broken`: names that statements with syntax errors would have declared."""
         self.source = source
         self.report = report
         self.broken = broken
@@ -46,12 +46,12 @@ class Assembler:
         self._known: dict[tuple[str | None, bytes, bool], Constant] = {}
 
     def span(self, token: Token) -> Span:
-        """Where a token stands."""
+        """Return the span of a token."""
         return Span(self.source, token.start, token.end)
 
     # ---- dimensions and variables ------------------------------------------------------------------------------
     def add_dimension(self, scope: Scope, name: str, length: int | None, place: Span, size_place: Span) -> None:
-        """Add a dimension to a scope; `length` is None after a fault. 0 asks for an unlimited one, with a warning."""
+        """Add a dimension; `length` is None after a fault. 0 means unlimited, with a warning."""
         if length is not None and length >= 2**63:
             message = f"a dimension has at most 2^63 - 1 elements, not {length}"
             self.report.error("bad-dimension-size", message, size_place)
@@ -66,7 +66,7 @@ class Assembler:
     def declare(
         self, scope: Scope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
     ) -> None:
-        """Add a variable to a scope; `uses` are the places of its type and of each dimension."""
+        """Add a variable; `uses`: spans of its type and of each dimension."""
         if len(dimensions) > MAX_RANK:
             message = f"`{name}` has {len(dimensions)} dimensions; the limit is {MAX_RANK}"
             self.report.error("rank-limit", message, place)
@@ -78,7 +78,7 @@ class Assembler:
         scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
 
     def _is_broken(self, scope: Scope, name: str) -> bool:
-        """Whether a type or dimension is declared by a statement with a fault, or nowhere but perhaps in one."""
+        """Return whether a type or dimension has a faulty declaration, or occurs only in faulty statements."""
         holder: Scope | None = scope
         while holder is not None:
             for declared in (*holder.types, *holder.dimensions):
@@ -89,7 +89,7 @@ class Assembler:
 
     # ---- attributes --------------------------------------------------------------------------------------------
     def attribute(self, scope: Scope, words: list[Token], name: Token, start: int, end: int) -> None:
-        """`[T] [x]:name = values`; the values lie between two offsets."""
+        """Process `[T] [x]:name = values`; `start` and `end` enclose the values."""
         attribute_name = self.words.name(name.start, name.end)
         declared: str | None = None
         variable: VariableDraft | None = None
@@ -121,7 +121,7 @@ class Assembler:
         place: Span,
         values: Span,
     ) -> None:
-        """Read the values of an attribute whose owner is known, and give it to its owner."""
+        """Read the values of an attribute and add it to its known owner."""
         if self.specials.is_special(name):
             self._special(scope, variable, declared, name, place, values)
             return
@@ -170,16 +170,16 @@ class Assembler:
         return self.convert.atomic(literals, declared, what)
 
     def text(self, text: bytes) -> Constant:
-        """The constant of one plain string; an empty one is a NUL, as in ncgen."""
+        """Return the constant of one plain string; an empty one becomes a NUL, as in ncgen."""
         known = self._known.get((None, text, True))
         if known is None:
             known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
         return known
 
     def plain(self, text: bytes, declared: str | None) -> Constant | None:
-        """The constant of plain numbers, which most attributes are; None: read the text as a list of literals.
+        """Return the constant of plain numbers. None: parse the text as literals.
 
-        Equal texts share one constant: a schema says the same scale factors and fill values over and over.
+        Equal texts share one constant, because schemas repeat scale factors and fill values.
         """
         key = (declared, text, False)
         known = self._known.get(key)
@@ -224,7 +224,7 @@ class Assembler:
 
     # ---- what words mean -----------------------------------------------------------------------------------------
     def type_word(self, word: Token) -> str:
-        """A use of a type: the atomic type, or the name as written (a path as FQN)."""
+        """Return the atomic type of a type use, or its name (a path as FQN)."""
         raw = bytes(self.source.data[word.start : word.end])
         atomic = PRIMITIVES.get(raw)
         if atomic is not None:
@@ -233,7 +233,9 @@ class Assembler:
         return self._escaped_type(name) if name in _ATOMIC else name
 
     def _escaped_type(self, name: str) -> str:
-        """The FQN of a declared type that bears the name of an atomic one (`\\float`): bare, it would mean that."""
+        r"""Return the FQN of a declared type named like an atomic one (`\float`), because the bare name is
+        ambiguous.
+        """
         scope: Scope | None = self.scope
         while scope is not None:
             if any(declared.name == name for declared in scope.types):
@@ -242,14 +244,14 @@ class Assembler:
         return names.join("/", name)
 
     def variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
-        """The variable that a word names (of this group, or by path); None if there is none, which is reported."""
+        """Return the variable that a word names (in this group, or by path), or report it and return None."""
         found = self.find_variable(scope, word)
         if found is None:
             self.undefined_variable(scope, word)
         return found
 
     def find_variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
-        """The variable that a word names, without a report."""
+        """Return the variable that a word names, or None."""
         name = self.words.reference(word.start, word.end)
         if not name.startswith("/") or self.source.data[word.start] != 0x2F:
             variable = scope.variable_by_name.get(name)
@@ -262,7 +264,7 @@ class Assembler:
         return (holder, variable) if holder is not None and variable is not None else None
 
     def variable_or_type(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | str | None:
-        """What stands before the colon of `x:a`: a variable if there is one of this name, else a type."""
+        """Resolve the word before the colon of `x:a`: a variable if one exists, else a type."""
         found = self.find_variable(scope, word)
         if found is not None:
             return found
@@ -276,7 +278,7 @@ class Assembler:
         return None
 
     def undefined_variable(self, scope: Scope, word: Token) -> None:
-        """Report a word that names no variable."""
+        """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
         if self.source.data[word.start] == 0x2F and not self._group_exists(name):
             group = names.parent(name)
@@ -307,7 +309,7 @@ class Assembler:
         return holder is not None
 
     def values(self, scope: Scope, word: Token, start: int, end: int) -> None:
-        """`x = values` of a data section."""
+        """Process `x = values` of a data section."""
         found = self.variable(scope, word)
         if found is None:
             return

@@ -1,4 +1,4 @@
-"""Contexts of the parse tree, taken apart: the words, rules and tokens of a statement, and the integers in it."""
+"""Decomposition of parse tree contexts into words, rules, tokens and integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """A statement taken apart: leading words, its attribute or other rules, and its semicolon."""
+    """Parts of a statement: leading words, its attribute or other rules, and its semicolon."""
 
     __slots__ = ("attribute", "end", "rules", "tokens", "words")
 
@@ -38,7 +38,7 @@ class Parts:
 
 
 def token_of(context: Any) -> Token | None:
-    """The one token of a `name`, `word`, `size` or `dimref` context; None if it holds an error."""
+    """Return the only token of a `name`, `word`, `size` or `dimref` context, None if it has an error."""
     if context is None or getattr(context, "exception", None) is not None:
         return None
     while context.getChildCount():
@@ -50,7 +50,7 @@ def token_of(context: Any) -> Token | None:
 def integer(
     assembler: Assembler, context: Any, code: str, message: str, low: int | None, below: str | None = None
 ) -> int | None:
-    """An integer of at least `low` from a `size` context; None after a fault, which is reported as `code`."""
+    """Return an integer of at least `low` from a `size` context. Returns None, and reports `code`, on a fault."""
     token = token_of(context)
     if token is None:
         return None

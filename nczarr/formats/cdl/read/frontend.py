@@ -1,8 +1,8 @@
 """CDL → tree: `read(source, report) -> Unchecked`.
 
-The parser (grammar/CDL.g4) finds the statements, `statements.py` says what they declare, the assembler gathers it.
-Value lists of `data:` and of attributes of user-defined types stay spans of the source until `read_lists`, when
-types are known. Bad input never raises: it is reported, and what is left makes the tree.
+The parser (grammar/CDL.g4) finds statements, `statements.py` interprets them, the assembler collects. Value
+lists of `data:` and of attributes with user-defined types remain spans until `read_lists`, when types are
+known. Invalid input never raises: faults are reported, the rest becomes the tree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """Parse a CDL text. Returns None only where nothing can be made of it; all faults are in the report."""
+    """Parse a CDL text. Returns None only if nothing is usable; all faults are in the report."""
     scanner = FastTokens(source, report)
     tokens = scanner.scan()
     return parse(source, tokens, report, scanner.sound, scanner.refused)
@@ -39,7 +39,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 def parse(
     source: Source, tokens: list[Token], report: Report, sound: int | None = None, refused: Sequence[int] = ()
 ) -> Unchecked | None:
-    """The tree of a list of tokens, whichever source made them; `sound` and `refused` as in `Recovery`."""
+    """Return the tree of a token list from any token source; `sound` and `refused` as in `Recovery`."""
     if not tokens or tokens[0].type != P.NETCDF:
         return None
     with building():
@@ -52,7 +52,7 @@ def parse(
 
 
 def _gathered(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
-    """Everything that one parse tree declares; `broken`: names in statements that declare nothing for a fault."""
+    """Collect the declarations of a parse tree; `broken`: names in faulty statements."""
     assembler = Assembler(source, report, broken)
     assembler.root = Scope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
     for child in context.children or ():
@@ -73,6 +73,6 @@ def _gathered(context: Any, source: Source, tokens: list[Token], report: Report,
 
 
 def _dataset_name(source: Source, token: Token) -> str:
-    """The dataset's name: the text before the brace, without blanks and control characters."""
+    """Return the text before the brace without blanks and control characters."""
     text = source.text(token.start, token.end).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return names.normal("".join(character for character in text if character > " "))

@@ -1,7 +1,7 @@
-"""Patterns and tables of the fast token source: what a token, a simple statement and a value list look like.
+"""Patterns and tables of the fast token source: tokens, simple statements and value lists.
 
-Groups are repeated greedily, never possessively: Python below 3.11.5 mismatches possessive groups (single
-character classes are right there).
+Groups are repeated greedily, never possessively, because Python below 3.11.5 mismatches possessive groups
+(except single character classes).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 
 MAX_GROUPS = 64
-"""Groups nest this deep at most (ast.walk.MAX_DEPTH): the parser and the tree recurse."""
+"""Maximum nesting of groups (ast.walk.MAX_DEPTH), because the parser and the tree recurse."""
 
 SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")
 
@@ -95,11 +95,11 @@ _VARIABLE = (
 _DIMENSION = rb"(?P<dimension>%s)[ \t]*+=[ \t]*+(?P<size>0|[1-9][0-9]{0,18}|UNLIMITED|unlimited)[ \t]*+;" % NAME
 
 STATEMENT = re.compile(rb"(?:%s|%s|%s)%s" % (_ATTRIBUTE, _VARIABLE, _DIMENSION, _BLANK))
-"""One simple statement and the blanks behind it, taken apart; a SIMPLE token is a run of them."""
+"""One simple statement with named groups, and the blanks after it; a SIMPLE token is a run of them."""
 
 
 def _run(*statements: bytes) -> re.Pattern[bytes]:
-    """Runs of simple statements of the given kinds, without groups: a repeated group would cost a capture a turn."""
+    """Compile runs of simple statements without groups, because each repetition of a group costs a capture."""
     either = b"|".join(re.sub(rb"\?P<\w+>", b"?:", statement) for statement in statements)
     return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
 
@@ -114,26 +114,26 @@ _RUNS = {
 
 @cache
 def simple_run(section: int) -> re.Pattern[bytes] | None:
-    """Runs of the simple statements of a section, compiled when the first such section comes; None: it has none."""
+    """Return the pattern of a section's simple statement runs (compiled on first use), None if it has none."""
     statements = _RUNS.get(section)
     return None if statements is None else _run(*statements)
 
 
 HAND_TYPED = 1 << 14
-"""Value lists up to this many bytes are looked through for a forgotten semicolon."""
+"""Maximum bytes of value lists that are searched for a forgotten semicolon."""
 
 _BRACES = rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]'
 
 
 @cache
 def careful_cut() -> re.Pattern[bytes]:
-    """A value list up to its semicolon, strings and comments and all; compiled when first asked for."""
+    """Return the pattern of a value list with strings and comments; compiled on first use."""
     return re.compile(_CAREFUL_CUT)
 
 
 @cache
 def braces() -> re.Pattern[bytes]:
-    """Braces of a value list, and what may hold others; compiled when first asked for."""
+    """Return the pattern of a value list's braces, and of tokens that can contain some; compiled on first use."""
     return re.compile(_BRACES)
 
 
@@ -147,8 +147,8 @@ _NEXT_DATA = rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAM
 
 @cache
 def next_statement(*, attribute: bool) -> re.Pattern[bytes]:
-    """A line that looks like the begin of a statement behind an attribute, or behind values of a data section.
+    """Return the pattern of a line that seems to start a statement after an attribute or data values.
 
-    Compiled when first asked for: a text without data has no use for it.
+    Compiled on first use, because texts without data never need it.
     """
     return re.compile(_NEXT_STATEMENT if attribute else _NEXT_DATA)

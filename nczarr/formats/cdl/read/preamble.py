@@ -1,4 +1,4 @@
-"""What comes before the tokens of CDL: the bytes of the file, and `netcdf NAME {`, which is cut out by hand."""
+"""Input before the tokens: byte checks, and hand-written scanning of `netcdf NAME {`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nczarr.syntax.tokens import Token
 
 
 def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
-    """Cut `netcdf NAME {` out of the text into three tokens. Returns the offset behind it; None: hopeless."""
+    """Scan `netcdf NAME {` into three tokens. Returns the offset after it, None if it is hopeless."""
     data = source.data
     at = 3 if data[:3] == b"\xef\xbb\xbf" else 0
     space = SPACE.match(data, at)
@@ -37,7 +37,7 @@ def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | No
 
 
 def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> int | None:
-    """`netcdf NAME` without a brace: say so where it should stand, and go on as if it did, if anything follows."""
+    """Report a missing brace after `netcdf NAME`; continue as if present, if text follows."""
     word = re.compile(rb"[ \t]*[^\s{};:]*").match(source.data, at)
     end = word.end() if word else at
     space = SPACE.match(source.data, end)
@@ -52,7 +52,7 @@ def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> i
 
 
 def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
-    """Report NUL bytes and what is not UTF-8, wherever they stand. Raises nothing; at most 20 of each."""
+    """Report NUL bytes and invalid UTF-8, at most 20 of each."""
     data, found = source.data, 0
     at = data.find(b"\0")
     while at >= 0 and found < 20:
@@ -80,7 +80,7 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
 
 
 def _invalid(source: Source, report: Report, at: int) -> None:
-    """Report a byte that is not UTF-8: text in another encoding, or (0x80 .. 0x9F, no letter of Latin-1) raw data."""
+    """Report invalid UTF-8: an error for another encoding, a warning for raw data (0x80 .. 0x9F, not Latin-1)."""
     byte = source.data[at]
     message = f"byte 0x{byte:02X} is not valid UTF-8"
     if byte < 0xA0:
@@ -92,7 +92,7 @@ def _invalid(source: Source, report: Report, at: int) -> None:
 
 
 def opens_comment(source: Source, report: Report, at: int) -> bool:
-    """Report a block comment that begins here and has no end (SPACE has taken all the others)."""
+    """Report an unclosed block comment at `at`; SPACE consumes all others."""
     if bytes(source.data[at : at + 2]) != b"/*":
         return False
     message = "block comment is not closed before the end of the file"
@@ -101,7 +101,7 @@ def opens_comment(source: Source, report: Report, at: int) -> bool:
 
 
 def skip_character(data: Buffer, at: int) -> int:
-    """Offset behind the character (in UTF-8, as far as it is) that begins at `at`."""
+    """Return the offset after the UTF-8 character at `at`, tolerating invalid bytes."""
     end = at + 1
     while end < len(data) and data[at] >= 0xC0 and 0x80 <= data[end] < 0xC0:
         end += 1
@@ -109,6 +109,6 @@ def skip_character(data: Buffer, at: int) -> int:
 
 
 def line_end(data: Buffer, at: int) -> int:
-    """Offset of the next newline, or of the end."""
+    """Return the offset of the next newline, or of the end."""
     end = data.find(b"\n", at)
     return len(data) if end < 0 else end

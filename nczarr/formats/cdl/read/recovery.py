@@ -1,9 +1,8 @@
-"""Where the CDL parser goes on after a fault: behind the faulty statement, not at the next word of it.
+"""Error recovery of the CDL parser: continue after the faulty statement.
 
-The runtime would go on at any token that may begin a statement, and nearly every word may. So a word counts only
-where a statement is likely to begin: on a new line, outside braces that the faulty statement opened.
-
-A fault behind a character that was refused is a consequence. What is clear but in disorder is put in order.
+The runtime would continue at any token that can begin a statement, and almost every word can. Here a word
+counts only on a new line, outside braces opened by the faulty statement. Faults after a refused character are
+consequences. Misordered but clear tokens are reordered.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ _STATEMENTS = (
 
 
 class Recovery(recovery.Recovery):
-    """The strategy of all our parsers, but it skips to the end of a statement, over whole braced blocks.
+    """Shared recovery strategy, extended to skip whole statements with their braced blocks.
 
-    `refused`: offsets of characters that the token source has reported and left out, ascending.
+    `refused`: ascending offsets of characters that the token source dropped.
     """
 
     UNITS = (*_STATEMENTS, P.FieldContext)
@@ -49,7 +48,7 @@ class Recovery(recovery.Recovery):
         self._refused = refused
 
     def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
-        """Whether what seems to begin here is the rest of a statement, or stands behind a refused character."""
+        """Return whether the fault only continues a faulty statement, or follows a refused character."""
         if bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start):
             return True
         if not self.faulty or self.faulty[-1][1] != first.tokenIndex:
@@ -66,7 +65,7 @@ class Recovery(recovery.Recovery):
             self._unsure.append(Span(self.source, name.start, name.end))
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
-        """What is clear but in disorder is put in order, and said once; the rest is the runtime's."""
+        """Reorder clear but misordered tokens with one report; leave other faults to the runtime."""
         finding = None if self.inErrorRecoveryMode(recognizer) else self._disorder(recognizer)
         if finding is None:
             token: Token = super().recoverInline(recognizer)
@@ -79,7 +78,7 @@ class Recovery(recovery.Recovery):
         return moved
 
     def _disorder(self, recognizer: Any) -> recovery.Finding | None:
-        """Put tokens in order: names behind what they name, parentheses for braces. None: that is not the fault."""
+        """Reorder tokens (name after its definition, parentheses for braces). None: another fault."""
         stream = recognizer.getTokenStream()
         tokens, at = stream.tokens, stream.index
         kinds = [token.type for token in tokens[at : at + 4]]
@@ -106,20 +105,20 @@ class Recovery(recovery.Recovery):
         return recovery.Finding("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
 
     def finish(self, stream: ListStream) -> set[str]:
-        """Hush what faulty statements hold, and types that lack a field; return the names that stand in the former."""
+        """Hush the content of faulty statements and types that lack a field; return the names in the former."""
         for span in self._unsure:
             self.report.hush(span)
         return {names.normal(names.unescape_cdl(name)) for name in super().finish(stream)}
 
     def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
-        """Drop a token that is too many, but never one that holds statements and blocks together."""
+        """Drop a superfluous token, but never one that structures statements and blocks."""
         if recognizer.getTokenStream().LA(1) in _STRUCTURE:
             return None
         token: Token | None = super().singleTokenDeletion(recognizer)
         return token
 
     def recover(self, recognizer: Any, e: Any) -> None:
-        """Leave a rule that holds a fault, behind the block that it has opened itself."""
+        """Leave a faulty rule after the block that it opened."""
         context, stream = recognizer._ctx, recognizer.getTokenStream()
         opened = [child for child in context.children or () if getattr(child, "symbol", None) is not None]
         depth = sum((child.symbol.type == P.LBRACE) - (child.symbol.type == P.RBRACE) for child in opened)
@@ -131,7 +130,7 @@ class Recovery(recovery.Recovery):
         super().recover(recognizer, e)
 
     def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
-        """Skip to a token of the set that may end the faulty statement, or begin the next."""
+        """Skip to a token of the set that can end the faulty statement or begin the next."""
         stream = recognizer.getTokenStream()
         inside = self._open_braces(recognizer)
         depth = 0
@@ -144,7 +143,7 @@ class Recovery(recovery.Recovery):
             recognizer.consume()
 
     def _continues(self, stream: Any, kind: int, inside: int) -> bool:
-        """Whether a token belongs to the statement that is skipped."""
+        """Return whether a token belongs to the skipped statement."""
         if kind not in _WORDS:
             return False
         before: Token = stream.LT(-1)
@@ -154,7 +153,7 @@ class Recovery(recovery.Recovery):
         return inside > 0 or (b"\n" not in between and b"\r" not in between)
 
     def _open_braces(self, recognizer: Any) -> int:
-        """How many braces the faulty statement has opened so far."""
+        """Return the number of open braces of the faulty statement."""
         context = recognizer._ctx
         while context is not None and not isinstance(context, _STATEMENTS):
             context = context.parentCtx
@@ -166,7 +165,7 @@ class Recovery(recovery.Recovery):
 
 
 def _block_end(tokens: Sequence[Token], at: int, opening: int, closing: int) -> int:
-    """The number of the token that closes the block that opens at a token; of the last one if none does."""
+    """Return the index of the token that closes the block at `at`, the last one if none does."""
     depth = 0
     for number in range(at, len(tokens)):
         depth += (tokens[number].type == opening) - (tokens[number].type == closing)

@@ -1,8 +1,8 @@
-"""What the CDL front end builds while it reads: one mutable scope a group, frozen into nodes at the end.
+"""Mutable scopes of the CDL front end: one per group, finally frozen into nodes.
 
-CDL spreads a variable over many statements (declaration, attributes, data); a scope gathers them. Names are looked
-up here only where the language needs it to know what a statement means (`x:a`: variable or type?); uses of
-dimensions and types stay as they were written, for the pass `resolve`.
+A scope collects the statements of a variable (declaration, attributes, data). Names are resolved only if a
+statement's meaning depends on it (`x:a`: variable or type?); other uses remain as written, for the pass
+`resolve`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nczarr.syntax.tokens import Token
 
 @dataclass(slots=True)
 class VariableDraft:
-    """A declared variable that still gathers attributes and storage properties."""
+    """A declared variable that still collects attributes and storage properties."""
 
     name: str
     type: str
@@ -32,7 +32,7 @@ class VariableDraft:
     storage: Storage = DEFAULT_STORAGE
 
     def freeze(self, report: Report) -> Variable:
-        """The finished node."""
+        """Return the finished node."""
         return Variable(
             name=self.name,
             type=self.type,
@@ -60,16 +60,16 @@ class Scope:
     sections: dict[int, Token] = field(default_factory=dict)
 
     def declare(self, variable: VariableDraft) -> None:
-        """Add a variable; of two of one name the first is the one that attributes find."""
+        """Add a variable; attributes find the first one of a name."""
         self.variables.append(variable)
         self.variable_by_name.setdefault(variable.name, variable)
 
     def child(self, name: str) -> Scope | None:
-        """The first subgroup of this name."""
+        """Return the first subgroup of this name."""
         return next((group for group in self.groups if group.name == name), None)
 
     def has_type(self, name: str) -> bool:
-        """Whether a type of this name could be meant here: in this group, an ancestor, or anywhere in the tree."""
+        """Return whether a type of this name exists in this group, an ancestor, or anywhere in the tree."""
         scope: Scope | None = self
         root = self
         while scope is not None:
@@ -85,11 +85,11 @@ class Scope:
             yield from group.walk()
 
     def freeze(self, report: Report) -> Group:
-        """The finished group."""
+        """Return the finished group."""
         return Group(name=self.name, **self._members(report))
 
     def freeze_dataset(self, kind: Kind | None, report: Report) -> Dataset:
-        """The finished dataset; this scope is the root, whose name may be empty."""
+        """Return the finished dataset of the root scope, whose name may be empty."""
         return Dataset(name=self.name, kind=kind, **self._members(report))
 
     def _members(self, report: Report) -> dict[str, Any]:
@@ -103,14 +103,14 @@ class Scope:
         }
 
     def variable_path(self, name: str) -> str:
-        """FQN of a variable of this group."""
+        """Return the FQN of a variable of this group."""
         return names.join(self.path, name)
 
 
 def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Attribute, ...]:
-    """The attributes of one owner; a text given twice replaces the first in its place, as in ncgen, with a warning.
+    """Return the attributes of one owner. A repeated text replaces the first, as in ncgen, with a warning.
 
-    Any other attribute given twice stays twice, for the pass that refuses it (check_names).
+    Other repeated attributes remain, for the pass that refuses them (check_names).
     """
     if len({attribute.name for attribute in attributes}) == len(attributes):
         return tuple(attributes)

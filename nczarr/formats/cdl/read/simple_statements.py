@@ -1,4 +1,4 @@
-"""Runs of simple statements: SIMPLE tokens, taken apart by the regular expression they were made with."""
+"""Runs of simple statements: SIMPLE tokens, parsed by regular expression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESERVED_BYTES = frozenset(word.encode() for word in RESERVED)
 
 
 def simple(assembler: Assembler, scope: Scope, run: Token) -> None:
-    """A run of statements that the pattern STATEMENT takes apart: attributes, variables, dimensions of plain names."""
+    """Process a run of statements that match STATEMENT: attributes, variables, dimensions with plain names."""
     source = assembler.source
     for match in STATEMENT.finditer(source.data, run.start, run.end):
         which = match.lastindex
@@ -72,7 +72,7 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]
 
 
 def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:
-    """An attribute of plain names. A text, or one number, of a variable or the group is done at a glance."""
+    """Process an attribute with plain names; a fast path handles a text or one number of a variable or the group."""
     word1, word2, raw_name, text, other = match.group("word1", "word2", "attribute", "text", "other")
     name = raw_name.decode()
     place = Span(assembler.source, *match.span("attribute"))

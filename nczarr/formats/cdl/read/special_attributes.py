@@ -1,7 +1,7 @@
-"""Special attributes of CDL: storage properties and output kind, written as attributes but never stored as such.
+"""Special attributes of CDL: storage properties and file kind, written as attributes but never stored as
+such.
 
-Chunk lengths are checked against dimensions later;
-everything that a value says by itself is checked here, at its place.
+Values are checked here; chunk lengths are compared with dimensions later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nczarr.formats.cdl.words import QUANTIZE
 from nczarr.source import Source, Span
 
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
-"""Specials of the root group; all but `_Format` describe the file that a dump was made from, and are ignored."""
+"""Special attributes of the root group; all but `_Format` describe a dump's source file and are ignored."""
 
 SPECIAL = frozenset(
     {
@@ -30,14 +30,14 @@ SPECIAL = frozenset(
         *("_Filter", "_Codecs", *QUANTIZE, *GLOBAL),
     }
 )
-"""Names that are never those of stored attributes (`_FillValue`, which is stored, is not among them)."""
+"""Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
 _ZARR_IDS = {"zlib": "deflate", "gzip": "deflate", "bz2": "bzip2"}
 _LEVELS = {"deflate": "level", "bzip2": "level", "zstd": "level"}
 
 
 class Specials:
-    """Reads the special attributes of one source into the storage of its variables."""
+    """Reader of one source's special attributes into variable storage."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
@@ -57,11 +57,11 @@ class Specials:
         self.known = {*SPECIAL, "_FillValue"}
 
     def is_special(self, name: str) -> bool:
-        """Whether this is the exact name of a special attribute."""
+        """Return whether a name is exactly that of a special attribute."""
         return name in SPECIAL
 
     def misspelled(self, name: str) -> str | None:
-        """The special name that an ordinary attribute's name looks like, if there is one."""
+        """Return the special name that a name resembles, or None."""
         if name in self.known:
             return None
         lowered = {known.lower(): known for known in self.known}
@@ -76,7 +76,7 @@ class Specials:
         return found if found is not None and abs(len(found) - len(name)) <= 2 and _near(name, found) else None
 
     def of_variable(self, variable: VariableDraft, name: str, literals: Sequence[Literal], place: Span) -> None:
-        """Take `v:_Name = literals`; `place` is where the name stands."""
+        """Process `v:_Name = literals`; `place`: span of the name."""
         if name in variable.specials:
             first = Label(variable.specials[name][1], "first given here")
             message = f"attribute `{variable.name}:{name}` is already given"
@@ -92,7 +92,7 @@ class Specials:
             variable.specials[name] = (value, place if name != "_ChunkSizes" else span)
 
     def kind(self, literals: Sequence[Literal], place: Span) -> Kind | None:
-        """The value of `:_Format`."""
+        """Return the value of `:_Format`."""
         text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
         if text is None:
             return None
@@ -104,7 +104,7 @@ class Specials:
         return found
 
     def storage(self, variable: VariableDraft) -> Storage:
-        """The storage that the specials of a variable add up to; its span is that of the chunk lengths."""
+        """Return the storage from a variable's special attributes; its span is that of the chunk lengths."""
         given = {name: value for name, (value, _) in variable.specials.items()}
         if not given:
             return variable.storage
@@ -280,17 +280,17 @@ class Specials:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two names begin with alike."""
+    """Return the length of the common prefix."""
     return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
 
 
 def _begins(name: str, known: str) -> bool:
-    """Whether most of a name is the begin of a special one: `_deflate`, `_endian`, `_chunking`."""
+    """Return whether most of a name is a prefix of a special one: `_deflate`, `_endian`, `_chunking`."""
     return _shared(name, known) >= max(5, math.ceil(2 * len(name) / 3))
 
 
 def _near(one: str, other: str) -> bool:
-    """Whether two names differ in case and at most two letters."""
+    """Return whether two names differ by case and at most two letters."""
     a, b = one.lower(), other.lower()
     if len(a) == len(b):
         return sum(x != y for x, y in zip(a, b, strict=True)) <= 2

@@ -1,8 +1,7 @@
-"""Statements of CDL: what each context of the parse tree declares.
+"""Interpretation of CDL statements, one function per production of grammar/CDL.g4.
 
-One function a production of grammar/CDL.g4. A context that holds a syntax error has been reported; what was read of
-it before the error counts where it makes sense by itself. Types are in `typedefs.py`, runs of simple statements in
-`simple.py`.
+Syntax errors are already reported; what precedes them counts if meaningful. Types: `typedefs.py`; simple
+statements: `simple_statements.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5:
 
 
 def body(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """The content of a group."""
+    """Process the content of a group."""
     outer, assembler.scope = assembler.scope, scope
     for child in context.children or ():
         if isinstance(child, P.SectionContext):
@@ -39,7 +38,7 @@ def body(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 
 def section(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """One section: its place among the others, then its statements."""
+    """Check a section's order and process its statements."""
     children = context.children or ()
     if not children:
         return
@@ -81,7 +80,7 @@ def _check_order(assembler: Assembler, scope: Scope, head: Token) -> None:
 
 
 def group(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """`group: name { … }` and the attributes after it, which belong to the enclosing group."""
+    """Process `group: name { … }`, and the attributes after it, which belong to the enclosing group."""
     name_token = token_of(context.children[1]) if len(context.children) > 1 else None
     if name_token is None:
         return
@@ -99,14 +98,14 @@ def group(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 
 def attstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """An attribute before or after the sections."""
+    """Process an attribute before or after the sections."""
     parts = _parts(assembler, scope, context)
     if parts is not None and parts.attribute is not None:
         _attribute(assembler, scope, parts)
 
 
 def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
-    """The parts of a statement; None if it was a run of simple ones (done here) or holds a syntax error."""
+    """Return the parts of a statement; None for runs of simple statements (processed here)."""
     children = context.children or []
     if len(children) == 1 and getattr(children[0], "symbol", None) is not None:
         token = children[0].symbol
@@ -121,7 +120,7 @@ def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
 
 
 def _declaration(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
-    """The parts of a statement that declares something; None if it was simple, or an attribute (both done here)."""
+    """Return the parts of a declaration; None if it is simple or an attribute (both processed here)."""
     parts = _parts(assembler, scope, context)
     if parts is None or parts.attribute is None:
         return parts
@@ -145,7 +144,7 @@ def _attribute(assembler: Assembler, scope: Scope, parts: Parts) -> None:
 
 # ---- types ------------------------------------------------------------------------------------------------------
 def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """A type definition, or an attribute among them."""
+    """Process a type definition, or an attribute among them."""
     parts = _parts(assembler, scope, context)
     if parts is None or context.exception is not None:
         return
@@ -157,7 +156,7 @@ def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 # ---- dimensions ---------------------------------------------------------------------------------------------------
 def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """`a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
+    """Process `a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
     parts = _declaration(assembler, scope, context)
     if parts is None:
         return
@@ -172,7 +171,7 @@ def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 
 def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> None:
-    """One dimension."""
+    """Declare one dimension."""
     declared = assembler.words.declared(name.start, name.end, "dimension")
     token = token_of(size)
     if token is None:
@@ -188,7 +187,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
 
 # ---- variables ----------------------------------------------------------------------------------------------------
 def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """`T a, b(d)`, or an attribute among the variables."""
+    """Process `T a, b(d)`, or an attribute among the variables."""
     parts = _declaration(assembler, scope, context)
     if parts is None:
         return
@@ -207,7 +206,7 @@ def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 
 def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, shape: Any) -> None:
-    """One variable."""
+    """Declare one variable."""
     declared = assembler.words.declared(name.start, name.end, "variable")
     dimensions: list[str] = []
     uses = [assembler.span(type_word)]
@@ -240,7 +239,7 @@ def _anonymous(assembler: Assembler, token: Token) -> None:
 
 # ---- data ---------------------------------------------------------------------------------------------------------
 def datastatement(assembler: Assembler, scope: Scope, context: Any) -> None:
-    """`x = values`; an attribute here is in the wrong section."""
+    """Process `x = values`; report misplaced attributes."""
     parts = _parts(assembler, scope, context)
     if parts is None or context.exception is not None:
         return

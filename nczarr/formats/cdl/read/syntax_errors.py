@@ -1,4 +1,4 @@
-"""What to say of a syntax error in CDL: from the parser's state to a message a person can act on."""
+"""Explanation of CDL syntax errors: from parser state to an actionable message."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP
 
 
 class Explainer:
-    """Explains faults of one source; `opened` is where the dataset's brace stands."""
+    """Explainer of one source's faults; `opened`: offset of the dataset's brace."""
 
     def __init__(self, source: Source, opened: int) -> None:
         self.source = source
         self.opened = opened
 
     def __call__(self, fault: Fault) -> Finding:
-        """The best that can be said of a fault."""
+        """Return the best explanation of a fault."""
         found, expected = fault.found, fault.expected
         if found.type == -1 and P.RBRACE in expected:
             return self._unclosed()
@@ -66,7 +66,7 @@ class Explainer:
         return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
 
     def _joined(self, token: Token) -> bool:
-        """Whether a path continues the name before it, as in `a/b`."""
+        """Return whether a path directly follows a name, as in `a/b`."""
         before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
         return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
 
@@ -77,7 +77,7 @@ class Explainer:
         return Finding("expected-token", message, others=(here,))
 
     def _ends_statement(self, fault: Fault) -> bool:
-        """Whether the statement seems complete: the next token stands on another line, or begins something new."""
+        """Return whether the statement seems complete: the next token is on another line or begins something new."""
         if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
             return False
         if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE):
@@ -134,7 +134,7 @@ class Explainer:
 
 
 def _list(expected: frozenset[int]) -> str:
-    """The expected tokens in words, each once, in a fixed order."""
+    """Return the expected tokens in words, each once, in a fixed order."""
     words = list(dict.fromkeys(_SPELLED[kind] for kind in sorted(expected) if kind in _SPELLED and kind != P.SIMPLE))
     if len(words) > 6:
         words = [*words[:5], "…"]

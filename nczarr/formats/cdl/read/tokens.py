@@ -1,11 +1,10 @@
-"""The fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
+"""Fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
 
-Value lists become one VALUES token, runs of simple statements one SIMPLE token (both spans of the source,
-read later); everything else comes as the plain tokens of the grammar. Texts are never decoded here. What no token can
-begin with is reported and skipped; the parser always gets a well-formed stream that ends in EOF.
+A value list becomes one VALUES token, a run of simple statements one SIMPLE token (spans, parsed later); all
+else the grammar's tokens. Texts are not decoded. Characters that begin no token are reported and skipped; the
+stream is always well-formed and ends in EOF.
 
-Invariant: the tree is the one that the grammar's own lexer would give (tests/unit/syntax proves it on every
-corpus file); only the two virtual tokens are coarser.
+Invariant: the tree equals that of the grammar's own lexer (tests/unit/syntax proves it on every corpus file).
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ _INSTEAD = {
     "]": "dimensions and sizes stand in parentheses, as in `int v(x)`",
     "#": "a comment begins with `//`",
 }
-"""What to write for characters of other languages."""
+"""Advice for characters of other languages."""
 
 
 class FastTokens:
-    """Scans one source into `tokens`; faults go to the report."""
+    """Scanner of one source into `tokens`; faults go to the report."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
@@ -59,7 +58,7 @@ class FastTokens:
         self.sound = self.length  # offset up to which the tokens make sense: that of an unclosed string or comment
 
     def scan(self) -> list[Token]:
-        """All tokens, EOF last."""
+        """Return all tokens, EOF last."""
         check_bytes(self.source, self.report)
         at = scan_header(self.source, self.report, self.tokens)
         if at is not None:
@@ -137,7 +136,7 @@ class FastTokens:
                     return
 
     def _too_deep(self, what: str, end: int) -> bool:
-        """Whether nesting is deeper than the parser may recurse: that ends the tokens."""
+        """Return whether nesting exceeds the parser's recursion limit, which ends the tokens."""
         if max(len(self.stack), self.inner, self.parentheses) <= MAX_GROUPS:
             return False
         self._error("too-deep-nesting", f"{what} nest deeper than {MAX_GROUPS}", end - 1, end)
@@ -145,7 +144,7 @@ class FastTokens:
         return True
 
     def _open(self) -> bool:
-        """A brace was opened: by `group: name {`, or by a type definition. Whether a statement may follow."""
+        """Record an opened brace (group or type definition); return whether a statement may follow."""
         if len(self.tokens) >= 3 and self.tokens[-3].type == P.GROUP:
             self.stack.append(self.section)
             self.section = 0
@@ -154,7 +153,7 @@ class FastTokens:
         return False
 
     def _after(self, at: int) -> None:
-        """The dataset is closed: only white space and comments may follow."""
+        """Report text after the dataset other than white space and comments."""
         space = SPACE.match(self.source.data, at)
         at = space.end() if space else at
         if at < self.length and not opens_comment(self.source, self.report, at):
@@ -166,7 +165,9 @@ class FastTokens:
             self._error("trailing-text", message, at, at + 1, "remove it, or check the braces before it")
 
     def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
-        """A section, keyword or name. Returns where to go on (negative: stop) and whether a statement may begin."""
+        """Add a section, keyword or name. Returns the next offset (negative: stop) and whether a statement
+        may begin.
+        """
         section = SECTIONS.get(text.lower())
         if section is not None:
             colon = self._section(section, text, at, end, fresh=fresh)
@@ -185,7 +186,7 @@ class FastTokens:
         return end, False
 
     def _section(self, section: int, text: bytes, at: int, end: int, *, fresh: bool) -> int:
-        """Offset behind the colon if a section begins here, else 0; near misses (`DATA:`, `data :`) are reported."""
+        """Return the offset after a section's colon, else 0; reports near misses (`DATA:`, `data :`)."""
         data = self.source.data
         if text in SECTIONS and end < self.length and data[end] == 0x3A:
             return 0 if self._is_variable(text, end) else end + 1
@@ -203,7 +204,7 @@ class FastTokens:
         return blank.end()
 
     def _is_variable(self, word: bytes, colon: int) -> bool:
-        """Whether `data:units = …` means a variable named `data`: no blank after the colon, and one is declared."""
+        """Return whether `data:units = …` means a declared variable `data`: there is no blank after the colon."""
         if word == b"group" or self.section not in (P.VARIABLES, P.DATA):
             return False
         data = self.source.data
@@ -212,7 +213,7 @@ class FastTokens:
         return self._declared(word)
 
     def _declared(self, word: bytes) -> bool:
-        """Whether a variable of this name seems to be declared in the last variables section."""
+        """Return whether the last variables section seems to declare a variable of this name."""
         begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), None)
         if begin is None:
             return False
@@ -220,7 +221,7 @@ class FastTokens:
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
     def _strange(self, at: int, end: int) -> int | None:
-        """The offset of the first character that no name holds bare, if there is one; reported."""
+        """Report the first character that needs an escape in names; return its offset or None."""
         offset = at
         for character in self.source.text(at, end):
             if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
@@ -231,7 +232,7 @@ class FastTokens:
         return None
 
     def _bad_character(self, character: str, start: int, end: int) -> None:
-        """Report a character that no token has: the first of each statement, for others seldom come alone."""
+        """Report an invalid character, only the first per statement, because they often come in groups."""
         ended = next((token.end for token in reversed(self.tokens) if token.type in (P.SEMICOLON, P.SIMPLE)), 0)
         told = bool(self.refused) and self.refused[-1] >= ended
         if character != "#":  # which hides the rest of its line, and nothing follows from it
@@ -242,7 +243,7 @@ class FastTokens:
         self._error("bad-character", names.bad_character(character), start, end, help_)
 
     def _bad(self, at: int) -> int:
-        """Nothing begins with what stands here. Returns where to go on; negative: nowhere."""
+        """Report input that begins no token. Returns the next offset; negative: stop."""
         data = self.source.data
         first = data[at]
         if first == 0x22:
@@ -272,7 +273,7 @@ class FastTokens:
         return opens
 
     def _values(self, at: int) -> int:
-        """After `=`: in `data:` and after `: name` the rest up to the semicolon is one value list."""
+        """Add the value list after `=` in `data:` or after `: name`. Returns its end."""
         tokens = self.tokens
         attribute = len(tokens) >= 3 and tokens[-3].type == P.COLON
         if not attribute and (self.section != P.DATA or self.inner):
@@ -293,9 +294,9 @@ class FastTokens:
         return end
 
     def _before_statement(self, at: int, end: int, *, attribute: bool) -> int:
-        """Where a value list really ends if its semicolon is missing: before a line that begins a statement.
+        """Return the end of a value list without semicolon: before a line that seems to begin a statement.
 
-        Only a guess, so only for lists of a size that people type; the parser then asks for the semicolon.
+        A guess, so only for lists of hand-typed size; the parser then reports the semicolon.
         """
         if end - at > HAND_TYPED:
             return end
@@ -315,7 +316,7 @@ class FastTokens:
 
 
 def cut(data: Buffer, at: int) -> int:
-    """Offset of the semicolon that ends the value list beginning at `at` (of the fault if there is none)."""
+    """Return the offset of the semicolon that ends the value list at `at`, or of the fault."""
     end = _find(data, b";", at, len(data))
     here = at
     while True:  # lists of numbers, however long: hop from comment to comment

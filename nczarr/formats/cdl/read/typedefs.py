@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def typedef(assembler: Assembler, scope: Scope, parts: Parts) -> None:
-    """A type definition; one that holds a syntax error has been reported, and declares nothing."""
+    """Declare a type; a definition with an (already reported) syntax error declares nothing."""
     if parts.tokens and parts.tokens[0].type == P.OPAQUE:
         _opaque(assembler, scope, parts)
     elif parts.tokens and parts.tokens[0].type == P.COMPOUND:
@@ -77,7 +77,7 @@ def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) ->
 
 
 def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int]) -> list[EnumConstant]:
-    """The constant of one context, none after a syntax error; a free value stands in for a bad one, once reported."""
+    """Return the constant of a context, none after a syntax error; a bad value is replaced by a free one."""
     name = next((token_of(child) for child in context.children if isinstance(child, P.NameContext)), None)
     size = next((child for child in context.children if isinstance(child, P.SizeContext)), None)
     if name is None or size is None:

@@ -1,9 +1,8 @@
-"""Plain numbers in bulk: megabytes of a value list → one numpy array, or None where the slow way must look closer.
+"""Bulk reading of plain numbers: value list → NumPy array, or None if literals must be read one by one.
 
-The text is read in slabs cut at commas. A slab of digits, signs, points, exponents and white space is parsed by
-numpy at once; comments, fill marks, special words and suffixes are first rewritten to what numpy reads. Whatever
-this cannot vouch for (octal numbers, values out of range, anything unknown) makes it give up: the literal-by-literal
-way then finds the exact value, or the exact place of the fault.
+The text is read in slabs cut at commas, parsed by NumPy; comments, fill marks, special words and suffixes are
+first rewritten. Anything uncertain (octal numbers, values out of range, unknown text) aborts; reading by
+literals then finds the exact value or fault.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SLAB = 1 << 17
 """Bytes read at once."""
 
 MOST_ODD = 256
-"""Odd bytes in a slab of fractions above which numpy is quicker than `decimals`."""
+"""Odd bytes in a slab of fractions above which NumPy is faster than `decimals`."""
 
 _INTEGER_ZERO = re.compile(rb"-0(?![0-9.eE])")
 _EXPONENT = re.compile(rb"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)[eE][+-]?[0-9]++")
@@ -36,17 +35,17 @@ _ODD = re.compile(
     rb"|([+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)([fFdDlL])"
 )
 _WORDS = {word: b"%g" % value for word, (value, _) in SPECIAL_WORDS.items()}
-"""Words of numbers as numpy reads them."""
+"""Number words in NumPy's spelling."""
 
 
 class _GiveUp(Exception):  # noqa: N818
-    """Something that only the slow way can judge."""
+    """Input that only literal-by-literal reading can handle."""
 
 
 def read_numbers(
     source: Source, start: int, end: int, type_name: str, fill: Constant | None, report: Report
 ) -> NDArray[Any] | None:
-    """All numbers of a flat list in the dtype of an atomic type; None: read it literal by literal."""
+    """Return the numbers of a flat list in the dtype of an atomic type. None: read literal by literal."""
     out = _Growing()
     at = start
     reader = _Slabs(type_name, fill)
@@ -61,14 +60,14 @@ def read_numbers(
 
 
 class _Growing:
-    """An array under construction: room is made for what the text promises, so that little is copied twice."""
+    """Array under construction; the text size predicts its capacity, so that little is copied twice."""
 
     def __init__(self) -> None:
         self.room: NDArray[Any] | None = None
         self.length = 0
 
     def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
-        """Append numbers; `remaining` is how many times their text fits into what is left to read, itself included."""
+        """Append numbers; `remaining`: ratio of the unread text, current slab included, to theirs."""
         length = self.length + len(numbers)
         if self.room is None or length > len(self.room):
             room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
@@ -79,12 +78,12 @@ class _Growing:
         self.length = length
 
     def values(self) -> NDArray[Any] | None:
-        """All numbers; room that was never used costs no memory."""
+        """Return all numbers; unused capacity costs no memory."""
         return None if self.room is None else self.room[: self.length]
 
 
 class _Slabs:
-    """Parses slabs for one variable."""
+    """Slab parser of one variable."""
 
     def __init__(self, type_name: str, fill: Constant | None) -> None:
         from nczarr.arrays.parts import NUMPY
@@ -98,7 +97,7 @@ class _Slabs:
             self.fill = repr(value).encode()
 
     def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
-        """The numbers of one slab. Raises _GiveUp."""
+        """Return the numbers of one slab. Raises _GiveUp."""
         if b"\v" in text:
             raise _GiveUp  # white space to numpy, but not to CDL
         codes = np.frombuffer(text, np.uint8)
@@ -119,7 +118,7 @@ class _Slabs:
         return self._narrow(self._parse(stripped, _commas(stripped) + 1))
 
     def _rewrite(self, text: bytes, odd: NDArray[Any]) -> bytes:
-        """The text with every token that holds an odd character as numpy reads it. Raises _GiveUp."""
+        """Rewrite tokens with odd characters for NumPy. Raises _GiveUp."""
         pieces: list[bytes] = []
         done = 0
         for start, end in _odd_tokens(text, odd):
@@ -130,7 +129,7 @@ class _Slabs:
         return b" ".join(pieces)
 
     def _decimals(self, text: bytes, codes: NDArray[Any], odd: NDArray[Any], *, last: bool) -> NDArray[Any] | None:
-        """The numbers of a slab with hardly an exponent in it; None: let numpy see. Raises _GiveUp."""
+        """Return the numbers of a slab with few exponents. None: try NumPy. Raises _GiveUp."""
         commas = codes == 44
         count = int(np.count_nonzero(commas)) + last
         if not odd.any():
@@ -168,7 +167,7 @@ class _Slabs:
         return found
 
     def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
-        """The numbers in the variable's own type, if they all fit."""
+        """Return the numbers in the variable's type. Raises _GiveUp if one does not fit."""
         if self.atomic.is_integer:
             low, high = int(found.min()), int(found.max())
             limits = np.iinfo(found.dtype)
@@ -188,7 +187,7 @@ class _Slabs:
         return narrow
 
     def _plain(self, token: bytes) -> bytes:
-        """An odd token in the form that numpy reads: the same number, exactly. Raises _GiveUp."""
+        """Return an odd token as the same number in NumPy's spelling. Raises _GiveUp."""
         match = _ODD.fullmatch(token)
         if match is None:
             raise _GiveUp
@@ -214,7 +213,7 @@ class _Slabs:
 
 
 def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Where the tokens between commas that hold a marked byte begin and end."""
+    """Yield the ranges of tokens between commas that contain a marked byte."""
     done = 0
     for at in odd.nonzero()[0].tolist():
         if at < done:
@@ -226,18 +225,18 @@ def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
 
 
 def _stripped(text: bytes, *, last: bool) -> bytes:
-    """A slab without the comma at which it was cut."""
+    """Return a slab without its final comma."""
     text = text.rstrip()
     return text if last else text[:-1]
 
 
 def _commas(text: bytes) -> int:
-    """Number of commas (numpy counts frequent bytes several times faster than `bytes.count`)."""
+    """Return the number of commas; NumPy counts frequent bytes several times faster than `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 44))
 
 
 def _is_suspect(text: bytes) -> bool:
-    """Whether `_is_doubtful` has to look: a quick sieve, in which some exponents and words are caught as well."""
+    """Return whether `_is_doubtful` must check: a quick filter with false positives (some exponents and words)."""
     codes = np.frombuffer(b" " + text + b" ", np.uint8)
     digit = (codes - 48) < 10
     begun = digit | (codes == 46)
@@ -251,11 +250,11 @@ _CLASSES = bytes(
     48 if code == 48 else 49 if 49 <= code <= 57 else 46 if code in b".eE" else 45 if code in b"+-" else 32
     for code in range(256)
 )
-"""Every byte as one of `0` (zero), `1` (another digit), `.` (point, exponent), `-` (sign), blank."""
+"""Byte classes: `0` (zero), `1` (other digit), `.` (point, exponent), `-` (sign), blank."""
 
 
 def _is_doubtful(text: bytes) -> bool:
-    """Whether an integer begins with a zero and another digit (octal in CDL), or a sign stands without a number."""
+    """Return whether an integer has a leading zero (octal in CDL), or a sign has no number."""
     codes = np.frombuffer(b"  " + text.translate(_CLASSES) + b" ", np.uint8)
     middle, following, before = codes[2:-1], codes[3:], codes[1:-2]
     if ((middle == 45) & (following != 46) & ((following | 1) != 49)).any():

@@ -1,7 +1,7 @@
-"""Dates in value lists: `ncdump -t` prints times as quoted dates; read back, they are numbers again.
+"""Dates in value lists: quoted dates, as `ncdump -t` prints times, become numbers again.
 
-The variable's `units` ("days since 1900-1-1") and `calendar` attributes say how. ncgen stores the leading digits
-(the year) in silence; we store the time that is meant, with a warning. Calendars are those of the CF conventions.
+The variable's `units` ("days since 1900-1-1") and `calendar` (of the CF conventions) define the conversion.
+ncgen silently stores the leading digits (the year); here the intended time is stored, with a warning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GREGORIAN = (1582, 10, 15)
 
 @dataclass(frozen=True, slots=True)
 class TimeUnits:
-    """Units of time since a moment, in a calendar."""
+    """Units of time since an epoch, in a calendar."""
 
     seconds: Fraction
     epoch: Fraction
@@ -39,13 +39,13 @@ class TimeUnits:
     text: str
 
     def number(self, text: str) -> Fraction | None:
-        """The time that a date means in these units; None if the text is no date of this calendar."""
+        """Return a date in these units, None if the text is not a date of this calendar."""
         moment = _moment(text, self.calendar)
         return None if moment is None else (moment - self.epoch) / self.seconds
 
 
 def time_units(variable: Variable) -> TimeUnits | None:
-    """The units of a time variable; None if it has no such units."""
+    """Return the units of a time variable, or None."""
     texts = {
         attribute.name: attribute.value.data.decode("utf-8", "replace").strip("\0")
         for attribute in variable.attributes
@@ -62,7 +62,7 @@ def time_units(variable: Variable) -> TimeUnits | None:
 
 
 def _moment(text: str, calendar: str) -> Fraction | None:
-    """Seconds from year 0 of the calendar to a date."""
+    """Return the seconds from year 0 of the calendar to a date."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -93,7 +93,7 @@ def _month_length(year: int, month: int, calendar: str) -> int:
 
 
 def _julian(year: int, month: int, day: int) -> int:
-    """Days from 1 January of year 0 in the Julian calendar, shifted to agree with the Gregorian count of days."""
+    """Return the days from 1 January 0 (Julian), shifted to agree with the Gregorian day count."""
     before = sum(_MONTHS[: month - 1]) + (1 if month > 2 and year % 4 == 0 else 0)
     return 365 * year + (year + 3) // 4 + before + day - 3
 
@@ -106,7 +106,7 @@ def _gregorian(year: int, month: int, day: int) -> int:
 
 
 def _mixed(year: int, month: int, day: int) -> int:
-    """The civil calendar: Julian up to 4 October 1582, Gregorian from the next day, the 15th."""
+    """Return the days in the civil calendar: Julian to 4 October 1582, Gregorian from 15 October."""
     return _gregorian(year, month, day) if (year, month, day) >= _GREGORIAN else _julian(year, month, day)
 
 

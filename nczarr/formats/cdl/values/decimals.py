@@ -1,9 +1,8 @@
-"""Decimal fractions in bulk: as exact as the C library's `strtod`, in two thirds of its time.
+"""Bulk parsing of decimal fractions: as exact as C's `strtod`, in two thirds of its time.
 
-Comes in: a text of numbers without exponents between commas. Goes out: the doubles nearest to them, or None where
-this way cannot vouch for every one. A fraction of at most 2^53 in its digits and at most 22 of them behind the point
-is the quotient of two doubles that are exact, so that one division rounds it rightly.
-Source: W. D. Clinger, "How to read floating point numbers accurately", 1990.
+Numbers without exponents become the nearest doubles, or None if any is uncertain. A fraction with digits up
+to 2^53 and at most 22 decimal places is the quotient of two exact doubles, so one division rounds it
+correctly. Source: W. D. Clinger, "How to read floating point numbers accurately", 1990.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 
 MOST_DIGITS = 22
-"""10^22 is the last power of ten that is a double."""
+"""Exponent of the last exact power of ten."""
 
 _POWERS = tuple(float(10**exponent) for exponent in range(MOST_DIGITS + 1))
 
 LARGEST = 2**53
-"""Up to here every integer is a double."""
+"""Limit up to which integers are exact as doubles."""
 
 
 def decimals(text: bytes, count: int) -> NDArray[Any] | None:
-    """`count` doubles. Expects digits, points, signs, commas and white space alone; no sign without a number."""
+    """Return `count` doubles. Expects only digits, points, signs before numbers, commas and white space."""
     digits = parsed(text.translate(None, b"."), np.int64)
     if digits is None or len(digits) != count or int(digits.max()) > LARGEST or int(digits.min()) < -LARGEST:
         return None
@@ -53,7 +52,7 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
 
 
 def parsed(text: bytes, dtype: Any) -> NDArray[Any] | None:
-    """The numbers of a text, between commas, as numpy reads them; None if anything else stands there."""
+    """Return comma-separated numbers parsed by NumPy, None on anything else."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

@@ -1,7 +1,6 @@
-"""Literals → constants of any type: the value grammar of CDL, directed by the type.
+"""Type-directed conversion of literals (braces as nested lists) to constants; reports every fault.
 
-Comes in: literals (braces as nested lists) and a resolved type. Goes out: canonical data, or a report of every
-fault at its place. Recursion follows the type, never the text, so no text is too deep.
+Recursion follows the type, so deeply nested text is safe.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
 class Slot(NamedTuple):
-    """What a message calls the thing that takes the values, and whether `_` may stand for its fill value."""
+    """Name of the value's target in messages, its fill value, and whether `_` is allowed."""
 
     what: str
     fill: Constant | None = None
@@ -28,14 +27,14 @@ class Slot(NamedTuple):
 
 
 class Encoder:
-    """Encodes literals of one source into constants."""
+    """Encoder of one source's literals as constants."""
 
     def __init__(self, convert: Converter, types: Types) -> None:
         self.convert = convert
         self.types = types
 
     def constant(self, literals: Sequence[Literal], type_name: TypeName, place: Slot) -> Constant | None:
-        """The values as one constant, one a literal (char: runs of bytes); None after a fault."""
+        """Return the values as one constant, one per literal (char: runs of bytes); None after a fault."""
         if type_name == "char":
             data = b"".join(self._char(literal, place) or b"" for literal in literals)
             return Constant.text(data)
@@ -47,13 +46,13 @@ class Encoder:
         return self.join(type_name, known) if len(known) == len(values) else None
 
     def bare(self, literals: Sequence[Literal], type_name: TypeName) -> Literal | None:
-        """The first value that lacks its braces, if the type asks for them."""
+        """Return the first value without the braces that its type requires."""
         if not isinstance(self.types.get(type_name), VlenType | CompoundType):
             return None
         return next((literal for literal in literals if literal.kind not in ("list", "fill")), None)
 
     def join(self, type_name: TypeName, values: Sequence[Constant]) -> Constant:
-        """Constants of one type as one constant."""
+        """Concatenate constants of one type."""
         count = sum(value.count for value in values)
         if not is_fixed(type_name, self.types):
             items = tuple(item for value in values for item in value.data)
@@ -61,7 +60,7 @@ class Encoder:
         return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
     def value(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
-        """One value of a type; None after a fault."""
+        """Return one value of a type, None after a fault."""
         if literal.kind == "fill":
             return self._fill(literal, type_name, place)
         declared = self.types.get(type_name)
@@ -199,7 +198,7 @@ class Encoder:
         return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
     def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Slot) -> bool:
-        """Whether there are too many values because a field lacks its braces, which is then reported."""
+        """Report a field without braces as the cause of too many values; return whether there is one."""
         for literal, field in zip(given, declared.fields, strict=False):
             array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
             if array or self.bare([literal], field.type) is not None:
@@ -208,7 +207,7 @@ class Encoder:
         return False
 
     def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Slot) -> tuple[Constant, ...]:
-        """The fields of the variable's own `_FillValue`, if it has one and its fields are constants of their own."""
+        """Return the fields of the variable's `_FillValue`, if they are separate constants."""
         if place.fill is None or place.fill.type != type_name or not isinstance(place.fill.data, tuple):
             return ()
         return tuple(item for item in place.fill.data if isinstance(item, Constant))
@@ -257,7 +256,7 @@ class Encoder:
         return self.join(type_name, [value, rest])
 
     def _char_field(self, literal: Literal, field: Field, count: int, place: Slot) -> Constant | None:
-        """Chars of a field: texts, each padded to a row of the last dimension if there are several rows."""
+        """Return the chars of a field: texts, each padded to a row if there are several rows."""
         given: list[Literal] = literal.value if literal.kind == "list" else [literal]
         row = field.shape[-1] if len(field.shape) > 1 else 0
         data = b""
@@ -279,7 +278,7 @@ class Encoder:
 
 
 def strings(literals: Sequence[Literal]) -> list[list[Literal]]:
-    """Char literals as texts: a string each, a run of character constants together."""
+    """Group char literals into texts: each string alone, runs of character constants together."""
     found: list[list[Literal]] = []
     for literal in literals:
         if literal.kind != "string" and found and found[-1][0].kind != "string":
@@ -290,7 +289,7 @@ def strings(literals: Sequence[Literal]) -> list[list[Literal]]:
 
 
 def enum_value(text: str, declared: EnumType) -> int | None:
-    """The value that a word means in an enum: a constant's name, `E.name`, or a path to either; None if none."""
+    """Return the enum value of a word (constant, `E.name`, or a path to either), or None."""
     word = text.rsplit("/", 1)[-1] if text.startswith("/") else text
     values = {constant.name: constant.value for constant in declared.constants}
     whole = names.normal(names.unescape_cdl(word))

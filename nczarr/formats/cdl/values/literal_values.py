@@ -1,6 +1,6 @@
-"""Literals → values of an atomic type: exact range checks, and every loss said aloud.
+"""Conversion of literals to atomic values, with reports of every loss.
 
-ncgen casts as C does, in silence; here out of range is an error and a lost fraction a warning.
+ncgen silently casts like C; here values out of range are errors and lost fractions warnings.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _NUMBER = re.compile(
 
 
 class Converter:
-    """Converts literals of one source; `what` in its methods is what a message calls the target (`an int variable`)."""
+    """Converter of one source's literals; `what` names the target in messages (`an int variable`)."""
 
     def __init__(self, source: Source, report: Report, units: Callable[[], TimeUnits | None] | None = None) -> None:
-        """`units`: given for the data of a variable, where dates and other-sign integers are understood."""
+        """Set up; `units`: given for variable data, which allows dates and integers of the other sign."""
         self.source = source
         self.report = report
         self.units = units
@@ -52,7 +52,7 @@ class Converter:
         self.report.warning(code, message, span, helps=[help_] if help_ else ())
 
     def number(self, literal: Literal, type_name: str, what: str) -> int | float | None:
-        """A literal as a number of an atomic type; None after a fault, which is reported."""
+        """Return a literal as a number of an atomic type, None after a reported fault."""
         atomic = ATOMIC[type_name]
         match literal.kind:
             case "int":
@@ -75,7 +75,7 @@ class Converter:
         return None
 
     def _not_plain(self, literal: Literal, what: str) -> None:
-        """Refuse the fill mark, or a list in braces, where a plain value belongs."""
+        """Report a fill mark or braced list in place of a plain value."""
         if literal.kind == "fill":
             self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
         else:
@@ -83,7 +83,7 @@ class Converter:
             self.error("unexpected-braces", message, literal, "remove the braces")
 
     def name(self, literal: Literal, what: str) -> None:
-        """Report a word where a number is wanted."""
+        """Report a word in place of a number."""
         meant = names.closest(literal.value, NUMBER_WORDS)
         help_ = f"did you mean `{meant}`?" if meant else "words are enum constants; this place takes a number"
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
@@ -127,7 +127,7 @@ class Converter:
         return whole
 
     def _from_text(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:
-        """A text that is wholly a number converts, with a warning; any other is a mistake."""
+        """Convert a numeric text with a warning; report any other text."""
         try:
             text = literal.value.decode("ascii").strip()
             value = int(text) if text.lstrip("+-").isdigit() else float(text)
@@ -146,7 +146,7 @@ class Converter:
         return self._from_float(literal, value, atomic, what)
 
     def _from_date(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:
-        """A date in the list of a time variable, as `ncdump -t` prints them (`dates.py`)."""
+        """Convert a date of a time variable, as `ncdump -t` prints it (`dates.py`)."""
         units = self.units() if self.units is not None else None
         text = literal.value.decode("ascii", "replace")
         number = units.number(text) if units is not None else None
@@ -162,7 +162,7 @@ class Converter:
         return self._from_float(literal, value, atomic, what)
 
     def chars(self, literal: Literal, what: str) -> bytes | None:
-        """A literal as a run of char; None after a fault."""
+        """Return a literal as chars, None after a fault."""
         match literal.kind:
             case "string" | "char":
                 data: bytes = literal.value
@@ -178,7 +178,7 @@ class Converter:
         return None
 
     def string(self, literal: Literal, what: str) -> bytes | bool | None:
-        """A literal as one string: bytes, None for NIL; False after a fault."""
+        """Return a literal as one string: bytes, None for NIL, False after a fault."""
         match literal.kind:
             case "string":
                 data: bytes = literal.value
@@ -203,7 +203,7 @@ class Converter:
         return False
 
     def atomic(self, literals: Sequence[Literal], type_name: str, what: str) -> Constant | None:
-        """The values of an attribute of a declared atomic type; None after a fault."""
+        """Return the values of an attribute with an atomic type, None after a fault."""
         if type_name == "char":
             runs = [self.chars(literal, what) for literal in literals]
             return None if None in runs else Constant.text(b"".join(run for run in runs if run is not None))
@@ -219,7 +219,7 @@ class Converter:
         return Constant(type=type_name, count=len(values), data=pack(type_name, values))
 
     def untyped(self, literals: Sequence[Literal]) -> Constant | None:
-        """The values of an attribute that says no type: texts are char, numbers the type that holds them all."""
+        """Return the values of an untyped attribute: texts as char, numbers in their common type."""
         kinds = {literal.kind for literal in literals}
         first = literals[0]
         if kinds == {"string"}:
@@ -266,7 +266,7 @@ class Converter:
         return None
 
     def _signed(self, literal: Literal) -> str:
-        """The type of an integer; int64 for one that is uint64 only because it is large and says no type."""
+        """Return the type of an integer; int64 for a large one that is uint64 only by size, without suffix."""
         plain = literal.type == "uint64" and bytes(self.source.data[literal.end - 1 : literal.end]).isdigit()
         return "int64" if plain and literal.value <= ATOMIC["int64"].high else literal.type
 
@@ -286,15 +286,14 @@ def _spell(value: int | float) -> str:
 
 
 def pack(type_name: str, values: Sequence[int | float]) -> bytes:
-    """Numbers as canonical bytes of an atomic numeric type."""
+    """Return numbers as canonical bytes of an atomic numeric type."""
     return struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
 
 
 def plain_numbers(text: bytes, declared: str | None = None) -> Constant | None:
-    """Return the constant of plain ints, doubles or floats, of their own type or a declared one.
+    """Return the constant of plain ints, doubles or floats, in their own type or a declared one.
 
-    These are the commonest attribute values. None: anything else stands there, or a fault, which reading literal by
-    literal finds.
+    A fast path for the most common attribute values. None: other text or a fault, for literal parsing.
     """
     items = [item.strip(b" \t") for item in text.split(b",")]
     kinds = {match.lastgroup or "double" if match else None for match in map(_NUMBER.fullmatch, items)}

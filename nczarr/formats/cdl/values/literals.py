@@ -1,7 +1,6 @@
-"""Literals of CDL: the text of a value list → literals, exactly and with the place of every fault.
+"""Parsing of value lists (text between `=` and `;`) into a tree of `Literal`, with braces as lists.
 
-Comes in: a byte range of a source (what stands between `=` and `;`). Goes out: a tree of `Literal`, braces
-being lists. Where ncgen wraps, cuts or guesses in silence, this reports.
+Where ncgen silently wraps, truncates or guesses, faults are reported at their place.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ _NUMBER_HELP = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity", "inff":
 
 
 class ListReader(Numerals):
-    """Reads one value list of a source."""
+    """Reader of value lists of a source."""
 
     def read(self, start: int, end: int) -> list[Literal] | None:
-        """The literals between two offsets, braces as nested lists; None after a fault (which is reported)."""
+        """Return the literals of a range, braces as nested lists; None after a reported fault."""
         try:
             return self._read(start, end)
         except Stop:
@@ -105,7 +104,7 @@ class ListReader(Numerals):
         return self.stop("expected-value", "a value is missing between two commas", start, end, help_)
 
     def _adjacent(self, kind: str, start: int, end: int, previous: int) -> Stop:
-        """Two values without a comma: a missing comma, or a missing semicolon before the next statement."""
+        """Explain two values without a comma: a missing comma, or a missing semicolon before the next statement."""
         between = bytes(self.source.data[previous:start])
         if kind in ("word", "strange") and (b"\n" in between or b"\r" in between):
             return self.stop("expected-token", "expected `;` after the last value", previous, previous)
@@ -129,7 +128,7 @@ class ListReader(Numerals):
         return self.stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop)
 
     def _call(self, here: list[Literal], at: int, end: int) -> int:
-        """If a `(` follows a word, the only function there is: `time("2000-01-01")`. Returns where to go on."""
+        """Evaluate the only function, `time("2000-01-01")`, if `(` follows a word. Returns the next offset."""
         word = here[-1]
         space = _SPACE.match(self.source.data, at, end)
         opens = space.end() if space else at
@@ -210,7 +209,7 @@ class ListReader(Numerals):
             offset += width
 
     def unescape(self, raw: bytes, start: int) -> bytes:
-        """The bytes behind a quoted text; `start` is its offset, for the places of bad escapes."""
+        """Return the bytes of a quoted text; `start`: its offset, for reports of bad escapes."""
         if b"\\" not in raw:
             return raw
 
@@ -247,7 +246,7 @@ class ListReader(Numerals):
 
 
 def _hours(text: bytes) -> float | None:
-    """Hours since 1970-01-01 UTC of an ISO date, as ncgen's undocumented `time` gives them."""
+    """Return the hours from 1970-01-01 UTC to an ISO date, as ncgen's undocumented `time` does."""
     from datetime import UTC, datetime
 
     try:

@@ -1,6 +1,6 @@
-"""Numbers of CDL: the text of one numeric constant → a literal, exactly.
+"""Exact parsing of single numeric constants into literals.
 
-A constant that ncgen would wrap, cut or misread in silence is an error here, at its place.
+A constant that ncgen would silently wrap, truncate or misread is an error here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "l
 
 @dataclass(slots=True)
 class Literal:
-    """One literal: `value` is an int, a float, bytes (char, string; hex: its digits), a name, or a list of literals.
+    """One literal: `value` is an int, float, bytes (char, string; hex: its digits), name, or list of
+    literals.
 
-    `type` is the type that the constant has by itself (suffix, size, form); empty where it has none.
+    `type`: the constant's own type (suffix, size, form), empty if it has none.
     """
 
     kind: Kind
@@ -38,15 +39,15 @@ SUFFIXES = {
     b"ub": "ubyte", b"us": "ushort", b"u": "uint", b"ul": "uint", b"ull": "uint64",
     b"bu": "ubyte", b"su": "ushort", b"lu": "uint", b"llu": "uint64",
 }  # fmt: skip
-"""The type that a suffix of an integer stands for."""
+"""Type by integer suffix."""
 
 
 class Stop(Exception):  # noqa: N818
-    """A fault after which the rest of a list makes no sense; it has been reported."""
+    """A reported fault that makes the rest of a list meaningless."""
 
 
 class Numerals:
-    """Reads the numbers of one source."""
+    """Parser of the numbers of one source."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
@@ -57,12 +58,12 @@ class Numerals:
         self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
 
     def stop(self, code: str, message: str, start: int, end: int, help_: str = "") -> Stop:
-        """Report an error after which its list makes no sense, and give the exception to raise."""
+        """Report a fatal error of a list; return the exception to raise."""
         self.error(code, message, start, end, help_)
         return Stop()
 
     def integer(self, text: bytes, start: int, end: int) -> Literal:
-        """An integer with its suffix. Raises Stop."""
+        """Return an integer with its suffix. Raises Stop."""
         digits = text.rstrip(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
         suffix = text[len(digits) :]
         declared = SUFFIXES.get(suffix.lower()) if suffix else ""
@@ -121,7 +122,7 @@ class Numerals:
         return self.stop("bad-number", f"unknown number suffix `{show(suffix)}`", start + len(digits), end, help_)
 
     def real(self, text: bytes, start: int, end: int) -> Literal:
-        """A float or double. Raises Stop."""
+        """Return a float or double. Raises Stop."""
         body, suffix = text, text[-1:].lower()
         if suffix in (b"f", b"d", b"l"):
             body = text[:-1]
@@ -144,7 +145,7 @@ class Numerals:
         return Literal("float", value, declared, start, end)
 
     def hexadecimal(self, text: bytes, start: int, end: int) -> Literal:
-        """A hexadecimal constant: a number or opaque bytes, as its place asks. Raises Stop."""
+        """Return a hexadecimal constant, a number or opaque bytes depending on context. Raises Stop."""
         digits = text[2:]
         match = re.fullmatch(rb"([0-9a-fA-F]+)(?:[sS]|[lL]{1,2})?", digits)
         if match is None:
@@ -153,6 +154,6 @@ class Numerals:
 
 
 def show(text: bytes) -> str:
-    """A piece of source text for a message, cut if it is long."""
+    """Return source text for a message, shortened if long."""
     shown = text.decode("utf-8", "replace")
     return shown if len(shown) <= 40 else shown[:40] + "…"

@@ -1,13 +1,12 @@
 """Value lists → typed columns, once types are known.
 
-Expects: resolved and sound types; `work.lists` (a span of the source for each variable that has data) and
-`work.attribute_lists`. Ensures: attributes of user-defined types have their constants; `work.columns` holds the
-values of each list as runs, with the extents that they give to unlimited dimensions (`infer_shapes` turns them
-into sizes, `place_values` into arrays). Plain numbers are read in bulk (`bulk.py`), everything else literal by
-literal. Nothing is materialised for space that is only filled.
+Expects: resolved, valid types; `work.lists` (source span of each variable's data) and `work.attribute_lists`.
+Ensures: attributes of user-defined types have constants; `work.columns` holds the values as runs, with
+extents of unlimited dimensions (for `infer_shapes` and `place_values`). Plain numbers are read in bulk
+(`bulk_numbers.py`), others by literal. Fill-only space is never materialized.
 
-A list is flat in row-major order. Braces enclose each row along an inner unlimited dimension (not the first), each
-compound and vlen value, and each array field.
+A list is flat in row-major order. Braces enclose each row along an inner unlimited dimension (not the first),
+each compound and vlen value, and each array field.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
 
 
 def _with_attributes(work: Unchecked, report: Report) -> Dataset:
-    """The dataset with the values of attributes of user-defined types read."""
+    """Return the dataset with values for attributes of user-defined types."""
     known = tables_of(work)
     values: dict[tuple[str, str], Constant] = {}
     for path, group in groups(work.dataset):
@@ -122,7 +121,7 @@ def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) ->
 
 
 def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | None:
-    """The units of time of a variable, or of the one whose bounds it holds (CF `bounds`)."""
+    """Return the time units of a variable, or of the variable whose CF `bounds` it is."""
     from nczarr.formats.cdl.values.dates import time_units
 
     group = known.groups[names.parent(path)]
@@ -136,11 +135,11 @@ def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | Non
 
 
 class _Fault(Exception):  # noqa: N818
-    """A list that makes no sense from here on; it has been reported."""
+    """A reported fault that ends a list."""
 
 
 class _VariableReader:
-    """Reads the list of one variable."""
+    """Reader of one variable's list."""
 
     def __init__(
         self, path: str, variable: Variable, span: Span, source: Source, known: Tables, report: Report
@@ -159,7 +158,7 @@ class _VariableReader:
         self.columns = Columns([0] * len(self.dimensions))
 
     def read(self) -> Columns | None:
-        """The columns of the list; None after a fault."""
+        """Return the columns of the list, None after a fault."""
         if None in self.dimensions:
             return None
         inner = self._next_unlimited(0)
@@ -205,11 +204,11 @@ class _VariableReader:
         return dimension.size if isinstance(dimension, Dimension) else dimension or 0
 
     def _next_unlimited(self, axis: int) -> int | None:
-        """The next unlimited dimension behind `axis`, whose rows are enclosed in braces."""
+        """Return the next unlimited dimension after `axis`, whose rows have braces."""
         return next((k for k in range(axis + 1, len(self.dimensions)) if self._is_unlimited(k)), None)
 
     def _row(self, axis: int) -> int:
-        """Elements of one step along `axis`, all dimensions behind it being fixed."""
+        """Return the elements of one step along `axis`; all later dimensions are fixed."""
         total = 1
         for behind in range(axis + 1, len(self.dimensions)):
             total *= self._size(behind)
@@ -217,7 +216,7 @@ class _VariableReader:
 
     # ---- lists -------------------------------------------------------------------------------------------------------
     def _block(self, literals: Sequence[Literal], axis: int, prefix: tuple[int, ...]) -> None:
-        """The values of all dimensions from `axis` on, at one place of those before it."""
+        """Read the values of the dimensions from `axis` on, at one index of the earlier ones."""
         inner = self._next_unlimited(axis)
         if inner is None:
             self._leaf(literals, axis, prefix)
@@ -249,7 +248,7 @@ class _VariableReader:
             self._stop("too-few-values", message, at, "write `{}` for a row without values")
 
     def _leaf(self, literals: Sequence[Literal], axis: int, prefix: tuple[int, ...]) -> None:
-        """A flat list: the dimensions behind `axis` are fixed (`axis` itself may be unlimited)."""
+        """Read a flat list; dimensions after `axis` are fixed, `axis` may be unlimited."""
         rank = len(self.dimensions)
         row = self._row(axis) if rank else 1
         limit = None if rank and self._is_unlimited(axis) else row * (self._size(axis) if rank else 1)
@@ -270,7 +269,7 @@ class _VariableReader:
             self.columns.add(prefix, constant.count, constant)
 
     def _chars(self, literals: Sequence[Literal], axis: int, limit: int | None) -> Constant:
-        """Texts of a char variable: joined along one dimension; padded to rows where there are more."""
+        """Return the texts of a char variable: joined along one dimension, padded to rows along several."""
         rank = len(self.dimensions)
         pad = self.fill.data if self.fill is not None and isinstance(self.fill.data, bytes) else b"\0"
         row = self._size(rank - 1) if rank - axis >= 2 and not self._is_unlimited(rank - 1) else 0
@@ -315,7 +314,7 @@ class _VariableReader:
 
 
 SMALL = 256
-"""Bytes below which a list is read literal by literal: importing what reads it in bulk costs more than that."""
+"""Bytes below which a list is read literal by literal: importing the bulk reader would cost more."""
 
 _BULK = frozenset(name for name, atomic in ATOMIC.items() if atomic.is_integer or atomic.is_float)
 

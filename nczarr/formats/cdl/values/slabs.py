@@ -1,6 +1,6 @@
-"""Slabs of a value list: pieces of its text that end in a comma, without comments.
+"""Slabs of a value list: pieces of text that end in a comma, without comments.
 
-A slab is small enough to stay in the processor's cache, and for its memory to be used again instead of mapped anew.
+A slab fits the processor cache, and its memory is reused instead of newly mapped.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 class Slab(NamedTuple):
-    """A piece of a list: `text` has a blank for each comment, `size` is the piece's length in the source."""
+    """A piece of a list: `text` has a blank for each comment; `size` is the length in the source."""
 
     text: bytes
     size: int
 
 
 class _Comment(NamedTuple):
-    """Where a comment begins and ends; one that the text breaks off is not `closed`."""
+    """Range of a comment; not `closed` if the text ends inside it."""
 
     start: int
     stop: int
@@ -30,7 +30,7 @@ class _Comment(NamedTuple):
 
 
 def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[Slab]:
-    """The slabs of `data[start:end]`, of about `size` bytes, each but the last behind a comma that no comment holds."""
+    """Yield slabs of `data[start:end]` of about `size` bytes, cut after commas outside comments."""
     at = start
     while at < end:
         slab = _cut(data, at, end, size)
@@ -73,7 +73,7 @@ def _comments(text: bytes) -> Iterator[_Comment]:
 
 
 def _blanked(text: bytes, comments: list[_Comment]) -> bytes:
-    """The text with a blank for each closed comment that lies in it."""
+    """Replace each closed comment by a blank."""
     pieces: list[bytes] = []
     done = 0
     for comment in comments:

@@ -1,1 +1,1 @@
-"""Writer of CDL: a checked dataset as text, laid out as ncdump does."""
+"""Writer of CDL: a checked dataset as text in ncdump's layout."""

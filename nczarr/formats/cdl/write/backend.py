@@ -1,7 +1,7 @@
-"""CDL written: `Checked` → text, laid out as ncdump lays it out, so that every value reads back exactly.
+"""Writer of CDL: `Checked` → text in ncdump's layout; every value reads back exactly.
 
-Comes in: a checked dataset with its array sources. Goes out: pieces of text; neither text nor data is ever held whole.
-Differences from ncdump and their reasons: `docs/cdl-output.md`.
+Output is produced in pieces; text and data are never held as a whole. Differences from ncdump:
+`docs/cdl-output.md`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """The CDL of a planned dataset in pieces, UTF-8."""
+    """Yield the CDL of a planned dataset in pieces of UTF-8."""
     for piece in pieces(sayable(plan.checked).checked, options):
         yield piece.encode("utf-8", "surrogateescape")
 
 
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
-    """The CDL of a checked dataset that CDL can say (`sayable`). Of the options, those count that are flags of ncdump.
+    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
 
-    With `special`, nothing that the tree says is lost: storage and kind become special attributes.
+    With `special`, storage and kind become special attributes, so the text is lossless.
     """
     name = checked.dataset.name if options.name is None else options.name
     yield f"netcdf {dataset_name(name)} {{\n"
@@ -42,12 +42,12 @@ def pieces(checked: Checked, options: Options) -> Iterator[str]:
 
 
 def dataset_name(name: str) -> str:
-    """The name as it can stand before the first brace: what would end it or be dropped becomes `_`."""
+    """Return the dataset name for CDL; characters that would end it or be dropped become `_`."""
     return "".join("_" if character <= " " or character in "{}\x7f" else character for character in name)
 
 
 class _Printer:
-    """One run over the tree."""
+    """State of one run over the tree."""
 
     def __init__(self, checked: Checked, options: Options) -> None:
         self._checked = checked
@@ -56,7 +56,7 @@ class _Printer:
         self._printed = printed(checked, options)
 
     def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
-        """The contents of a group: declarations, data, subgroups."""
+        """Yield the content of a group: declarations, data, subgroups."""
         indent = "  " * depth
         yield "".join(self._header.lines(path, group, indent))
         if group.variables and self._with_data:
@@ -73,7 +73,7 @@ class _Printer:
 
 
 def printed(checked: Checked, options: Options) -> set[str]:
-    """The variables whose values are printed: those asked for that have data, and those that tell a length."""
+    """Return the variables to print: the requested ones with data, and those that determine a dimension's length."""
     if options.header_only:
         return set()
     chosen = {fqn for fqn in checked.parts if _wanted(checked, fqn, options)}
@@ -81,7 +81,7 @@ def printed(checked: Checked, options: Options) -> set[str]:
 
 
 def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
-    """Whether the options ask for the data of a variable (ncdump's -c, -v, -g)."""
+    """Return whether the options select a variable's data (ncdump's -c, -v, -g)."""
     name, group = names.last(fqn), names.parent(fqn)
     if options.coordinates_only and not _is_coordinate(checked, name, group):
         return False
@@ -93,7 +93,7 @@ def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
 
 
 def _is_coordinate(checked: Checked, name: str, group: str) -> bool:
-    """Whether a variable has the name of a dimension that it could see."""
+    """Return whether a variable has the name of a dimension in scope."""
     while names.join(group, name) not in checked.dimensions:
         if group == "/":
             return False

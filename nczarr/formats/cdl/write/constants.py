@@ -1,4 +1,4 @@
-"""Constants → the values of an attribute in CDL."""
+"""Attribute values in CDL."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nczarr.formats.cdl.write.value_streams import column
 
 
 def needs_type(value: Constant) -> bool:
-    """Whether an attribute names its type: user-defined types, strings, and constants without values."""
+    """Return whether an attribute declares its type: user-defined types, strings, and empty constants."""
     return value.type not in ATOMIC or value.type == "string" or value.count == 0
 
 
 def attribute_texts(value: Constant, types: Types) -> list[str]:
-    """The values of an attribute, suffixed so that they tell their type; char data are one string."""
+    """Return the values of an attribute with type suffixes; char data are one string."""
     if value.type == "char":
         return [quoted(value.data)] if isinstance(value.data, bytes) and value.data else []
     atomic = ATOMIC.get(value.type)

@@ -1,7 +1,7 @@
 """The `data:` section: rows, braces, fill marks, folding.
 
-A variable of rank 0 or 1 is one list behind its name; of higher rank, one line a row of the last dimension. Inner
-unlimited dimensions stand in braces. Rows start with two blanks even inside groups, as ncdump's do.
+Variables of rank 0 or 1 are one list; others have one line per row of the last dimension, with braces for
+inner unlimited dimensions. Rows start with two blanks even inside groups, as in ncdump.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from nczarr.formats.cdl.write.value_streams import Stream, column
 from nczarr.formats.cdl.write.value_texts import is_word
 
 BATCH = 1 << 16
-"""Values formatted at once; of types with nested values, a sixteenth."""
+"""Values formatted at once; a sixteenth for types with nested values."""
 
 LONG = 1 << 20
-"""More elements of fill than this, behind the last value of a variable, are not printed."""
+"""Fill elements after a variable's last value above which they are not printed."""
 
 WHOLE = 1 << 26
-"""Elements of a variable that are all printed where a reader of the text would fill the rest with another value."""
+"""Maximum elements of a variable printed in full because readers would fill with another value."""
 
 _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How the values of a variable stand in lines; `inner`: the rows that each inner unlimited dimension spans.
+    """Rows of a variable's values; `inner`: rows spanned by each inner unlimited dimension.
 
-    `last` is the number of values of the last row, less than `width` where the rest of the array is fill.
+    `last`: values of the last row, less than `width` if the rest of the array is fill.
     """
 
     count: int
@@ -45,20 +45,20 @@ class Rows:
     last: int
 
     def length(self, row: int) -> int:
-        """Values of a row that are printed."""
+        """Return the number of values to print in a row."""
         return self.last if row + 1 == self.count else self.width
 
     def opening(self, row: int) -> str:
-        """The braces that open before a row."""
+        """Return the braces that open before a row."""
         return "{" * sum(row % span == 0 for span in self.inner)
 
     def closing(self, row: int) -> str:
-        """The braces that close behind a row."""
+        """Return the braces that close after a row."""
         return "}" * sum((row + 1) % span == 0 for span in self.inner)
 
 
 def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
-    """The rows of a variable whose dimensions are so long and so unlimited."""
+    """Return the rows of a variable with these dimensions."""
     if not shape:
         return Rows(1, 1, (), 1)
     inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
@@ -66,11 +66,11 @@ def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
 
 
 def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
-    """The rows without the fill behind the last value, where that is more than anybody wants to read.
+    """Return the rows without excessive fill after the last value.
 
-    A list that is too short is filled, so nothing is lost unless an array is filled with anything
-    else than its variable; then rows are left out only where there are too many. `grows`: the first dimension is
-    unlimited, and the list must reach its last row. Only for one array without braces.
+    Readers fill a short list, so nothing is lost unless the array's fill differs from its variable's; then
+    rows are dropped only if too many. `grows`: the first dimension is unlimited, so its last row is needed.
+    Only for single arrays without braces.
     """
     shape = checked.shapes[fqn]
     total = math.prod(shape)
@@ -92,7 +92,7 @@ def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, gr
 
 
 def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
-    """Whether what was never written in an array is what a reader of the text fills a list with that is too short."""
+    """Return whether unwritten elements equal the fill that readers add to short lists."""
     own, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
     if own is None:
         own = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
@@ -102,7 +102,7 @@ def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
 
 
 def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
-    """Whether values are left out that a reader of the text would take for others."""
+    """Return whether omitted values would be read back as other values."""
     shape = checked.shapes[fqn]
     if math.prod(shape) <= WHOLE or set(parts) != {""} or filled_alike(checked, fqn, parts[""]):
         return False
@@ -124,9 +124,9 @@ def _rows(checked: Checked, fqn: str, parts: Parts | None) -> Rows:
 
 
 def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
-    """The statement of one variable, with the empty line before it, in pieces; nothing if it has no elements.
+    """Yield the statement of one variable after an empty line, in pieces; nothing if it has no elements.
 
-    `parts` None prints a variable that is all fill.
+    `parts`: None for a variable that is all fill.
     """
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     if 0 in shape:
@@ -144,7 +144,7 @@ def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) 
 
 
 def fill_bytes(value: Constant | None) -> bytes | None:
-    """One fill value as bytes, as `value_texts` compares them; None if there is none or it is nested."""
+    """Return one fill value as bytes, as `value_texts` compares them; None if missing or nested."""
     if value is None or value.count != 1:
         return None
     data = value.data
@@ -154,14 +154,14 @@ def fill_bytes(value: Constant | None) -> bytes | None:
 
 
 def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
-    """The value that prints as `_`: a type's default counts only where a reader of the text takes it for such."""
+    """Return the value printed as `_`; a type's default only if readers interpret it so."""
     asked = any(attribute.name == "_FillValue" for attribute in variable.attributes)
     plain = variable.type not in checked.types and variable.type not in _MARKS_ONLY_IF_ASKED
     return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
 
 
 def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
-    """All rows of a variable that is not of type char, in pieces."""
+    """Yield all rows of a non-char variable in pieces."""
     variable, types = checked.variables[fqn], checked.types
     tree = part_tree(variable.type, types)
     values = None if parts is None else column(parts, tree, types, _marked(variable, checked, fqn))
@@ -189,7 +189,7 @@ def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, sta
 
 
 def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
-    """A batch of whole rows."""
+    """Return a batch of whole rows."""
     lines = []
     for number in range(many):
         row = texts[number * rows.width : (number + 1) * rows.width]
@@ -201,10 +201,10 @@ def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, inde
 
 
 def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, last_grows: bool) -> Iterator[str]:
-    """Rows of chars: one string each. NULs at the end are what a reader pads with, so they are left out.
+    """Yield rows of chars, one string each, without trailing NULs, which readers add.
 
-    Not so where the fill value is another character, nor in the first row along an unlimited last dimension, whose
-    length must tell the extent.
+    NULs remain if the fill is another character, and in the first row along an unlimited last dimension,
+    which determines its extent.
     """
     fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
     stream = None if parts is None else Stream(parts[""])
@@ -223,14 +223,14 @@ def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, l
 
 
 def _fill_text(type_name: str, types: Types) -> str:
-    """What stands for one value that was never written."""
+    """Return the text of one unwritten value."""
     return "{}" if type_name in types and not is_fixed(type_name, types) and hasattr(types[type_name], "base") else "_"
 
 
 def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
-    """Variables that are all fill and yet must be printed, because no other data tells an unlimited dimension's length.
+    """Return all-fill variables that must be printed to determine the length of an unlimited dimension.
 
-    For each such dimension the smallest variable along it whose fill value can be written.
+    For each such dimension, the smallest variable along it with a printable fill value.
     """
     told = {reference for fqn in printed for reference in grown(checked, fqn)}
     chosen: list[str] = []
@@ -247,7 +247,7 @@ def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
 
 
 def grown(checked: Checked, fqn: str) -> set[str]:
-    """The unlimited dimensions whose lengths the data of a variable tell."""
+    """Return the unlimited dimensions whose lengths a variable's data determine."""
     if 0 in checked.shapes[fqn]:
         return set()
     references = (reference for reference in checked.variables[fqn].dimensions if isinstance(reference, str))

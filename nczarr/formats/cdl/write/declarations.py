@@ -1,4 +1,4 @@
-"""Types, dimensions, variables and attributes of one group as ncdump lays them out."""
+"""Declarations of one group in ncdump's layout: types, dimensions, variables and attributes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
 
 
 class Header:
-    """Prints the declarations of a checked dataset; `special` adds the special attributes that its storage asks for."""
+    """Printer of a dataset's declarations; `special` adds special attributes for storage."""
 
     def __init__(self, checked: Checked, anonymous: Anonymous, *, special: bool) -> None:
         self._checked = checked
@@ -43,7 +43,7 @@ class Header:
         self._breaks = checked.dataset.kind in _CLASSIC
 
     def lines(self, path: str, group: Group, indent: str) -> Iterator[str]:
-        """The declarations of one group, without its subgroups and data, each line with its end."""
+        """Yield the declarations of one group without subgroups and data, in complete lines."""
         if group.types:
             yield f"{indent}types:\n"
             for declared in ordered(group.types, path):
@@ -61,7 +61,7 @@ class Header:
         yield from self._attributes(path, group, indent)
 
     def _attributes(self, path: str, group: Group, indent: str) -> Iterator[str]:
-        """The group's own attributes, in the root with the kind of file."""
+        """Yield the group's attributes; in the root also the file kind."""
         lines = [self._attribute("", attribute, path) for attribute in group.attributes]
         if self._special and isinstance(group, Dataset) and group.kind is not None:
             lines.append(f':_Format = "{FORMATS[group.kind]}"')
@@ -71,7 +71,7 @@ class Header:
             yield f"{indent}\t\t{line} ;\n"
 
     def _type_name(self, name: str, path: str, *, before_colon: bool = False) -> str:
-        """A use of a type. Before the colon of a group's attribute, a variable of that name would be meant instead."""
+        """Return a use of a type. Before a group attribute's colon, a variable's name would take precedence."""
         if name in ATOMIC:
             return name
         words = TYPE_WORDS | SECTIONS
@@ -114,7 +114,7 @@ class Header:
                 yield f"{indent}\t\t{owner}:{name} = {value} ;\n"
 
     def _attribute(self, owner: str, attribute: Attribute, path: str) -> str:
-        """`TYPE owner:name = values`; the type only where the values do not tell it."""
+        """Return `TYPE owner:name = values`; the type only if the values do not imply it."""
         value = attribute.value
         typed = f"{self._type_name(value.type, path, before_colon=not owner)} " if needs_type(value) else ""
         return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip(" ")
@@ -136,5 +136,5 @@ def _dimension(dimension: Dimension) -> str:
 
 
 def ordered(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
-    """The types of a group, each behind those it is made of (CDL knows no forward references), else in their order."""
+    """Return a group's types with dependencies first, because CDL has no forward references."""
     return dependencies_first({names.join(path, declared.name): declared for declared in types}).values()

@@ -1,7 +1,7 @@
-"""Folding of value lists at 80 columns, as ncdump folds.
+"""Folding of value lists at 80 columns, as in ncdump.
 
-A value and its `, ` are never split. A value that would reach beyond column 78 starts a new line, unless it is no
-longer than two characters; the trailing blank before a fold stays.
+A value and its `, ` are never split. A value that would extend beyond column 78 starts a new line, unless it
+has at most two characters; the blank before a fold stays.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from functools import lru_cache
 
 LIMIT = 78
-"""The line limit of 80 less two."""
+"""Line limit: 80 minus 2."""
 
 
 def fold(items: list[str], column: int, indent: int, *, last: bool = True, words: bool = False) -> tuple[str, int]:
-    """The items joined by `, ` and folded, and the column behind them.
+    """Return the items joined by `, ` and folded, and the column after them.
 
-    `column` is where the text starts; continuation lines are indented by `indent` + 4. Unless these are the `last`
-    items of their row, a `, ` follows. `words`: no item holds a blank, which allows a faster way.
+    Text starts at `column`; continuation lines are indented by `indent` + 4. Unless `last`, a `, ` follows.
+    `words`: items contain no blanks, which allows a faster method.
     """
     if not items:
         return "", column
@@ -37,7 +37,7 @@ def fold(items: list[str], column: int, indent: int, *, last: bool = True, words
 
 
 def _fold_words(items: list[str], column: int, indent: int, *, last: bool) -> tuple[str, int]:
-    """The same, at the speed of regular expressions, for ASCII items without blanks."""
+    """Fold ASCII items without blanks by regular expression."""
     tail = items[-1] if last else ""
     text = ", ".join(items[:-1] if last else items) + ", "
     margin = " " * (indent + 4)
@@ -56,5 +56,5 @@ def _fold_words(items: list[str], column: int, indent: int, *, last: bool) -> tu
 
 @lru_cache(maxsize=16)
 def _lines(room: int) -> re.Pattern[str]:
-    """Whole words within a line of this length, as many as fit; a longer word alone."""
+    """Return the pattern of a line: as many whole words as fit, or one longer word."""
     return re.compile(rf".{{1,{max(room - 1, 1)}}} |[^ ]+ ")

@@ -1,7 +1,6 @@
-"""Values that CDL has no spelling for: NaNs with other bits than the usual one, enum values without a name.
+"""Values without a CDL spelling: NaNs with unusual bits, enum values without a name, counted by loss code.
 
-Comes in: constants, and arrays in the dtypes of `arrays/parts.py`. Goes out: how many there are, by the code of the
-loss. Arrays are looked at in bounded blocks, and only where something was stored.
+Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only where data are stored.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from nczarr.arrays.source import Parts, little, little_descr, numpy_dtype, unwri
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
 
 BLOCK = 1 << 16
-"""Elements looked at together."""
+"""Elements examined at once."""
 
 NAN, UNNAMED = "nan-bits", "unnamed-value"
 
 _BITS = {"f": (0x7FC00000, 0x7F800000, 0x7FFFFFFF, "I"), "d": (0x7FF8 << 48, 0x7FF0 << 48, (1 << 63) - 1, "Q")}
-"""By `struct` code: the bits of the NaN that the word means, those of infinity, all but the sign, their own code."""
+"""By `struct` code: bits of the usual NaN, of infinity, mask of all but the sign, and integer code."""
 
 
 def in_constant(constant: Constant, types: Types) -> Counter[str]:
-    """How many odd values an attribute has."""
+    """Count the unspellable values in an attribute."""
     data = constant.data
     if isinstance(data, tuple):
         found: Counter[str] = Counter()
@@ -46,14 +45,14 @@ def in_constant(constant: Constant, types: Types) -> Counter[str]:
 
 
 def _in_floats(data: bytes, count: int, code: str) -> Counter[str]:
-    """As `in_array`, for schemas that can do without numpy."""
+    """Return the counts of `in_array` without NumPy."""
     usual, infinite, unsigned, bits = _BITS[code]
     values = struct.unpack(f"<{count}{bits}", data)
     return +Counter({NAN: sum(value & unsigned > infinite and value != usual for value in values)})
 
 
 def can_be_odd(type_name: str, types: Types) -> bool:
-    """Whether a fixed-size type has floats or enums in it."""
+    """Return whether a fixed-size type contains floats or enums."""
     declared = types.get(type_name)
     if isinstance(declared, CompoundType):
         return any(can_be_odd(field.type, types) for field in declared.fields)
@@ -61,7 +60,7 @@ def can_be_odd(type_name: str, types: Types) -> bool:
 
 
 def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
-    """How many odd values an array of a fixed-size type has."""
+    """Count the unspellable values in an array of a fixed-size type."""
     declared = types.get(type_name)
     found: Counter[str] = Counter()
     if isinstance(declared, CompoundType):
@@ -80,10 +79,9 @@ def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]
 def in_variable(
     sources: Parts, type_name: str, shape: tuple[int, ...], types: Types, fill: Constant | None
 ) -> Counter[str]:
-    """Return how many odd values the arrays of a variable have.
+    """Count the unspellable values in a variable's arrays.
 
-    Cells that were never written count where they hold another value than `fill`, the variable's own, which CDL
-    prints as `_`.
+    Unwritten cells count unless they equal the variable's `fill`, which CDL prints as `_`.
     """
     found: Counter[str] = Counter()
     for part in parts(type_name, shape, types):

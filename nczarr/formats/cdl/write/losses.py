@@ -1,7 +1,7 @@
-"""What a dataset loses as CDL (docs/cdl-output.md, "What CDL cannot say"), found before a line is written.
+"""Losses of a dataset in CDL (docs/cdl-output.md, "What CDL cannot say"), found before writing.
 
-What depends on single names and values is found here; what a format holds as such is data (`capabilities.py`).
-Of data, only those that the options ask for are looked at, and only in types that can hold such values.
+Only losses of single names and values; format features are in `capabilities.py`. Only requested data are
+examined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nczarr.source import Span
 
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
-    """Everything that the text of a dataset does not say, or says otherwise."""
+    """Yield everything that the text omits or changes."""
     checked, found = sayable(checked)
     yield from _dataset(checked.dataset, options)
     yield from found
@@ -69,7 +69,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], checked: Checked) 
 
 
 def _odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
-    """Losses of values without a spelling."""
+    """Yield the losses of unspellable values."""
     if odd[NAN]:
         text = f"{what}, NaNs ({odd[NAN]}) with other bits than the usual ones"
         yield Loss("nan-bits", "annotation", path, text, span)
@@ -82,7 +82,7 @@ def _odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
 
 
 def _lengths(checked: Checked, shown: set[str]) -> Iterator[Loss]:
-    """Unlimited dimensions whose length no printed value tells."""
+    """Yield the unlimited dimensions whose length no printed value determines."""
     told = {reference for fqn in shown for reference in grown(checked, fqn)}
     for fqn, dimension in checked.dimensions.items():
         if not dimension.unlimited or not dimension.size or fqn in told:

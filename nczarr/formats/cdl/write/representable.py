@@ -1,8 +1,7 @@
-"""The part of a dataset that CDL can say, and what is left out of it (docs/cdl-output.md).
+"""The part of a dataset that CDL can represent, and a loss for each difference (docs/cdl-output.md).
 
-Comes in: a checked dataset. Goes out: one that the printer can print so that the text compiles, and a loss for
-everything in which the two differ. Nothing is copied where nothing is lost. The tree is walked in the order of the
-text, because CDL knows no forward references: types, dimensions and variables of a group, then its subgroups.
+Unchanged parts are not copied. The walk follows text order, because CDL has no forward references: types,
+dimensions and variables of a group, then its subgroups.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ G = TypeVar("G", bound=Group)
 
 
 class Said(NamedTuple):
-    """What the text says, and what it does not."""
+    """Representable dataset, and losses."""
 
     checked: Checked
     losses: tuple[Loss, ...]
 
 
 def sayable(checked: Checked) -> Said:
-    """The dataset without what has no spelling, and the losses: the dataset itself if there are none."""
+    """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _Walk(checked)
     dataset = walk.group("/", checked.dataset)
     if dataset is checked.dataset:
@@ -51,12 +50,12 @@ def sayable(checked: Checked) -> Said:
 
 
 def has_spelling(name: str) -> bool:
-    """Whether a name can be written: `_` alone is the fill mark, and no spelling begins with an invisible space."""
+    """Return whether a name can be written: not `_` (the fill mark), nor starting with an invisible space."""
     return name != "_" and (name.isascii() or not names.is_strange(name[0]))
 
 
 class _Walk:
-    """One run over the tree: `types` and `dimensions` are those that the text has declared so far, by FQN."""
+    """State of one run; `types` and `dimensions`: FQNs declared so far."""
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
@@ -68,7 +67,7 @@ class _Walk:
         self.losses.append(Loss(kind, "value", path, message, span))
 
     def group(self, path: str, group: G) -> G:
-        """What is said of a group; the group itself where that is all."""
+        """Return the representable part of a group, the group itself if complete."""
         for declared in ordered(group.types, path):
             if self._named(path, declared.name, "type", declared.span) and self._type(path, declared):
                 self.types.add(names.join(path, declared.name))
@@ -109,7 +108,7 @@ class _Walk:
             self.losses.append(Loss("empty-dimension", "annotation", fqn, text, dimension.span))
 
     def _type(self, path: str, declared: UserType) -> bool:
-        """Whether the text can define a type: its members have spellings, and what it is made of is declared."""
+        """Return whether a type can be defined: its members are spellable and its base types declared."""
         fqn = names.join(path, declared.name)
         inner: list[Node]
         match declared:
@@ -157,7 +156,7 @@ class _Walk:
         return Variable(**{**members, "dimensions": dimensions, "attributes": tuple(attributes)})
 
     def _axis(self, fqn: str, reference: str | int, span: Span) -> str | int:
-        """A dimension as the text can use it: one that is not declared yet becomes one of the same length."""
+        """Return a usable dimension; one not declared yet becomes anonymous with the same length."""
         if isinstance(reference, int) or reference in self.dimensions:
             return reference
         size = self._checked.dimensions[reference].size
@@ -171,7 +170,7 @@ class _Walk:
         return [attribute for attribute in attributes if self._attribute(path, attribute)]
 
     def _attribute(self, path: str, attribute: Attribute) -> bool:
-        """Whether an attribute can be written so that it reads back as one."""
+        """Return whether an attribute can be written and read back as one."""
         value, what = attribute.value, f"attribute `{attribute.name}` of `{path}`"
         if not has_spelling(attribute.name):
             text = f"the name of {what} has no spelling in CDL: it would be left out"
@@ -190,6 +189,6 @@ class _Walk:
 
 
 def _same(said: Iterable[Node], given: Iterable[Node]) -> bool:
-    """Whether two lists hold the very same nodes."""
+    """Return whether two lists contain identical nodes."""
     one, other = list(said), list(given)
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

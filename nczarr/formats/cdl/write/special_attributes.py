@@ -1,4 +1,4 @@
-"""Storage as special attributes, in the order in which `ncdump -s` prints them."""
+"""Storage as special attributes, in the order of `ncdump -s`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMATS: dict[Kind, str] = {
     "nc4": "netCDF-4",
     "nc7": "netCDF-4 classic model",
 }
-"""Kinds of file as `_Format` names them."""
+"""`_Format` values by file kind."""
 
 _QUANTIZE = {algorithm: name for name, algorithm in QUANTIZE.items()}
 _SHUFFLE, _DEFLATE, _FLETCHER = CODEC_IDS["shuffle"], CODEC_IDS["deflate"], CODEC_IDS["fletcher32"]
@@ -24,7 +24,7 @@ _LEVELS = range(1, 10)
 
 
 def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
-    """Name and written value of each; nothing for what the tree does not say."""
+    """Yield name and written value of each specified property."""
     if storage.layout is not None:
         yield "_Storage", f'"{storage.layout}"'
     if storage.chunks:
@@ -39,9 +39,10 @@ def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
 
 
 def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
-    """Fletcher32, shuffle and deflate by attributes of their own where these tell the whole chain, else `_Filter`.
+    """Yield Fletcher32, shuffle and deflate as separate attributes if they are the whole chain, else
+    `_Filter`.
 
-    They do if the codecs stand in the order in which the netCDF library sets them up.
+    Separate attributes imply libnetcdf's order of these codecs.
     """
     ids = [codec.id for codec in codecs]
     usual = all(

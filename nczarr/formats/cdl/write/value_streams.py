@@ -1,7 +1,7 @@
-"""The values of a variable as texts, in C order and in pieces: array sources → lists of strings.
+"""Values of a variable as texts in C order: array sources → lists of strings.
 
-Invariant: every part of a variable is read once, front to back, in bounded slabs, whatever its shape. So a vlen
-takes its counts and then as much content as they say, and nothing is ever held but the piece under way.
+Invariant: each part is read once, sequentially, in bounded slabs; a vlen reads its counts, then that much
+content.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from nczarr.formats.cdl.spelling import quoted
 from nczarr.formats.cdl.write.value_texts import char_texts, grouped, value_texts
 
 SLAB = 1 << 22
-"""Bytes read at once; for strings, an eighth of it counts values."""
+"""Bytes read at once; for strings, an eighth of it is the number of values."""
 
 
 class Column(Protocol):
-    """Values that come one after the other."""
+    """Sequential source of values."""
 
     def take(self, count: int) -> list[str]:
-        """The texts of the next `count` values."""
+        """Return the texts of the next `count` values."""
 
 
 class Stream:
-    """An array read front to back in C order."""
+    """Sequential reader of an array in C order."""
 
     def __init__(self, source: ArraySource) -> None:
         self._slabs = slabs(source, SLAB // max(8, itemsize(source.layout.dtype)))
         self._rest: NDArray[Any] | None = None
 
     def take(self, count: int) -> NDArray[Any]:
-        """The next `count` elements. Raises CompileError if the array ends before."""
+        """Return the next `count` elements. Raises CompileError if the array is too short."""
         pieces = []
         while count > 0:
             if self._rest is None or not len(self._rest):
@@ -54,7 +54,7 @@ class Stream:
 
 
 class Plain:
-    """A fixed-size type, or strings: one array."""
+    """Column of a fixed-size type or of strings: one array."""
 
     def __init__(self, source: ArraySource, type_name: str, types: Types, fill: bytes | None) -> None:
         self._stream = Stream(source)
@@ -63,23 +63,23 @@ class Plain:
         self._fill = fill
 
     def take(self, count: int) -> list[str]:
-        """The texts of the next values."""
+        """Return the texts of the next values."""
         return value_texts(self._stream.take(count), self.type_name, self._types, self._fill) if count else []
 
     def take_chars(self, count: int) -> bytes:
-        """The next values of type char as bytes."""
+        """Return the next char values as bytes."""
         return self._stream.take(count).tobytes() if count else b""
 
 
 class Ragged:
-    """A vlen: counts, then their content."""
+    """Column of a vlen: counts and content."""
 
     def __init__(self, parts: Parts, tree: ListTree, types: Types) -> None:
         self._counts = Stream(parts[tree.counts.path])
         self._content = column(parts, tree.content, types)
 
     def take(self, count: int) -> list[str]:
-        """The texts of the next values, each in braces."""
+        """Return the texts of the next values, each in braces."""
         lengths = self._counts.take(count).tolist() if count else []
         total = sum(lengths)
         texts, at = [], 0
@@ -97,13 +97,13 @@ class Ragged:
 
 
 class Record:
-    """A compound with members of variable size: one column a field."""
+    """Column of a compound with variable-size members: one column per field."""
 
     def __init__(self, parts: Parts, tree: RecordTree, types: Types) -> None:
         self._fields = [(field, column(parts, inner, types)) for field, inner in tree.members]
 
     def take(self, count: int) -> list[str]:
-        """The texts of the next values, each in braces."""
+        """Return the texts of the next values, each in braces."""
         columns = []
         for field, values in self._fields:
             size = count * math.prod(field.shape)
@@ -115,7 +115,7 @@ class Record:
 
 
 def column(parts: Parts, tree: PartTree, types: Types, fill: bytes | None = None) -> Column:
-    """The column of a type whose arrays are those of a tree. Raises KeyError if a part is missing."""
+    """Return the column of a type with this part tree. Raises KeyError if a part is missing."""
     match tree:
         case ListTree():
             return Ragged(parts, tree, types)

@@ -1,7 +1,7 @@
-"""Arrays of values → a list of texts, one a value, as CDL's `data:` section spells them.
+"""Arrays of values as texts in the spelling of CDL's `data:` section.
 
-Comes in: one-dimensional numpy arrays in the dtypes of `arrays/parts.py`. Numbers are formatted in bulk and proved to
-read back to the same bits; the few that do not are spelt again with more digits.
+Numbers (1-D arrays in the dtypes of `arrays/parts.py`) are formatted in bulk and verified to read back
+bit-exactly; the few others get more digits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nczarr.formats.cdl.spelling import identifier, plain_float, quoted
 
 
 def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes | None = None) -> list[str]:
-    """The texts of all values; one that is bit for bit `fill` is `_`. Chars are not values here: see `char_rows`."""
+    """Return the texts of all values; those bit-equal to `fill` are `_`. For chars see `char_texts`."""
     declared = types.get(type_name)
     match declared:
         case None if type_name == "string":
@@ -46,18 +46,18 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
 
 
 def is_word(type_name: str, types: Types) -> bool:
-    """Whether texts of the type hold no blanks: numbers and opaque values."""
+    """Return whether texts of the type contain no blanks: numbers and opaque values."""
     declared = types.get(type_name)
     return isinstance(declared, OpaqueType) or (declared is None and type_name not in ("string", "char"))
 
 
 def string_texts(values: Sequence[bytes | None], fill: bytes | None = None) -> list[str]:
-    """Strings; None is NIL."""
+    """Return the texts of strings; None is NIL."""
     return ["NIL" if value is None else "_" if value == fill else quoted(value) for value in values]
 
 
 def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], count: int, types: Types) -> list[str]:
-    """One text a record for a field: bare if the field is a single value, in braces if it is an array."""
+    """Return one text per record for a field, in braces if it is an array."""
     flat = values.reshape(-1)
     if type_name == "char":
         return char_texts(flat.tobytes(), shape, count)
@@ -65,7 +65,7 @@ def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], co
 
 
 def grouped(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
-    """The texts of `count` fields from those of their elements."""
+    """Join element texts to the texts of `count` fields."""
     if not shape:
         return texts
     size = math.prod(shape)
@@ -73,7 +73,7 @@ def grouped(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
 
 
 def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
-    """Char fields: an array has one string a row, all but the last of full length, so that rows cannot run together."""
+    """Return char fields; arrays have one string per row, full length except the last, to keep rows separate."""
     if not shape:
         return [quoted(data[at : at + 1]) for at in range(count)]
     size, width = math.prod(shape), shape[-1]
@@ -86,7 +86,7 @@ def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
 
 
 def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
-    """Replace the texts of values that equal the fill value, bit for bit."""
+    """Replace the texts of values bit-equal to the fill value."""
     plain = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
     same = (plain == np.frombuffer(fill, np.uint8)).all(axis=1)
     if same.all():
@@ -117,7 +117,7 @@ def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
 
 
 def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
-    """Constants by name; as `enum.name` where another enum has the name too: ncgen takes the first enum it finds."""
+    """Return constants by name; as `enum.name` if another enum has the name, because ncgen takes the first match."""
     enums = [other for other in types.values() if isinstance(other, EnumType) and other is not declared]
     others = {constant.name for other in enums for constant in other.constants}
     unique = all(other.name != declared.name for other in enums) and "." not in declared.name

@@ -1,1 +1,1 @@
-"""Streams of points: collections and features, read as datasets and written from variables of records."""
+"""Point streams: collections and features, read as datasets and written from record variables."""

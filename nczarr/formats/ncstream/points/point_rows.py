@@ -1,8 +1,7 @@
-"""Collections of points: members, and rows of features ↔ columns.
+"""Point collections: conversion between packed feature rows and columns.
 
-Rows are big-endian and packed, with one index into the row's strings a member of that type. `parts` makes the arrays of
-a variable of records from all rows at once; `rows` makes rows and strings again. A string member with dimensions has as
-many strings as they make behind its index, so an index counts members, not strings.
+Rows are big-endian and packed. A string member takes one index into the strings of its row. If the member has
+dimensions, all its strings follow at that index, so indices count members, not strings.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.wire.limits import contradictory
 
 LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
-"""Where and when a point is, in the order of the message; `nominal_time` is that of a series that it belongs to."""
+"""Location values in message order; `nominal_time` is the time of the enclosing series."""
 
 
 class Member(NamedTuple):
-    """A member of a collection: its name and atomic type in the model, its dimensions, where it begins in a row."""
+    """One member of a collection: name, atomic type in the model, shape, and byte offset in a row."""
 
     name: str
     type: str
@@ -35,17 +34,17 @@ class Member(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many values a row has of it."""
+        """Number of values in one row."""
         return math.prod(self.shape)
 
     @property
     def width(self) -> int:
-        """Bytes in a row: of strings, one index however many there are."""
+        """Bytes in one row; strings take one 4-byte index in total."""
         return 4 if self.type == "string" else self.elements * ATOMIC[self.type].size
 
 
 class Collection(NamedTuple):
-    """A collection and its features so far: `places` has five doubles a feature, `offsets` where it begins."""
+    """A collection and its features: `places` holds five doubles per feature, `offsets` the stream offsets."""
 
     message: points_pb.PointFeatureCollection
     offset: int
@@ -57,7 +56,7 @@ class Collection(NamedTuple):
     texts: list[tuple[bytes, ...]]
 
     def add(self, feature: points_pb.PointFeature, offset: int) -> None:
-        """Take one feature. Raises RefusedError if its row is not as long as it has to be."""
+        """Add one feature. Raises RefusedError if its row has the wrong length."""
         if len(feature.data) != self.length:
             text = f"a row has {len(feature.data)} bytes, and the members of the collection {self.length}"
             raise contradictory(text, offset)
@@ -69,7 +68,7 @@ class Collection(NamedTuple):
 
 
 def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
-    """The type of a row as numpy has it. Fields are called by their number: names may be anything."""
+    """Return the NumPy dtype of a row. Fields are named by number because member names are arbitrary."""
     fields: list[tuple[str, str, tuple[int, ...]]] = []
     for number, each in enumerate(members):
         if each.type == "string":
@@ -82,7 +81,7 @@ def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
 
 
 def parts(collection: Collection, record: CompoundType) -> Parts:
-    """The arrays of the records of a collection. Raises RefusedError where indices of strings lead nowhere."""
+    """Return the arrays of a collection's records. Raises RefusedError if a string index is invalid."""
     count = len(collection.rows)
     places = np.array(collection.places, "<f8").reshape(count, len(LOCATION))
     found = np.empty(count, row_dtype(collection.members))
@@ -113,7 +112,7 @@ def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
 
 
 def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:
-    """The values of members of strings, by their number."""
+    """Return the values of the string members by member number."""
     numbers = [number for number, each in enumerate(collection.members) if each.type == "string"]
     members = [collection.members[number] for number in numbers]
     count = len(found)
@@ -145,9 +144,9 @@ def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any
 
 
 def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
-    """Where the strings of each member begin among those of a row; -1 where its index leads nowhere.
+    """Return the first string of each member in one row, -1 if its index is invalid.
 
-    Each index stands for all strings of a member; one that no member has, for one string.
+    An index stands for all strings of its member; an unused index stands for one string.
     """
     known: dict[int, int] = {}
     for index, length in zip(indices, lengths, strict=True):
@@ -163,7 +162,7 @@ def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
 def rows(
     columns: Sequence[NDArray[Any]], members: Sequence[Member], count: int
 ) -> tuple[list[bytes], list[list[bytes]]]:
-    """The rows of `count` features and the strings of each, from the values of all members; NIL is an empty string."""
+    """Return the packed rows of `count` features and the strings of each. NIL becomes an empty string."""
     made = np.zeros(count, row_dtype(members))
     texts: list[list[bytes]] = [[] for _ in range(count)]
     index = 0

@@ -1,14 +1,13 @@
-"""Streams of points → datasets: a collection says what rows hold, a feature is place, time and row.
+"""Reader of point streams: a collection defines the row layout; a feature has location, time and a row.
 
-Comes in: a file that begins with one of three magics. Goes out: for each collection a dimension `obs` and a variable
-of records `obs(obs)`. The first members are where and when: `time latitude longitude altitude nominal_time`, with a `_`
-where a member of the collection has the name; the attribute `location` of the variable lists them. The members of the
-collection follow in their types; enums are their integers. What is said of a member stands as attributes of the
-variable, `time.units`, `depth.long_name`; its own `long_name` is the name of the collection. A second collection is
-`obs_2`.
+Each collection becomes a dimension `obs` and a record variable `obs(obs)`; the next ones are `obs_2`, …. The
+first record members are `time latitude longitude altitude nominal_time` (with a `_` if a member has that
+name), listed in the variable's attribute `location`. The collection's members follow; enums become integers.
+Member metadata become attributes of the variable (`time.units`, `depth.long_name`); its `long_name` is the
+collection's name.
 
-Lists of stations are passed over with a warning; a missing END is none. Invariant: memory is that of what is given: a
-row is looked at only if it has the length that its collection says.
+Station lists are skipped with a warning; END may be missing. Invariant: memory is proportional to the input,
+because only rows of the collection's length are decoded.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ if TYPE_CHECKING:
     from nczarr.arrays.source import Parts
 
 MOST_MEMBERS = 10_000
-"""Members of a collection, at most."""
+"""Maximum members of a collection."""
 
 LONGEST_ROW = 1 << 31
-"""Bytes of a row are less."""
+"""Exclusive limit of the bytes of a row."""
 
 
 def is_points(head: bytes) -> bool:
-    """Whether bytes begin a stream of points."""
+    """Return whether the bytes begin a point stream."""
     return head[:4] in (COLLECTION, FEATURE, STATIONS)
 
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a stream of points; None, and an error with its offset, for what is none."""
+    """Read the dataset of a point stream. Returns None, and reports the fault, if it is invalid."""
     found: list[Collection] = []
     try:
         found.extend(_collections(source, report))
@@ -73,7 +72,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
 
 def _collections(source: Source, report: Report) -> Iterator[Collection]:
-    """The collections of a stream, each when all its features are there. Raises RefusedError."""
+    """Yield each collection once its features are complete. Raises RefusedError."""
     collection: Collection | None = None
     end = len(source.data)
     for entry in entries(Incoming(source.data, DEFAULT)):
@@ -104,7 +103,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
 
 
 def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
-    """A collection without features. Raises RefusedError for members that the model has no form for."""
+    """Return an empty collection. Raises RefusedError if the model cannot represent a member."""
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
     members: list[Member] = []
@@ -135,7 +134,7 @@ def _type_name(data_type: int) -> str:
 
 
 def location_names(taken: set[str]) -> tuple[str, ...]:
-    """What the members are called that say where and when a point is, beside members with these names."""
+    """Return names for the location members that do not clash with the names in `taken`."""
     found = []
     for name in LOCATION:
         while name in taken:
@@ -145,7 +144,7 @@ def location_names(taken: set[str]) -> tuple[str, ...]:
 
 
 def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
-    """What the model says of a collection."""
+    """Return the record type, dimension and variable of a collection."""
     span = Span(source, collection.offset, collection.offset)
     members = collection.members
     where = location_names({each.name for each in members})

@@ -1,11 +1,9 @@
-"""Variables of records → streams of points, the inverse of `points`.
+"""Writer of point streams, the inverse of `reader`.
 
-Comes in: a checked dataset and a variable of one dimension, whose records have members of atomic types, with dimensions
-or without. Goes out: one collection, a feature a record, END; in pieces, never all at once. Where and when a point is
-say the members that the attribute `location` of the variable names, else those called as in `LOCATION` or in short
-(`lat`, `lon`, `alt`). A double among them stands in the place of the feature alone; any other type in the row as well.
-Without altitude it is NaN, without nominal time the time. What the format has no place for is one warning,
-lost-beside-points.
+A one-dimensional record variable with members of atomic types becomes one collection, one feature per record,
+and END, in pieces. The variable's attribute `location` names the location members; otherwise names from
+`LOCATION` or `SHORT` apply. A location member of type double is not repeated in the row; other types are.
+Missing altitude is NaN, missing nominal time the time. One warning, lost-beside-points, lists the losses.
 """
 
 from __future__ import annotations
@@ -31,14 +29,14 @@ from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
 from nczarr.formats.ncstream.wire.protobuf import encoded
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
-"""What members may be called as well."""
+"""Alternative names of location members."""
 
 BLOCK = 1 << 22
-"""Bytes of rows that are made at once, about."""
+"""Approximate bytes of rows converted at once."""
 
 
 class _Plan(NamedTuple):
-    """What is written: the members of rows, and the member of each place, None where there is none."""
+    """Members of the rows, and the member of each location value (or None)."""
 
     path: str
     variable: Variable
@@ -48,9 +46,9 @@ class _Plan(NamedTuple):
 
 
 def write(checked: Checked, report: Report, path: str | None = None) -> Iterator[bytes] | None:
-    """The pieces of the stream of points that a variable stands for: the one at `path`, else the only one that can.
+    """Return the pieces of the point stream of the variable at `path`, or of the only suitable one.
 
-    None, and an error, if it is none. Raises OSError while the pieces are made.
+    Returns None and reports an error if there is none. Iteration may raise OSError.
     """
     path = _chosen(checked, report) if path is None else path
     if path is None:
@@ -111,7 +109,7 @@ def _types(record: CompoundType) -> Iterator[tuple[str, str]]:
 
 
 def _word(field: TypeField, checked: Checked) -> str | None:
-    """The atomic type that a member is written as: of an enum its integers."""
+    """Return the atomic type in which a member is written; the base type of an enum."""
     declared = checked.types.get(field.type)
     if isinstance(declared, EnumType):
         return declared.base
@@ -119,7 +117,7 @@ def _word(field: TypeField, checked: Checked) -> str | None:
 
 
 def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | None]) -> tuple[str | None, ...]:
-    """The members that say where and when a point is."""
+    """Return the member for each location value, None if missing."""
     numbers = {
         field.name for field in record.fields if not field.shape and words[field.name] not in ("char", "string", None)
     }
@@ -130,7 +128,7 @@ def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | 
 
 
 def _text(variable: Variable, name: str) -> bytes:
-    """The text of an attribute; empty if there is none."""
+    """Return the text of an attribute, empty if it is missing."""
     for attribute in variable.attributes:
         if attribute.name == name:
             return _said(attribute.value)
@@ -180,7 +178,7 @@ def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
 
 
 def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -> dict[str, NDArray[Any]]:
-    """The values of some records, by member."""
+    """Return the values of a region of records by member."""
     if is_fixed(plan.variable.type, checked.types):
         values = sources[""].read(region)
         return {field.name: values[field.name] for field in plan.record.fields}
@@ -191,7 +189,7 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
 
 
 def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
-    """Where and when each of some points is, in the order of the message."""
+    """Yield the five location values of each point, in message order."""
     time = columns[plan.places[0] or ""]
     instead = (None, None, None, np.full(count, math.nan), time)
     found = [
@@ -209,7 +207,7 @@ def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
 
 
 def _warn(checked: Checked, plan: _Plan, report: Report) -> None:
-    """Say once what is not in the stream."""
+    """Warn once of everything that the stream cannot store."""
     dataset, variable = checked.dataset, plan.variable
     written = {"location", "long_name"}
     written |= {f"{each.name}.{word}" for each in plan.members for word in ("units", "long_name")}

@@ -1,1 +1,1 @@
-"""Reader of ncstream: files and servers to datasets whose values are decoded on demand."""
+"""Reader of ncstream files and servers; values are decoded on demand."""

@@ -1,7 +1,7 @@
-"""Attributes as streams have them → attributes of the model.
+"""Conversion of stream attributes to model attributes.
 
-Both generations are read: the second names the type in `dataType`, the first in `type`, and texts are neither's number.
-One text is a char attribute, as netCDF has them; several, or none, are strings.
+The second generation stores the type in `dataType`, the first in `type`. One text becomes a char attribute,
+as in netCDF; zero or several become strings.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _OLD: dict[int, str] = {
 
 
 class UnreadableAttributeError(ValueError):
-    """What an attribute says of itself does not fit together."""
+    """An attribute whose type, count and data are inconsistent."""
 
 
 def constant(given: pb.Attribute) -> Constant:
-    """The value of an attribute. Raises UnreadableAttributeError."""
+    """Return the value of an attribute. Raises UnreadableAttributeError."""
     type_name = _type(given)
     if type_name == "string":
         texts = list(given.sdata)
@@ -42,7 +42,7 @@ def constant(given: pb.Attribute) -> Constant:
 
 
 def _type(given: pb.Attribute) -> str:
-    """The type of the values. Raises UnreadableAttributeError."""
+    """Return the type of the values. Raises UnreadableAttributeError."""
     if given.dataType:
         number = int(given.dataType)
         found = ATOMS.get(number) or ENUM_BASES.get(number)
@@ -60,8 +60,9 @@ def _type(given: pb.Attribute) -> str:
 
 
 def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) -> Constant | None:
-    """A fill value in the type of its variable: the name of a constant of one of its `enums` as an integer, signed
-    integers of an unsigned variable, the text of a string. None where it is no value of that type.
+    """Return a fill value in the type of its variable, None if it does not fit.
+
+    Enum names become integers, signed integers unsigned, and char text a string, as the type requires.
     """
     if value.type == type_name:
         return value

@@ -1,4 +1,4 @@
-"""Values within coverage messages."""
+"""Values in coverage messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nczarr.names import from_bytes
 
 
 def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
-    """The arrays of an answer by the name of their coverage; the flag of byte order holds. Raises RefusedError."""
+    """Return the arrays of an answer by coverage name, in the flagged byte order. Raises RefusedError."""
     return {from_bytes(each.coverageName): _array(each, offset, limits) for each in found}
 
 
@@ -37,7 +37,7 @@ def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[
 
 
 def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
-    """The values of axes that have some, by name: doubles, big-endian. Raises RefusedError."""
+    """Return the axis values that are present, by name, as big-endian doubles. Raises RefusedError."""
     made = {}
     for each in found:
         if not each.values:

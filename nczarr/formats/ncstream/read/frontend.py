@@ -1,9 +1,8 @@
-"""`read`: a stream in a file → a dataset whose values lie in the messages, decoded only where somebody reads them.
+"""`read`: a stream file as a dataset whose values are decoded on demand.
 
-The stream is gone through once, from message to message: that is its index. Where the header holds the
-model (`header_writer.py` wrote it) that is the tree, else one is made of the header's own words (`header_tree.py`). A
-variable whose numbers lie uncompressed in one message is a view of the file, and its bytes are moved or referred to as
-they are.
+One pass over the messages builds an index. The dataset tree is the model in the header (written by
+`header_writer.py`), else `header_tree.py` derives it. Uncompressed numbers in a single message are a view of
+the file, which can be copied or referenced directly.
 """
 
 from __future__ import annotations
@@ -59,11 +58,11 @@ _OTHERS = {
     "collection": "a collection of points",
     "feature": "a point",
 }
-"""Messages that are no part of a dataset."""
+"""Message kinds that do not belong to a dataset."""
 
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a stream. Reports what cannot be read, with its byte offset; raises OSError."""
+    """Read the dataset of a stream. Reports errors with byte offsets. Raises OSError."""
     if isinstance(source, Served):
         from nczarr.formats.ncstream.read import remote
 
@@ -88,7 +87,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
 
 def _refuse(entry: Entry, source: Source, report: Report) -> None:
-    """Report a message that no dataset has."""
+    """Report a message that does not belong to a dataset."""
     span = Span(source, entry.offset, entry.end)
     if entry.kind == "error":
         refuse_error(entry, span, report)
@@ -99,7 +98,7 @@ def _refuse(entry: Entry, source: Source, report: Report) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFile:
-    """A message of data in a file. `declared`: a header with the variable alone, for what the message does not say."""
+    """A data message in a file. `declared`: a serialized header that declares only this variable."""
 
     file: FileBytes
     offset: int
@@ -107,14 +106,14 @@ class InFile:
     declared: bytes
 
     def tree(self) -> Tree:
-        """The decoded values. Raises OSError, ValueError."""
+        """Return the decoded values. Raises OSError, ValueError."""
         data = memoryview(self.file.data)[self.offset : self.end]
         self.file.seen(self.end - self.offset)
         return decoded(data, self.offset, self.declared)
 
 
 def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
-    """The values of the message that some bytes are, which begin at an offset of their stream. Raises RefusedError."""
+    """Decode the message in `data`, which begins at `offset` of its stream. Raises RefusedError."""
     incoming = Incoming(data, DEFAULT)
     incoming.base = offset
     entry = next(entries(incoming, values=True))
@@ -122,14 +121,14 @@ def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
 
 
 class Given(NamedTuple):
-    """A message of data, and the part of its variable that it holds."""
+    """A data message and the region of its variable."""
 
     entry: Entry
     ranges: tuple[range, ...]
 
 
 class _Reader:
-    """One run."""
+    """State of one read."""
 
     def __init__(self, source: Source, found: list[Entry], report: Report, options: Options) -> None:
         self._source = source
@@ -151,7 +150,7 @@ class _Reader:
             self._data.setdefault(name if name in spelled else names.normal(name), []).append(entry)
 
     def read(self) -> Unchecked | None:
-        """The dataset, with the array sources of its variables."""
+        """Return the dataset with the array sources of its variables."""
         asked = header_tree.Asked(self._span, self._report, self._options, self._opaque_size)
         made = dataset_of(self._named.header, asked, self._source.name)
         if made is None:
@@ -174,11 +173,11 @@ class _Reader:
         return made
 
     def _ignored(self, message: str) -> None:
-        """Report values of the header that are left out."""
+        """Warn about ignored values of the header."""
         self._report.warning("ignored-values", message, self._span)
 
     def _lost(self, message: str, entry: Entry) -> None:
-        """Report data that are left out: an error, unless the run allows it."""
+        """Report skipped data as an error, unless the options allow the loss."""
         code = "unreadable-array"
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
@@ -188,7 +187,7 @@ class _Reader:
         self._report.lose(found, allowed=allowed)
 
     def _given(self, path: str, entry: Entry, shape: tuple[int, ...] | None) -> Given | None:
-        """What a message holds of its variable; None (reported) if that is no part of it."""
+        """Return a message with its region, or report an invalid region and return None."""
         ragged = entry.kind == "column" or is_counted(entry.message)
         try:
             section, _ = section_of(entry.message, entry.offset, ragged=ragged)
@@ -213,7 +212,7 @@ class _Reader:
     def _parts(
         self, path: str, given: list[Given], shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
-        """The array sources of a variable; None if the stream has no values of it."""
+        """Return the array sources of a variable, None if the stream has no values for it."""
         variable = known.variables[path]
         written = self._named.spelled.get(path, path)
         declared = self._definitions.find(full_bytes(written))
@@ -233,7 +232,7 @@ class _Reader:
     def _plain(
         self, given: Given, type_name: TypeName, shape: tuple[int, ...], types: Types, fills: Mapping[str, bytes]
     ) -> AffineArray | None:
-        """Numbers that lie in the file as they are; None if they do not."""
+        """Return a view of numbers stored contiguously in C order, else None."""
         place, big = plain_numbers(given.entry)
         declared = types.get(type_name)
         number = declared.base if isinstance(declared, EnumType) else type_name
@@ -251,7 +250,7 @@ class _Reader:
         return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
 
     def _immediate(self, path: str, declared: Declared | None, shape: tuple[int, ...], known: Tables) -> Parts | None:
-        """The values that the header itself has of a variable; None if it has none."""
+        """Return the values of a variable that the header contains, None if there are none."""
         type_name = known.variables[path].type
         try:
             values = immediate_values(declared, type_name, shape, known.types)
@@ -263,7 +262,7 @@ class _Reader:
         return {"": ArrayInMemory(in_one_piece(descr(type_name, known.types), shape), values)}
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
-        """The size of all opaque values of a variable or member; None where they differ, or there are none."""
+        """Return the common size of the opaque values of a variable or member, None if sizes differ."""
         sizes: set[int] = set()
         written = self._named.spelled.get(path, path)
         for entry in self._data.get(full_name(written), ()):
@@ -280,13 +279,13 @@ class _Reader:
 
 
 def wire_name(entry: Entry) -> str:
-    """The full name that a message of data has, as its sender spells it."""
+    """Return the full variable name of a data message in the sender's spelling."""
     name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
     return name.removeprefix(b"/").decode("utf-8", "surrogateescape")
 
 
 def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
-    """Where the numbers of a message lie as they are, and whether they are big-endian; no place if they do not."""
+    """Return the byte range of uncompressed contiguous numbers (or None), and whether they are big-endian."""
     if entry.column is not None:
         message: pb.DataCol = entry.column.message
         plain = not message.isVlen and not entry.column.members

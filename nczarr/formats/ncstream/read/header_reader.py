@@ -1,6 +1,6 @@
-"""What a header tells of a dataset: its tree, the shapes that follow from it, and what fills arrays.
+"""Dataset tree, variable shapes and fill values of a header.
 
-Where the header holds the model (`header_writer.py` wrote it), that is the tree. Else one is made of its own words.
+The tree is the model in the header (written by `header_writer.py`), else derived from its declarations.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from nczarr.json import ast_document
 from nczarr.source import Source
 
 MODEL = "nczarr"
-"""What the model is called in messages: the field of the header that holds it."""
+"""Name of the header field that contains the model, as shown in diagnostics."""
 
 
 def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchecked | None:
-    """The dataset of a header, without values: that of the model in it, if it has one. `name`: of what it stands in."""
+    """Return the dataset of a header without values. `name`: name of the source in diagnostics."""
     if header.HasField("nczarr"):
         dataset = ast_document.read(Source(name, header.nczarr, key=MODEL), asked.report)
         return None if dataset is None else Unchecked(dataset)
@@ -41,7 +41,7 @@ def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchec
 
 
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
-    """What fills arrays, by FQN of the variable and part."""
+    """Return the fill bytes in the header, by variable FQN and part."""
     found: dict[str, dict[str, bytes]] = {}
     for each in header.fills:
         path, part = (text.decode("utf-8", "surrogateescape") for text in (each.path, each.part))
@@ -50,7 +50,7 @@ def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
 
 
 def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
-    """The shapes of the variables whose dimensions and types can be worked with; a pass reports the others."""
+    """Return the shapes of variables with valid dimensions and types; a check pass reports the others."""
     sound = sound_types(known.types)
     unsuited = oversized(sound)
     unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
@@ -72,7 +72,7 @@ def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
 def suited_fills(
     given: Mapping[str, bytes], variable: Variable, known: Tables, lost: Callable[[str], None]
 ) -> dict[str, bytes]:
-    """What is told to fill the arrays of a variable, as far as it is one element of each."""
+    """Return the fills that are one element of their part; report the others through `lost`."""
     found = {}
     for part in parts(variable.type, (), known.types):
         fill = given.get(part.path)
@@ -87,14 +87,14 @@ def suited_fills(
 def immediate_values(
     declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types
 ) -> NDArray[Any] | None:
-    """The values that the header has of a variable, None if it has none. Raises ValueError if they do not suit it."""
+    """Return the values of a variable that the header contains, or None. Raises ValueError if they do not fit."""
     if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
         return None
     return fixed(_numbers(declared), type_name, shape, types)
 
 
 def _numbers(declared: pb.Variable) -> Tree:
-    """The values, big-endian as all of them are. Raises ValueError if they are no numbers."""
+    """Return the header's values, always big-endian. Raises ValueError if the type is not numeric."""
     if declared.dataType not in NUMPY:
         raise ValueError("they are no numbers")
     made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))

@@ -1,7 +1,7 @@
-"""The header of a stream → the tree of a dataset, where no model is told.
+"""Dataset tree from a stream header without model.
 
-Structures become compounds and lists vlens, whose names are made up of those of their variables. What the model has no
-place for stays as attributes: those of members as `member.attribute` of the variable, title and id as global ones.
+Structures become compounds and lists vlens, with type names derived from variable names. Other information
+becomes attributes: `member.attribute` of the variable; title and id as global attributes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from nczarr.options import Options
 from nczarr.source import Span
 
 CHUNKS = "_ChunkSizes"
-"""The attribute by which servers tell the lengths of chunks."""
+"""Attribute in which servers store chunk lengths."""
 
 OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
-"""The size of all values of an opaque variable, or member of one; None where they differ, or nobody knows."""
+"""Function that returns the common size of the values of an opaque variable or member, or None."""
 
 
 class Asked(NamedTuple):
-    """What a header is read with: where it lies, and who knows how long opaque values are."""
+    """Context for reading a header: span, report, options, and the lookup of opaque sizes."""
 
     span: Span
     report: Report
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 
 def dataset(header: pb.Header, asked: Asked) -> Dataset:
-    """The dataset of a header. Reports what has no form in the model, and is left out."""
+    """Return the dataset of a header. Reports and skips whatever the model cannot represent."""
     reader = _Reader(asked)
     top = reader.group(header.root, "root", None, 0)
     extra = [
@@ -63,7 +63,7 @@ def dataset(header: pb.Header, asked: Asked) -> Dataset:
 
 
 class _Owner(NamedTuple):
-    """A variable whose type is being read: its FQN, what is known in its group, and the attributes so far."""
+    """Variable whose type is being read: FQN, scope of its group, and attributes so far."""
 
     fqn: str
     scope: Scope
@@ -71,20 +71,20 @@ class _Owner(NamedTuple):
 
 
 class _Reader:
-    """One run."""
+    """State of one read."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
     def lost(self, code: str, message: str) -> None:
-        """Report something that is left out: an error, unless the run allows it."""
+        """Report a skipped item as an error, unless the options allow the loss."""
         allowed = self._asked.options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
         found = Diagnostic(code, Severity.ERROR, message, Label(self._asked.span), helps=helps)
         self._asked.report.lose(found, allowed=allowed)
 
     def _name(self, given: bytes, what: str) -> str | None:
-        """A name in the form of the model; None (reported) for one that nothing can have."""
+        """Return a normalized name, or report an invalid one and return None."""
         name = names.normal(from_bytes(given))
         problem = name_problem(name)
         if problem is not None:
@@ -94,7 +94,7 @@ class _Reader:
 
     # ---- groups ------------------------------------------------------------------------------------------------------
     def group(self, given: pb.Group, name: str, around: Scope | None, depth: int) -> Group:
-        """A group and all that is in it."""
+        """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
         taken = {names.normal(from_bytes(each)) for each in _names(given)}
@@ -131,7 +131,7 @@ class _Reader:
                 yield self.group(each, called, scope, depth + 1)
 
     def _dimensions(self, given: pb.Group, path: str) -> list[Dimension]:
-        """The dimensions that a group declares."""
+        """Return the dimensions that a group declares."""
         made: dict[str, Dimension] = {}
         for each in given.dims:
             called = None if each.isPrivate or each.isVlen else self._name(each.name, f"a dimension of `{path}`")
@@ -145,7 +145,7 @@ class _Reader:
         return list(made.values())
 
     def _enums(self, given: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
-        """The enums that a group declares, as wide as the first variable of that enum, else as their codes need."""
+        """Return the enums that a group declares. Their width is that of their first variable, else of their codes."""
         found: dict[str, tuple[TypeName, EnumType]] = {}
         bases = _enum_bases(given) if given.enumTypes else {}
         for each in given.enumTypes:
@@ -170,7 +170,7 @@ class _Reader:
         return found
 
     def _attributes(self, given: Iterable[pb.Attribute], owner: str, member: str = "") -> tuple[Attribute, ...]:
-        """The attributes of a group or variable, or of a `member` of it."""
+        """Return the attributes of a group or variable; `member` prefixes those of a member."""
         made = []
         for each in given:
             name = member + names.normal(from_bytes(each.name))
@@ -223,7 +223,7 @@ class _Reader:
     def _suited(
         self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
     ) -> tuple[Attribute, ...]:
-        """The attributes of a variable, with a `_FillValue` of its type, or none."""
+        """Return a variable's attributes, with `_FillValue` converted to its type or dropped."""
         made = []
         for each in attributes:
             if each.name == "_FillValue":
@@ -237,7 +237,7 @@ class _Reader:
         return tuple(made)
 
     def _type(self, given: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
-        """The type of the elements. Raises UnreadableVariableError."""
+        """Return the element type. Raises UnreadableVariableError."""
         kind, fqn, scope = int(given.dataType), owner.fqn, owner.scope
         if isinstance(given, pb.Structure):
             made = self._compound(given, name, members, owner)
@@ -258,7 +258,7 @@ class _Reader:
         return UNSIGNED.get(found, found) if given.unsigned else found
 
     def _compound(self, given: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
-        """The type of records. Raises UnreadableVariableError."""
+        """Declare the record type. Raises UnreadableVariableError."""
         scope = owner.scope
         if len(members) >= MAX_DEPTH:
             raise UnreadableVariableError(f"structures nest more than {MAX_DEPTH} deep")
@@ -280,7 +280,7 @@ class _Reader:
 
 
 def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
-    """The storage that servers tell as an attribute; None if they do not, or no variable has such chunks."""
+    """Return the storage from the chunk attribute, None if it is missing or its lengths do not fit."""
     given = next((each.value for each in attributes if each.name == CHUNKS), None)
     if given is None or given.type not in ("int", "uint") or given.count != len(lengths) or not lengths:
         return None
@@ -291,7 +291,7 @@ def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | N
 
 
 def _enum_bases(given: pb.Group) -> dict[bytes, str]:
-    """The integers of the first variable or member that is of each enum, in a group or those below."""
+    """Return the base type of each enum, from its first variable or member in the group or below."""
     found: dict[bytes, str] = {}
     pending: list[pb.Group | pb.Structure] = [given]
     while pending:
@@ -306,12 +306,12 @@ def _enum_bases(given: pb.Group) -> dict[bytes, str]:
 
 
 def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
-    """Variables, or members, in the order that both sides agree on."""
+    """Yield variables, then structures, the order shared with writers."""
     yield from given.vars
     yield from given.structs
 
 
 def _names(given: pb.Group) -> Iterator[bytes]:
-    """The names of variables and groups of a group."""
+    """Yield the names of the variables and groups in a group."""
     yield from (each.name for each in _declared(given))
     yield from (each.name for each in given.groups)

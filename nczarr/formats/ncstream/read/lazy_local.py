@@ -1,8 +1,8 @@
-"""Variables whose values are in the messages of a stream: array sources over them, decoded only where somebody reads.
+"""Array sources over the messages of one variable, decoded on demand.
 
-A message holds the cells of a section; of several that hold a cell the last counts, and cells that none holds are fill.
-Where the messages of a variable are stretches of it one behind the other, as writers make them, a part is read message
-by message; otherwise all of them are put together in memory.
+A message holds the cells of a section. The last message with a cell counts; cells in no message are fill. If
+the messages are consecutive stretches, as usual, ragged parts are read message by message; otherwise all
+messages are merged in memory.
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ if TYPE_CHECKING:
     from nczarr.formats.ncstream.read.merge import Values
 
 LARGEST = 2**63 - 1
-"""Cells of a variable whose lists are put together, at most."""
+"""Maximum cells of a variable whose lists are merged."""
 
 MOST_FILLED = 1 << 24
-"""Cells for which lists of a fill value are made, at most."""
+"""Maximum cells for which lists of a fill value are created."""
 
 KEPT = 4
-"""Messages whose decoded values are kept for whoever reads next."""
+"""Number of decoded messages in the cache."""
 
 
 class Message(Protocol):
-    """One message of data, wherever it lies; a plain description."""
+    """Interface of one data message; must be picklable."""
 
     def tree(self) -> Tree:
-        """The decoded values. Raises OSError if they are out of reach, or are not what was said of them before."""
+        """Return the decoded values. Raises OSError if they are unavailable or differ from their description."""
 
 
 class Piece(NamedTuple):
-    """The cells of a variable that a message holds, by their indices along each dimension."""
+    """A message and the cells of the variable that it holds, as one range per dimension."""
 
     ranges: tuple[range, ...]
     message: Message
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return math.prod(map(len, self.ranges))
 
 
 class Held(NamedTuple):
-    """A variable and its messages, in their order."""
+    """A variable and its messages in stream order."""
 
     type: TypeName
     shape: tuple[int, ...]
@@ -69,7 +69,7 @@ class Held(NamedTuple):
 
     @property
     def is_consecutive(self) -> bool:
-        """Whether the messages are stretches of the variable one behind the other, and make all of it."""
+        """Whether the messages are consecutive stretches that cover the whole variable."""
         end = 0
         for piece in self.pieces:
             if not is_stretch(piece.ranges, self.shape):
@@ -81,7 +81,7 @@ class Held(NamedTuple):
         return end == math.prod(self.shape)
 
     def decoded(self, piece: Piece) -> dict[str, NDArray[Any]]:
-        """The values of a message by part, in the shape of its section. Raises OSError, ValueError."""
+        """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
         tree = piece.message.tree()
         if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
             whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records
@@ -90,8 +90,9 @@ class Held(NamedTuple):
         return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
 
     def merged(self) -> dict[str, NDArray[Any]]:
-        """The elements of all lists by part, those of the cells that messages hold, or that a fill value has; memory is
-        in proportion to these. Raises OSError, ValueError.
+        """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
+
+        Memory is proportional to stored and fill elements.
         """
         total = math.prod(self.shape)
         if total > LARGEST:
@@ -113,7 +114,7 @@ class Held(NamedTuple):
 
 
 def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
-    """Whether the cells of a section follow one another in C order."""
+    """Return whether the cells of a section are contiguous in C order."""
     whole = True
     for indices, length in zip(reversed(ranges), reversed(shape), strict=True):
         if indices.step != 1 or (not whole and len(indices) != 1):
@@ -123,7 +124,7 @@ def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
 
 
 def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
-    """Flat values in the shapes of these parts."""
+    """Reshape flat values to the shapes of the parts."""
     return {
         part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
         for part in every
@@ -131,7 +132,7 @@ def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
 
 
 class Decoder(Sections):
-    """Decodes the messages of a variable for all of its parts, and keeps those that were read last."""
+    """Decoder of a variable's messages for all its parts, with a cache of recent messages."""
 
     def __init__(self, held: Held) -> None:
         self.held = held
@@ -145,14 +146,14 @@ class Decoder(Sections):
         return Decoder, (self.held,)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
-        """The messages with cells of a region, by number."""
+        """Yield the messages that intersect a region, by number."""
         for number, piece in enumerate(self.held.pieces):
             inside, _ = overlap(piece.ranges, region)
             if all(part.start < part.stop for part in inside):
                 yield number, piece.ranges
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """The values of a message by part. Raises OSError."""
+        """Return the values of a message by part. Raises OSError."""
         known = self._known.get(section)
         if known is None:
             known = _read(lambda: self.held.decoded(self.held.pieces[section]))
@@ -162,7 +163,7 @@ class Decoder(Sections):
         return known
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """The values of a message; where these are no stretches, the elements of all lists, put together once."""
+        """Return the values of a message, or of all messages merged once if they are not consecutive."""
         if self.is_consecutive:
             return self.decoded(stretch)
         if self._whole is None:
@@ -170,7 +171,7 @@ class Decoder(Sections):
         return self._whole
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
-        """Where the content of each message ends. All messages are decoded once. Raises OSError."""
+        """Return the cumulative content length after each message; decodes all once. Raises OSError."""
         if self._ends is None:
             ragged = [each.path for each in parts(self.type, (), self.types) if None in each.shape]
             count = len(self.held.pieces) if self.is_consecutive else 1
@@ -179,7 +180,7 @@ class Decoder(Sections):
         return self._ends[part]
 
     def occupied(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that a message meets, in C order."""
+        """Yield the chunks that intersect a message, in C order."""
         if self.is_consecutive:
             return every_block(shape, chunks)
         found: set[Index] = set()
@@ -192,7 +193,7 @@ class Decoder(Sections):
 
 
 def _read(call: Any) -> dict[str, NDArray[Any]]:
-    """What a call returns. Raises OSError for whatever is wrong with the bytes of a message."""
+    """Return the result of `call`. Raises OSError for any fault in a message."""
     try:
         found: dict[str, NDArray[Any]] = call()
     except ValueError as fault:
@@ -201,7 +202,7 @@ def _read(call: Any) -> dict[str, NDArray[Any]]:
 
 
 def sources(held: Held, fills: Mapping[str, bytes]) -> Parts:
-    """The array sources of a variable by part. `fills`: what fills arrays, where that is told."""
+    """Return the array sources of a variable by part. `fills`: fill bytes that replace the usual ones."""
     usual = all_fill(held.fill, held.type, held.shape, held.types)
     every = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
     return sources_of(Decoder(held), every)

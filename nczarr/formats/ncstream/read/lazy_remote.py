@@ -1,9 +1,9 @@
-"""Ragged variables on servers: array sources that ask for blocks of cells.
+"""Array sources of ragged variables on servers, requested in blocks of cells.
 
-The cells of a variable in C order make blocks of at most `MOST` cells, each a section: one index along the first
-dimensions, a stretch of the next, all of the rest. What a block holds of every part comes by one answer. Invariant:
-which cells a block has follows from its number, so a description of a variable does not grow with it; how long contents
-are is known when every block was here once, and that is asked for only by whoever needs it.
+A block is a section of at most `MOST` cells in C order: one index along the leading dimensions, a stretch of
+the next, all of the rest. One answer delivers all parts of a block. Invariant: a block's cells follow from
+its number, so the pickled description has constant size. Content lengths require a request for every block,
+so they are requested only if needed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from nczarr.arrays.parts import parts
 from nczarr.formats.ncstream.read.remote_request import Region, Variable, each_at_once
 
 MOST = 2048
-"""Cells of a block, at most."""
+"""Maximum cells in a block."""
 
 KEPT = 8
-"""Blocks whose decoded values are kept."""
+"""Number of decoded blocks in the cache."""
 
 
 class Grid(NamedTuple):
-    """The blocks of a shape: one index along dimensions before `axis`, `step` of them along it."""
+    """Blocks of a shape: one index along the dimensions before `axis`, `step` indices along it."""
 
     shape: tuple[int, ...]
     axis: int
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
 
     @classmethod
     def of(cls, shape: tuple[int, ...], most: int) -> Grid:
-        """Blocks of at most so many cells."""
+        """Return a grid with at most `most` cells per block."""
         axis, inner = len(shape) - 1, 1
         while axis > 0 and inner * shape[axis] <= most:
             inner *= shape[axis]
@@ -45,14 +45,14 @@ class Grid(NamedTuple):
 
     @property
     def along(self) -> int:
-        """How many blocks there are along `axis`."""
+        """Number of blocks along `axis`."""
         return -(-self.shape[self.axis] // self.step) if self.shape else 1
 
     def __len__(self) -> int:
         return math.prod(self.shape[: self.axis]) * self.along
 
     def region(self, number: int) -> Region:
-        """The cells of a block."""
+        """Return the cells of a block."""
         if not self.shape:
             return ()
         number, last = divmod(number, self.along)
@@ -64,7 +64,7 @@ class Grid(NamedTuple):
         return (*reversed(leading), stretch, *map(range, self.shape[self.axis + 1 :]))
 
     def met(self, region: Region) -> Iterator[int]:
-        """The blocks with cells of a region, in their order."""
+        """Yield the blocks that intersect a region, in order."""
         if not self.shape:
             yield 0
             return
@@ -78,7 +78,7 @@ class Grid(NamedTuple):
 
 
 class Blocks(Sections):
-    """The blocks of a variable: decoded for all of its parts, the last of them kept. Pickles as a description."""
+    """Decoder of a variable's blocks for all its parts, with a cache. Pickles as a description."""
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
@@ -96,21 +96,21 @@ class Blocks(Sections):
 
     @property
     def distant(self) -> bool:
-        """True."""
+        """Always true."""
         return True
 
     def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
-        """The blocks with cells of a region, by number."""
+        """Yield the blocks that intersect a region, by number."""
         return ((number, self.grid.region(number)) for number in self.grid.met(region))
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
-        """Call a function with each of some blocks, several at once, as many as are kept."""
+        """Call a function with each block, `KEPT` blocks concurrently."""
         left = iter(sections)
         while some := list(itertools.islice(left, KEPT)):
             each_at_once(call, some)
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """The values of a block by part. Raises OSError."""
+        """Return the values of a block by part. Raises OSError."""
         with self._lock:
             known = self._kept.get(section)
             if known is not None:
@@ -124,13 +124,13 @@ class Blocks(Sections):
         return found
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """The values of a block by part. Raises OSError."""
+        """Return the values of a block by part. Raises OSError."""
         return self.decoded(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
-        """Where the content of each block ends, of the first blocks that reach to `stop`; None: of all.
+        """Return the cumulative content length after each block, up to `stop` (None: all). Raises OSError.
 
-        Asks for those that nobody has asked for yet. Raises OSError.
+        Requests missing blocks.
         """
         found = self._ends[part]
         with self._growing:
@@ -139,7 +139,7 @@ class Blocks(Sections):
         return found
 
     def _grow(self, numbers: range) -> None:
-        """Look at the next blocks, several at once; where little is wanted, at one."""
+        """Request the lengths of the next blocks concurrently, at first of only one."""
         numbers = numbers if numbers.start else numbers[:1]
         lengths: dict[int, dict[str, int]] = {}
 

@@ -1,7 +1,7 @@
-"""Cells of variables picked out and put together, ragged ones too: messages that overlap, leave gaps, or hold too much.
+"""Selection and merging of cells, including ragged ones, for messages that overlap, leave gaps or hold too
+much.
 
-Values are those of the parts of a type, each flat: one row a cell, or element of content. `joined` puts several of them
-one behind the other, `taken` picks cells of one by their numbers.
+Values are flat arrays by part, with one row per cell or per element of content.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
-    """Values one behind the other."""
+    """Concatenate values."""
     if len(every) == 1:
         return dict(every[0])
     return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
 
 
 def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
-    """The values of cells, by their numbers."""
+    """Return the values of the cells with these numbers."""
     flat = {path: each.reshape(-1) for path, each in values.items()}
     found = spread(
         part_tree(type_name, types),
@@ -38,7 +38,7 @@ def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: 
 
 
 def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of the items of lists."""
+    """Return the item numbers of the lists in the given cells."""
     kept = counts[cells]
     starts = (np.cumsum(counts) - counts)[cells]
     ends = np.cumsum(kept)
@@ -47,7 +47,7 @@ def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The numbers of the elements of an array field."""
+    """Return the element numbers of an array field."""
     import math
 
     width = math.prod(shape)
@@ -55,7 +55,7 @@ def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]
 
 
 def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The numbers in C order of the cells of a section of a shape."""
+    """Return the C-order cell numbers of a section of a shape."""
     found = np.zeros((), np.int64)
     for indices, length in zip(ranges, shape, strict=True):
         found = found[..., None] * length + np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)

@@ -1,11 +1,9 @@
-"""Datasets on servers of CDM Remote: the header once, values by sections when somebody reads them.
+"""Datasets on CDM Remote servers: one request for the header, then sections on demand.
 
-Comes in: a `Served` source. Goes out: the tree of its header, as of any stream, and for each variable array sources
-that ask for what is read. A part of fixed size, or of strings, is asked for just the region, in pieces of at most
-`PIECE` bytes. Lists, and records that have them, are asked for in blocks of cells (`blocks.py`): nobody knows how long
-they are before they are here. Both kinds of message are understood, whatever the server sends; members of records are
-picked here, and so are the records that were asked for, where a server sends all. Invariant: an answer holds what was
-asked for, or is an OSError.
+Parts of fixed size, or of strings, are requested by region in pieces of at most `PIECE` bytes; lists, and
+records with lists, in blocks of cells (`lazy_remote.py`), because their lengths are unknown before. Servers
+may answer with either kind of data message. Record members are selected here; so are records if a server
+sends all. Invariant: an answer holds the requested cells, or raises OSError.
 """
 
 from __future__ import annotations
@@ -50,15 +48,15 @@ from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served
 
 PIECE = 16 << 20
-"""Bytes of values that one answer is asked for, at most."""
+"""Maximum bytes of values requested in one answer."""
 
 LOOKED_AT = 4096
-"""Cells of an opaque variable, at most, that are looked at to see how long its values are."""
+"""Maximum cells of an opaque variable read to find its value size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers(Sections):
-    """A variable of values of fixed size, or of strings: one array, of which regions are asked for as they are read."""
+    """A variable of fixed-size values or strings: one array, requested by region."""
 
     variable: Variable
     type: TypeName
@@ -67,26 +65,26 @@ class Answers(Sections):
 
     @property
     def distant(self) -> bool:
-        """True."""
+        """Always true."""
         return True
 
     def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
-        """A region in pieces."""
+        """Yield a region in pieces."""
         width = 0 if self.type == "string" else size(self.type, self.types)
         return ((piece, piece) for piece in divided(region, width or TEXT))
 
     def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
-        """The values of a piece."""
+        """Return the values of a piece."""
         is_record = self.variable.behind == 0 and isinstance(self.types.get(self.type), CompoundType)
         return self.variable.values(section, keep=is_record)  # old servers send all records every time
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
-        """Call a function with each of some pieces, several at once."""
+        """Call a function with each piece, several concurrently."""
         each_at_once(call, list(sections))
 
 
 def divided(region: Region, width: int) -> Iterator[Region]:
-    """A region in pieces of at most `PIECE` bytes, cut along its first dimensions."""
+    """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
     inner = width
     axis = len(region)
     while axis and inner * len(region[axis - 1]) <= PIECE:
@@ -103,7 +101,7 @@ def divided(region: Region, width: int) -> Iterator[Region]:
 
 
 def _single(region: Region, axes: int) -> Iterator[Region]:
-    """A region for each index along the first dimensions."""
+    """Yield one region for each index along the first `axes` dimensions."""
     import itertools
 
     for leading in itertools.product(*region[:axes]):
@@ -114,7 +112,7 @@ def _single(region: Region, axes: int) -> Iterator[Region]:
 
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a server, which a `Served` source comes from. Raises OSError."""
+    """Read the dataset of a `Served` source. Raises OSError."""
     assert isinstance(source, Served)
     before = report.errors
     found = scan(source, report)
@@ -131,7 +129,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
 
 class _Reader:
-    """One run."""
+    """State of one read."""
 
     def __init__(self, source: Served, header: pb.Header, report: Report, options: Options) -> None:
         self._source = source
@@ -142,7 +140,7 @@ class _Reader:
         self._named = named(header)
 
     def read(self) -> Unchecked | None:
-        """The dataset, with the array sources of its variables."""
+        """Return the dataset with the array sources of its variables."""
         span = Span(self._source, 0, len(self._source.data))
         asked = header_tree.Asked(span, self._report, self._options, self._opaque_size)
         made = dataset_of(self._named.header, asked, self._source.name)
@@ -157,7 +155,7 @@ class _Reader:
         return made
 
     def _ignored(self, message: str) -> None:
-        """Report values of the header that are left out."""
+        """Warn about ignored values of the header."""
         self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
 
     def _declared(self, path: str) -> Declared | None:
@@ -170,7 +168,7 @@ class _Reader:
         return Variable(self._source.service, path, type_name, shape, types, behind, header_merge.alone(path, declared))
 
     def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
-        """The array sources of a variable."""
+        """Return the array sources of a variable."""
         found = known.variables[path]
         fill = variable_fill(found, known)
         usual = all_fill(fill, found.type, shape, known.types)
@@ -186,14 +184,14 @@ class _Reader:
         return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
-        """The values that the header itself has of a variable, if they suit it."""
+        """Return the values of a variable in the header, None if missing or unfit."""
         try:
             return immediate_values(self._declared(path), type_name, shape, types)
         except ValueError:
             return None  # then they are asked for
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
-        """The size of all opaque values of a small variable, or member of one; None where they differ, or are many."""
+        """Return the common size of the opaque values of a small variable or member, else None."""
         declared = self._declared(path)
         if declared is None or any(each.isVlen for each in declared.shape):
             return None

@@ -1,7 +1,6 @@
-"""Questions to a server of CDM Remote, and what their answers hold.
+"""Requests to a CDM Remote server, and decoding of the answers.
 
-Comes in: a variable and a region. Goes out: the values of the region by part. Invariant: an answer holds what was asked
-for, or is an OSError.
+Invariant: an answer holds the requested cells, or raises OSError.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from nczarr.select.section_syntax import written
 from nczarr.stores.cdm_remote import MOST_BYTES, Service
 
 AT_ONCE = 8
-"""Questions that are under way for one read of a large region."""
+"""Number of concurrent requests for one large region."""
 
 TEXT = 64
-"""Bytes that a string is taken for."""
+"""Assumed bytes of one string."""
 
 LONGEST_HEAD = 2 << 20
-"""Bytes that an answer has beside its numbers, at most."""
+"""Maximum bytes of an answer apart from its numbers."""
 
 Region = tuple[range, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A variable on a server: what has to be known to ask for it and to understand the answer. Pickles.
+    """Picklable description of a variable on a server for requests and decoding.
 
-    `behind`: how many dimensions its section has beyond those of `shape`: ragged ones, and what follows them.
-    `declared`: a header with the variable alone.
+    `behind`: dimensions of its section beyond `shape` (ragged ones and later ones). `declared`: a serialized
+    header that declares only this variable.
     """
 
     service: Service
@@ -56,7 +55,7 @@ class Variable:
     declared: bytes
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """The values of a region by part. `keep`: others will ask for the same. Raises OSError."""
+        """Return the values of a region by part. `keep`: cache the answer. Raises OSError."""
         held = Held(self.type, self.shape, self.types, None, ())
         try:
             return held.decoded(Piece(region, _Message(self, region, keep)))
@@ -65,12 +64,12 @@ class Variable:
             raise OSError(None, text, self.service.shown) from None
 
     def section(self, region: Region) -> str:
-        """The section of a region as servers read it."""
+        """Return the section expression of a region in server syntax."""
         path = names.split(self.path)
         return written(path, [*region, *[None] * self.behind] if self.shape else None)
 
     def tree(self, region: Region, *, keep: bool = False) -> Tree:
-        """The answer for a region, decoded. Raises OSError, ValueError."""
+        """Return the decoded answer for a region. Raises OSError, ValueError."""
         ask = self.service.recall if keep else self.service.ask
         count = math.prod(map(len, region))
         most = MOST_BYTES
@@ -96,19 +95,19 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """The message that answers a question."""
+    """The message that answers a request."""
 
     variable: Variable
     region: Region
     keep: bool
 
     def tree(self) -> Tree:
-        """The decoded values. Raises OSError, ValueError."""
+        """Return the decoded values. Raises OSError, ValueError."""
         return self.variable.tree(self.region, keep=self.keep)
 
 
 def each_at_once(call: Any, items: list[Any]) -> None:
-    """Call a function with each of some items, several at once. Raises what it raises."""
+    """Call a function with each item concurrently. Raises whatever the function raises."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:

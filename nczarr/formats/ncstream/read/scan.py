@@ -1,7 +1,6 @@
-"""The index of a stream: where its messages and their values lie.
+"""Index of a stream: one `Entry` per message, with the positions of its values.
 
-Comes in: the bytes of a stream. Goes out: an `Entry` a message, in order. Values are passed over, not looked at; only
-where a message has a count of blocks, these are counted. Invariant: an entry is given only if all its bytes are there.
+Values are skipped; counted blocks are only counted. Invariant: all bytes of an entry are present.
 """
 
 from __future__ import annotations
@@ -28,19 +27,18 @@ WHOLE: dict[str, Any] = {
     "stations": points_pb.StationList, "collection": points_pb.PointFeatureCollection,
     "feature": points_pb.PointFeature,
 }  # fmt: skip
-"""Messages that are one block, which is parsed at once."""
+"""Message kinds of one block, parsed at once."""
 
 
 class Entry(NamedTuple):
-    """A message of a stream. `offset` and `end` are places in the stream, all others in the buffer; in a file or memory
-    map these are the same.
+    """A message of a stream. `offset` and `end` are stream offsets, other positions buffer offsets (equal in
+    a file or memory map).
 
-    `message`: what the block says, values aside; None where there is no block, or one of a kind that is not known
-    here (then `payload` is all of it). `payload`: where the values lie: the block of numbers, deflated ones too; the
-    block of a StructureData; counted blocks from the first to the last, `blocks` of them; the records of a sequence;
-    the numbers of a column, if it is not a list or structure itself. `bounds`: where lists lie, `items`: strings and
-    opaque values, both only if asked for. `nil`: runs of NIL strings. `column`: the columns of a message of the
-    second kind.
+    `message`: the parsed block without values, None if missing or of unknown kind (then `payload` is the
+    block). `payload`: range of the values: the block of numbers, also if deflated; the block of a
+    StructureData; all of `blocks` counted blocks; the records of a sequence; the numbers of a column that is
+    no list or structure. `bounds`: positions of lists; `items`: strings and opaque values; both only on
+    request. `nil`: runs of NIL strings. `column`: columns of a column message.
     """
 
     kind: str
@@ -56,7 +54,7 @@ class Entry(NamedTuple):
 
 
 def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[Entry]:
-    """The messages of a file. A fault is reported, and what lies before it is given."""
+    """Return the messages of a file; reports a fault and returns the messages before it."""
     found: list[Entry] = []
     try:
         incoming = Incoming(source.data, limits)
@@ -67,25 +65,25 @@ def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[Entry
 
 
 def refuse(error: RefusedError, source: Source, report: Report) -> None:
-    """Report what is wrong with a stream, by its byte offset."""
+    """Report a fault of a stream with its byte offset."""
     report.error(error.code, str(error), Span(source, error.start, error.end))
 
 
 def refuse_error(entry: Entry, span: Span, report: Report) -> None:
-    """Report what a sender said instead of the rest."""
+    """Report an error message of the sender."""
     report.error("stream-error", f"the sender of the stream gave up: {said(entry)!r}", span)
 
 
 def said(entry: Entry) -> str:
-    """The words of an error message."""
+    """Return the text of an error message."""
     text: bytes = entry.message.message
     return text.decode("utf-8", "replace")
 
 
 def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
-    """The messages of a stream one by one; places hold until the next one is asked for. Raises RefusedError.
+    """Yield the messages of a stream. Positions expire at the next message. Raises RefusedError.
 
-    `values`: whether counted blocks are listed, because they will be asked for.
+    `values`: list the counted blocks for reading.
     """
     at = 0
     while True:
@@ -120,7 +118,7 @@ def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Ent
 
 
 def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
-    """A message of protobuf."""
+    """Parse a protobuf message. Raises RefusedError."""
     try:
         return kind.FromString(data)
     except DecodeError:
@@ -128,7 +126,7 @@ def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
 
 
 def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[Entry, int]:
-    """A data message of the first kind, with its payload."""
+    """Return the entry of a `Data` message with its payload, and the position after it."""
     base = incoming.base
     small, found = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
     message = parsed(pb.Data, small, "data", base + start)
@@ -151,14 +149,14 @@ def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool
 
 
 def is_counted(message: pb.Data) -> bool:
-    """Whether the payload is a count of blocks, each with a value."""
+    """Return whether the payload is a count followed by one block per value."""
     return message.dataType in (pb.STRING, pb.OPAQUE) or (
         message.vdata and message.dataType not in (pb.STRUCTURE, pb.SEQUENCE)
     )
 
 
 def _sequence(incoming: Incoming, at: int) -> tuple[int, int]:
-    """How many records a sequence has, and where it ends."""
+    """Return the number of records of a sequence, and its end."""
     count = 0
     while True:
         buffer, size = incoming.buffer, len(incoming.buffer)

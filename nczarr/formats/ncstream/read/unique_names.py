@@ -1,6 +1,6 @@
-"""Names of a header that are equal in NFC: each thing gets a name of its own, before a dataset is made of it.
+"""Unique names for header items whose names are equal in NFC.
 
-Messages of data name their variables as the sender spells them, so both spellings are kept.
+Data messages use the sender's spelling of names, so both spellings are stored.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Named(NamedTuple):
     """A header whose names are unique and in NFC."""
 
     header: pb.Header
-    """A copy of the header; the header itself if it is so already."""
+    """A renamed copy, or the header itself if unchanged."""
     namesakes: list[Namesake]
-    """Things that got another name."""
+    """Renamed items."""
     spelled: dict[str, str]
-    """By FQN of a variable in the tree, its FQN as the sender spells it, where they differ."""
+    """Sender's FQN by FQN in the tree, for variables where they differ."""
 
     def wire_name(self, path: str) -> str:
-        """Return the full name that messages have for a variable."""
+        """Return the full name of a variable in messages."""
         return full_name(self.spelled.get(path, path))
 
 
@@ -51,7 +51,7 @@ def _groups(group: pb.Group) -> Iterator[pb.Group]:
 
 
 def _unsettled(group: pb.Group) -> bool:
-    """Whether names of a group may be equal: some are not ASCII, or stand twice."""
+    """Return whether names of a group may clash: some are not ASCII, or occur twice."""
     dimensions = [each.name for each in group.dims if not (each.isPrivate or each.isVlen)]
     own = [each.name for kind in (group.enumTypes, group.vars, group.structs, group.groups) for each in kind]
     labels = [[item.value for item in each.map] for each in group.enumTypes]
@@ -71,7 +71,7 @@ def _members(structs: Any) -> Iterator[list[bytes]]:
 
 
 class _Naming:
-    """One run over a header, which is changed."""
+    """State of one run; changes the header."""
 
     def __init__(self) -> None:
         self.namesakes: list[Namesake] = []
@@ -80,7 +80,7 @@ class _Naming:
     def group(
         self, group: pb.Group, path: str, written: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]
     ) -> None:
-        """Name everything below a group; `written`: its path as the sender spells it. The others: names above."""
+        """Rename everything below a group at sender's path `written`; the dicts hold new names from outer groups."""
         dims = [each for each in group.dims if not (each.isPrivate or each.isVlen)]
         below = [each.name for each in group.groups]
         things: list[tuple[str, Any]] = [
@@ -112,7 +112,7 @@ class _Naming:
             self.group(child, *inside, known["dimension"], known["type"])
 
     def _variable(self, given: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]) -> None:
-        """Name the members of a structure, and use the new names of dimensions and enums."""
+        """Rename the members of a structure; apply the new names of dimensions and enums."""
         for dimension in given.shape:
             if not dimension.isPrivate and dimension.name in dimensions:
                 dimension.name = dimensions[dimension.name]
@@ -126,7 +126,7 @@ class _Naming:
             self._variable(each, names.join(path, from_bytes(each.name)), dimensions, enums)
 
     def _apart(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
-        """Give things of one scope names of their own; returns those that they had."""
+        """Give the items of one scope unique names; return their old names."""
         before = [getattr(each, member) for _, each in things]
         items = [(kind, from_bytes(name)) for (kind, _), name in zip(things, before, strict=True)]
         shown = apart(items)

@@ -1,1 +1,1 @@
-"""ncstream as bytes: frames, protobuf messages, element types, rows, columns and deflated blocks."""
+"""Byte level of ncstream: frames, protobuf messages, element types, rows, columns and deflated blocks."""

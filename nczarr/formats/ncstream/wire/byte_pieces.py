@@ -1,7 +1,6 @@
-"""Values as the bytes of a stream, in pieces that fit the cache.
+"""Conversion of values to stream bytes in cache-sized pieces.
 
-Invariant: an array that lies as the stream wants it is never copied, any other is moved once, piece by piece. A piece
-that was given is never changed later.
+Invariant: arrays in stream layout are never copied, others once, by pieces. An emitted piece never changes.
 """
 
 from __future__ import annotations
@@ -13,34 +12,34 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 
 PIECE = 1 << 18
-"""Bytes that are converted at once."""
+"""Bytes converted at once."""
 
 Piece = bytes | bytearray | memoryview
 
 
 class UnwritableError(ValueError):
-    """Values that the format has no form for."""
+    """Values that the format cannot represent."""
 
 
 class Raw(NamedTuple):
-    """Numbers that become bytes when they are written."""
+    """Numbers that are converted to bytes when written."""
 
     values: NDArray[Any]
     dtype: np.dtype[Any]
 
     @property
     def size(self) -> int:
-        """How many bytes they are."""
+        """Size in bytes."""
         return int(self.values.size) * int(self.dtype.itemsize)
 
 
 def size_of(pieces: Iterable[Piece | Raw]) -> int:
-    """How many bytes pieces have together."""
+    """Return the total bytes of the pieces."""
     return sum(each.size if isinstance(each, Raw) else len(each) for each in pieces)
 
 
 def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
-    """The bytes of pieces."""
+    """Yield the bytes of the pieces."""
     for each in pieces:
         if isinstance(each, Raw):
             yield from raw(each.values, each.dtype)
@@ -49,7 +48,7 @@ def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
 
 
 def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """The bytes of an array as elements of a dtype of the same width, in C order."""
+    """Yield the bytes of an array in C order, converted to a dtype of the same width."""
     if not values.size:
         return
     if values.dtype.itemsize != dtype.itemsize or values.dtype.kind not in "iufbSV":
@@ -69,7 +68,7 @@ def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
 
 
 def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
-    """A zlib stream, of the same bytes on every machine."""
+    """Return a zlib stream. Its bytes are the same on every machine."""
     import zlib
 
     packer = zlib.compressobj(level)
@@ -79,13 +78,13 @@ def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
 
 
 def check_block(size: int, what: str) -> None:
-    """Refuse a block that other programs could not read."""
+    """Raise UnwritableError if a block is too large for other programs."""
     if size > LONGEST_BLOCK:
         raise UnwritableError(f"{what} takes {size} bytes, more than a block can have ({LONGEST_BLOCK})")
 
 
 def split(shape: tuple[int, ...], most: int) -> Iterator[tuple[range, ...]]:
-    """Parts of an array of at most so many elements, each contiguous in C order, as the file writer makes them."""
+    """Yield regions of at most `most` elements, each contiguous in C order."""
     total = 1
     for length in shape:
         total *= length

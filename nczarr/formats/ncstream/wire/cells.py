@@ -1,8 +1,4 @@
-"""Parts of variables ↔ trees of messages: the one place where how the model lies meets how the wire lies.
-
-`Cursor` reads the parts of a variable block by block; `arrays` turns a tree into the arrays of
-the parts again. Members are in the order of the wire in trees, and in that of the type in parts.
-"""
+"""Conversion between array parts of variables (members in type order) and value trees (in wire order)."""
 
 from __future__ import annotations
 
@@ -24,11 +20,11 @@ from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
 
 
 class UnsuitedError(ValueError):
-    """A tree that is none of a type, or has not as many items."""
+    """A tree that does not match its type, or has the wrong number of items."""
 
 
 class Cursor:
-    """Reads the parts of a variable in C order, and knows how far it has come in those that are ragged."""
+    """Reader of a variable's parts in C order; tracks its position in ragged parts."""
 
     def __init__(self, sources: Parts, type_name: TypeName, types: Types) -> None:
         self._sources = sources
@@ -37,7 +33,7 @@ class Cursor:
         self._at: dict[str, int] = {}
 
     def tree(self, region: Selection) -> Tree:
-        """The values of a region, whose cells follow those that were read before. Raises OSError."""
+        """Return the values of a region, which must follow the previous region. Raises OSError."""
         return self._tree(self._parts, region)
 
     def _tree(self, parts: PartTree, region: Selection) -> Tree:
@@ -58,7 +54,7 @@ class Cursor:
 
 
 def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
-    """Values of a type of fixed size, or texts, as a tree."""
+    """Convert values of a fixed-size type, or strings, to a tree."""
     declared = types.get(type_name)
     if type_name == "string":
         return Texts(values.tolist())
@@ -77,9 +73,9 @@ def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Reco
 
 
 def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a type's parts, in the order of `data.parts`, for a tree with the cells of a shape.
+    """Yield the arrays of a type's parts, in the order of `nczarr.arrays.parts.parts`.
 
-    Raises UnsuitedError if the tree is none of the type, or has not as many items.
+    Raises UnsuitedError if the tree does not match the type and shape.
     """
     return _arrays(tree, part_tree(type_name, types), shape, types)
 
@@ -99,7 +95,7 @@ def _arrays(tree: Tree, parts: PartTree, shape: tuple[int, ...], types: Types) -
 
 
 def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
-    """Values of a type of fixed size, or texts, little-endian and packed. Raises UnsuitedError."""
+    """Return values of fixed size, or strings, as a packed little-endian array. Raises UnsuitedError."""
     declared = types.get(type_name)
     if type_name == "string":
         if not isinstance(tree, Texts):
@@ -124,7 +120,7 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
 
 
 def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tuple[Field, Tree]]:
-    """The members of records with the fields that they are, in the order of the type. Raises UnsuitedError."""
+    """Yield the fields with their members, in type order. Raises UnsuitedError."""
     if not isinstance(tree, Records):
         if len(fields) == 1:  # rows of elements behind a ragged dimension
             yield fields[0], tree
@@ -140,7 +136,7 @@ def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tupl
 
 
 def _lists(tree: Tree, *, single: bool) -> Lists:
-    """A tree as lists, or a `single` one; opaque values are lists of their bytes. Raises UnsuitedError."""
+    """Return a tree as lists; opaque values become byte lists. Raises UnsuitedError."""
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
         return Lists(counts, Numbers(UBYTE, np.frombuffer(b"".join(tree.items), np.uint8)))

@@ -1,8 +1,7 @@
-"""Data messages of the second kind: columns, all within one protobuf message.
+"""Column messages (`DataCol`), the second kind of data message: columns within one protobuf message.
 
-Comes in: a buffer and where a `DataCol` lies in it. Goes out: a `Column`, which says where the values are and has
-copied none of them; and of a column its tree, whose numbers are views of the buffer. Invariant: `nelems`, `vlens` and
-the bytes that are there agree with the section, whose product is checked before anything is made.
+A `Column` holds the positions of its values, without copies; number trees are views of the buffer. Invariant:
+`nelems`, `vlens` and the available bytes agree with the section, whose product is checked before allocation.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ _BULK = frozenset({PRIMITIVES, LENGTHS, MEMBERS, NIL})
 _RUNS = frozenset({STRINGS, LENGTHS, OPAQUES})
 _MEMBER = frozenset({1})
 _UNPACKED = {STRINGS: STRINGS, OPAQUES: OPAQUES, LENGTHS: LENGTHS | UNPACKED, NIL: NIL | UNPACKED}
-"""Fields with a tag a value, and how those are listed whose values may also be packed."""
+"""Fields with one tag per value, and their keys in `Column.found` (with `UNPACKED` for integers)."""
 
 Places = tuple[tuple[int, int], ...]
-"""Where bytes lie in a buffer: begin and end of each piece."""
+"""Byte ranges (start, end) in a buffer."""
 
 
 class Column(NamedTuple):
-    """A column: `message` without its values, which lie at `found` by the number of their field."""
+    """A column: `message` without its values, which are at the ranges `found`, by field number."""
 
     message: pb.DataCol
     start: int
@@ -51,18 +50,18 @@ class Column(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name as text; bytes that are no UTF-8 are surrogates."""
+        """Name as text, with surrogates for invalid UTF-8."""
         return self.message.name.decode("utf-8", "surrogateescape")
 
     @property
     def payload(self) -> tuple[int, int] | None:
-        """Where the numbers lie, if they are in one piece."""
+        """Byte range of the numbers, None if there are none."""
         places = self.found.get(PRIMITIVES)
         return places[-1] if places else None
 
 
 class Columns:
-    """Reads the columns of one message; `base` is the offset of the buffer in its stream."""
+    """Parser of the columns of one message; `base` is the stream offset of the buffer."""
 
     def __init__(self, buffer: Buffer, base: int, limits: Limits) -> None:
         self._buffer = buffer
@@ -71,7 +70,7 @@ class Columns:
         self._left = limits.columns
 
     def column(self, start: int, end: int, depth: int = 0) -> Column:
-        """A column with its members."""
+        """Return a column with its members."""
         offset = self._base + start
         if depth > self._limits.nesting:
             raise oversized(f"members lie in each other more than {self._limits.nesting} deep", offset)
@@ -100,7 +99,7 @@ class Columns:
         return Column(message, start, found, tuple(members))
 
     def _rest(self, tag: int, end: int) -> list[int]:
-        """What is in the rest of a column, if that is strings or opaque values and what belongs to them."""
+        """Return the fields of a column's rest if all are strings, opaque values, lengths or NIL runs, else []."""
         view: Any = memoryview(self._buffer)[tag:end]
         try:
             message = pb.DataCol.FromString(view)
@@ -111,7 +110,7 @@ class Columns:
 
 
 class Decoder:
-    """Makes trees of the columns of one message."""
+    """Converter of one message's columns to trees."""
 
     def __init__(self, buffer: Buffer, base: int, *, big: bool) -> None:
         self._buffer = buffer
@@ -119,7 +118,7 @@ class Decoder:
         self._big = big
 
     def tree(self, column: Column, place: int | None) -> tuple[Section | None, Tree]:
-        """The section of a column at the top of a message, and its values. `place`: that of a ragged dimension."""
+        """Return section and values of a top-level column. `place`: position of the ragged dimension."""
         message = column.message
         offset = self._base + column.start
         section, dropped = section_of(message, offset, ragged=message.isVlen)
@@ -134,7 +133,7 @@ class Decoder:
         return section, self._tree(column, math.prod(shape))
 
     def _arrays(self, column: Column, counts: NDArray[np.int64], inner: tuple[int, ...]) -> Lists:
-        """Lists of arrays, where dimensions follow the ragged one; they count elements, or whole arrays."""
+        """Return lists of arrays, for dimensions after the ragged one. Lengths count elements or whole arrays."""
         offset = self._base + column.start
         start, end = column.payload or (0, 0)
         elements = (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
@@ -147,7 +146,7 @@ class Decoder:
         return Lists(counts, self._numbers(column, int(counts.sum()) * one), inner)
 
     def _tree(self, column: Column, cells: int | None) -> Tree:
-        """`cells`: how many there have to be; None if the message does not say so."""
+        """Return the tree of a column; `cells`: required number of cells, None if unspecified."""
         message = column.message
         offset = self._base + column.start
         known_type(message.dataType, offset)
@@ -171,7 +170,7 @@ class Decoder:
             raise contradictory(text, offset)
 
     def _length(self, column: Column) -> int:
-        """How many elements there are where nothing says so."""
+        """Return the number of elements if nothing specifies it."""
         start, end = column.payload or (0, 0)
         if column.message.dataType in NUMPY:
             return (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize
@@ -188,7 +187,7 @@ class Decoder:
         return made.astype(np.int64)
 
     def _flat(self, column: Column, count: int) -> Tree:
-        """`count` elements that are no lists."""
+        """Return `count` elements that are not lists."""
         message = column.message
         offset = self._base + column.start
         match message.dataType:
@@ -251,7 +250,7 @@ class Decoder:
         return made
 
     def _own_shape(self, member: Column, count: int, rank: int) -> tuple[int, ...]:
-        """The dimensions of a member itself: what its section has behind that of its records."""
+        """Return the member's own dimensions: its section without that of its records."""
         offset = self._base + member.start
         section, _ = section_of(member.message, offset, ragged=member.message.isVlen)
         if section is None:
@@ -266,9 +265,9 @@ class Decoder:
 
 
 def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
-    """How many dimensions of a section are those of the lists; the others are of their elements.
+    """Return how many section dimensions belong to the lists, not to their elements.
 
-    `place`: that of the ragged dimension, None if nothing tells it: then all are the lists', if there are as many.
+    `place`: position of the ragged dimension; if None, all belong to the lists if the count agrees.
     """
     if place is not None and place < len(shape) and math.prod(shape[:place]) == lists:
         return place
@@ -278,14 +277,14 @@ def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
 
 
 def check_record(records: Records, offset: int) -> None:
-    """Refuse records that are larger than numpy's: a record has less than 2³¹ bytes."""
+    """Raise RefusedError for a record of 2³¹ bytes or more, the limit of NumPy."""
     size = record_size(records)
     if size >= 1 << 31:
         raise oversized(f"a record takes {size} bytes", offset)
 
 
 def record_size(records: Records) -> int:
-    """Bytes of a record as numpy has it."""
+    """Return the bytes of a record in NumPy."""
     size = 0
     for member, shape in zip(records.members, records.shapes, strict=True):
         one = member.values.dtype.itemsize if isinstance(member, Numbers) else 8

@@ -1,8 +1,6 @@
-"""Values of data messages as trees.
+"""Decoding of data messages to value trees, whose numbers are views of the buffer where possible.
 
-Comes in: an entry of the index and the buffer that it points into. Goes out: the section, and the values as a tree
-whose numbers are views of the buffer wherever nothing has to be moved. Invariant: numbers of the first kind of
-message are big-endian, whatever its flag says; only rows follow the flag.
+Invariant: numbers in `Data` messages are big-endian whatever the byte order flag; only rows follow it.
 """
 
 from __future__ import annotations
@@ -36,17 +34,17 @@ from nczarr.formats.ncstream.wire.rows import RowReader
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Texts, Tree, with_nil
 
 JOINED = 512
-"""Bytes of lists on average from which on they are moved one by one."""
+"""Average bytes per list from which lists are copied one by one."""
 
 
 MOST_OF_ONE = 1032
-"""Bytes that one byte of a deflated stream can become."""
+"""Maximum inflated bytes per deflated byte."""
 
 
 class Decoded(NamedTuple):
-    """The values of a message: `shape` is that of its cells, which the section has unless it is None or does not tell.
+    """Values of a message. `shape`: shape of the cells, from the section, else from the header.
 
-    `ragged`: the place of the ragged dimension among those of the section, where the message gives one.
+    `ragged`: position of the ragged dimension in the section, if any.
     """
 
     section: Section | None
@@ -58,10 +56,7 @@ class Decoded(NamedTuple):
 def column_tree(
     entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
 ) -> Decoded:
-    """The values of a message `data` or `column`. `base`: the offset of the buffer in its stream.
-
-    Raises RefusedError.
-    """
+    """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises RefusedError."""
     if entry.column is not None:
         return _column(entry, buffer, definitions, base)
     return _Reader(entry, buffer, definitions, limits, base).read()
@@ -84,7 +79,7 @@ def _column(entry: Entry, buffer: Buffer, definitions: Definitions, base: int) -
 
 
 def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
-    """The shape of a whole variable; one dimension where nothing tells another."""
+    """Return the declared shape if its size is `cells`, else one dimension."""
     if declared is not None:
         shape = known.shape_of(declared)
         if math.prod(shape) == cells:
@@ -93,7 +88,7 @@ def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, .
 
 
 def unsigned(tree: Tree) -> Tree:
-    """Integers that the first generation sends with a sign, without it."""
+    """Reinterpret signed integers of the first generation as unsigned."""
     if isinstance(tree, Lists):
         return dataclasses.replace(tree, content=unsigned(tree.content))
     if isinstance(tree, Numbers) and tree.data_type in UNSIGNED:
@@ -103,7 +98,7 @@ def unsigned(tree: Tree) -> Tree:
 
 
 class _Reader:
-    """Reads one message of the first kind."""
+    """Decoder of one `Data` message."""
 
     def __init__(self, entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int) -> None:
         assert entry.payload is not None
@@ -172,7 +167,7 @@ class _Reader:
         return self._shaped(Texts(with_nil(items, self._nil(), self._entry.offset)))
 
     def _items(self) -> list[Any]:
-        """Strings or opaque values."""
+        """Return strings or opaque values."""
         entry = self._entry
         if entry.items is not None:
             return entry.items
@@ -183,7 +178,7 @@ class _Reader:
         return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
 
     def _bounds(self) -> tuple[Buffer, Bounds]:
-        """Where lists lie, and in what."""
+        """Return the positions of lists, and their buffer."""
         entry = self._entry
         if entry.bounds is not None:
             return self._buffer, entry.bounds
@@ -192,7 +187,7 @@ class _Reader:
         return self._buffer, Incoming(self._buffer, self._limits).bounds(self._start, entry.blocks)[0]
 
     def _inflated(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
-        """Blocks that one writer deflates without their count, which it gives as the inflated size."""
+        """Read deflated blocks that have no count. One writer stores the count as the inflated size."""
         start, end = self._base + self._start, self._base + self._end
         data = inflated(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
         count = self._message.uncompressedSize
@@ -226,7 +221,7 @@ class _Reader:
         return Decoded(self._section, shape, tree, self._ragged)
 
     def _cells(self, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shape of cells, and that of elements where more dimensions follow the ragged one."""
+        """Return the shape of the cells, and that of list elements if dimensions follow the ragged one."""
         if self._section is None:
             return _declared_shape(self._declared, count), ()
         shape = shape_of(self._section)
@@ -257,7 +252,7 @@ class _Reader:
 
 
 def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
-    """Bytes of many places one behind the other."""
+    """Concatenate the bytes of many ranges."""
     starts, lengths = bounds
     total = int(lengths.sum())
     if not total:
@@ -276,7 +271,7 @@ def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
 
 
 def inflated(block: Buffer, wanted: int | None, limits: Limits, offset: int) -> bytes:
-    """The bytes of a block: exactly `wanted`, or what it has within the limit if that is None."""
+    """Inflate a block to exactly `wanted` bytes; None: to any size within the limit."""
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 
     end = offset + len(block)

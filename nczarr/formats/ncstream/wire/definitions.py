@@ -1,7 +1,7 @@
-"""What headers say of variables, as far as data messages cannot be read without.
+"""Variable declarations of headers, as needed for decoding.
 
-Invariant: rows are laid out as the wire has them: members in the order of the header, structures behind all others,
-packed, in one byte order; a string is one index into the heap, whatever its dimensions.
+Row layout: members in header order, structures last, packed, one byte order; a string member of any shape is
+one heap index.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Declared = pb.Variable | pb.Structure
 
 
 class Definitions:
-    """Variables of all headers so far by full name; later headers add to earlier ones."""
+    """Variables of all headers so far by full name; later headers replace earlier ones."""
 
     def __init__(self, *headers: pb.Header) -> None:
         self._headers = list(headers)
         self._known: dict[bytes, Declared] = {}
 
     def add(self, header: pb.Header) -> None:
-        """Take one more header, whose variables hide those of the same name."""
+        """Add a header. Its variables replace those of the same name."""
         self._headers.append(header)
 
     def find(self, name: bytes) -> Declared | None:
-        """The variable that a data message names: groups by `/`, `.` and `\\` escaped, perhaps a `/` in front."""
+        r"""Return the variable of a full name: `/` between groups, `.` and `\` escaped, optional leading `/`."""
         while self._headers:
             self._known.update(_declared(self._headers.pop(0).root, b""))
         return self._known.get(name.removeprefix(b"/"))
@@ -46,32 +46,32 @@ def _declared(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
 
 
 def escaped(name: bytes) -> bytes:
-    """A short name within a full one."""
+    """Escape a short name for use in a full name."""
     return name.replace(b"\\", b"\\\\").replace(b".", b"\\.")
 
 
 def shape_of(declared: Declared) -> tuple[int, ...]:
-    """The lengths of the dimensions, ragged ones left out."""
+    """Return the lengths of the dimensions that are not ragged."""
     return tuple(each.length for each in declared.shape if not each.isVlen)
 
 
 def is_ragged(declared: Declared) -> bool:
-    """Whether a dimension has no length of its own."""
+    """Return whether a dimension is ragged."""
     return any(each.isVlen for each in declared.shape)
 
 
 def ragged_place(declared: Declared) -> int | None:
-    """The place of the first ragged dimension, None if there is none."""
+    """Return the position of the first ragged dimension, or None."""
     return next((place for place, each in enumerate(declared.shape) if each.isVlen), None)
 
 
 def is_unsigned(declared: Declared | None) -> bool:
-    """Whether the first generation says that integers have no sign."""
+    """Return whether first-generation integers are flagged unsigned."""
     return isinstance(declared, pb.Variable) and declared.unsigned and declared.dataType in UNSIGNED
 
 
 class Member(NamedTuple):
-    """A member as it lies in a row: `inner` are those of a structure. A string is an index of four bytes."""
+    """A member in a row; `inner` is the layout of a structure. A string is a 4-byte index."""
 
     name: str
     data_type: int
@@ -80,14 +80,14 @@ class Member(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a row lies."""
+    """Layout of a row."""
 
     members: tuple[Member, ...]
     dtype: np.dtype[np.void]
 
 
 class Layouts:
-    """Makes layouts of structures, within limits."""
+    """Builder of row layouts within limits."""
 
     def __init__(self, limits: Limits, offset: int, *, big: bool) -> None:
         self._limits = limits
@@ -96,9 +96,9 @@ class Layouts:
         self._left = limits.columns
 
     def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> Layout:
-        """The layout of rows of a structure; `only`: places of the members that are there, if it is not all of them.
+        """Return the row layout of a structure; `only`: positions of the members present, if not all.
 
-        Members that have no form in rows (lists, opaque values, sequences) are left out, as their writers do.
+        Omits lists, opaque values and sequences, as writers do.
         """
         if depth > self._limits.nesting:
             raise oversized(f"structures lie in each other more than {self._limits.nesting} deep", self._offset)
@@ -139,7 +139,7 @@ class Layouts:
         return Member(name, each.dataType, shape), dtype_of(shown, big=self._big), shape
 
     def _check_size(self, fields: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]]) -> None:
-        """Refuse rows that are larger than numpy's, before it is asked to make them."""
+        """Raise RefusedError for rows too large for NumPy."""
         size = sum(max(1, dtype.itemsize) * math.prod(max(1, each) for each in shape) for _, dtype, shape in fields)
         if size >= 1 << 31:
             raise oversized(f"a row takes {size} bytes", self._offset)

@@ -1,4 +1,4 @@
-"""Types of the model ↔ types of the wire, one two-way table."""
+"""Mapping between model types and wire types."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ WIRE: dict[str, DataType] = {
     "int64": DataType.LONG, "float": DataType.FLOAT, "double": DataType.DOUBLE, "string": DataType.STRING,
     "ubyte": DataType.UBYTE, "ushort": DataType.USHORT, "uint": DataType.UINT, "uint64": DataType.ULONG,
 }  # fmt: skip
-"""The wire's type of each atomic type."""
+"""Wire type by atomic type."""
 
 ATOMS: dict[int, str] = {int(wire): name for name, wire in WIRE.items()}
-"""The inverse."""
+"""Inverse of `WIRE`."""
 
 UNSIGNED: dict[str, str] = {"byte": "ubyte", "short": "ushort", "int": "uint", "int64": "uint64"}
-"""What a flag `unsigned` makes of a type (first generation)."""
+"""Effect of the `unsigned` flag on a type (first generation)."""
 
 ENUMS: dict[int, DataType] = {1: DataType.ENUM1, 2: DataType.ENUM2, 4: DataType.ENUM4, 8: DataType.LONG}
-"""The wire's type of an enum by the size of its integers. There is none of eight bytes: they are bare integers."""
+"""Wire type of an enum by its size. No 8-byte enum exists; those are plain integers."""
 
 ENUM_BASES: dict[int, str] = {
     int(DataType.ENUM1): "ubyte",
     int(DataType.ENUM2): "ushort",
     int(DataType.ENUM4): "uint",
 }
-"""The integers of the wire's enums, whose codes are unsigned."""
+"""Base types of the wire's enums, whose codes are unsigned."""
 
 OLD_ATTRIBUTE: dict[str, Attribute.Type] = {
     "byte": Attribute.BYTE, "ubyte": Attribute.BYTE, "short": Attribute.SHORT, "ushort": Attribute.SHORT,
     "int": Attribute.INT, "uint": Attribute.INT, "int64": Attribute.LONG, "uint64": Attribute.LONG,
     "float": Attribute.FLOAT, "double": Attribute.DOUBLE,
 }  # fmt: skip
-"""What the first generation calls the numbers of attributes."""
+"""First-generation type of numeric attributes."""
 
 
 class WireType(NamedTuple):
-    """A type as the wire has it: that of elements, and how many ragged dimensions stand behind those of the variable.
+    """A wire type: element type, and number of ragged dimensions after those of the variable.
 
-    `declared`: the FQN of the compound or enum that the elements are of.
+    `declared`: FQN of the compound or enum.
     """
 
     element: DataType
@@ -53,7 +53,7 @@ class WireType(NamedTuple):
 
 
 def wire_type(type_name: TypeName, types: Types) -> WireType:
-    """The wire's type of a type. A list is one more dimension."""
+    """Return the wire type of a type. Each list level adds a ragged dimension."""
     ragged = 0
     while isinstance(declared := types.get(type_name), VlenType):
         type_name, ragged = declared.base, ragged + 1
@@ -69,10 +69,10 @@ def wire_type(type_name: TypeName, types: Types) -> WireType:
 
 
 def full_name(path: str) -> str:
-    """The full name of a variable on the wire: groups by `/`, no slash in front, `.` and `\\` escaped."""
+    r"""Return the wire's full name: `/` between groups, no leading slash, `.` and `\` escaped."""
     return names.cdm_full_name(path)
 
 
 def full_bytes(path: str) -> bytes:
-    """The full name as it lies in messages."""
+    """Return the full name as bytes."""
     return full_name(path).encode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
-"""Element types of the wire as numpy has them, and sections.
+"""NumPy equivalents of wire element types, and sections.
 
-Invariant: a section becomes a shape only if an array of that shape could exist.
+Invariant: the shape of a section is possible for an array.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
 
 Section = tuple[range, ...]
-"""Which part of a variable a message has: the indices of each dimension."""
+"""Region of a variable in a message: one range per dimension."""
 
 NUMPY: dict[int, str] = {
     pb.CHAR: "S1", pb.BYTE: "i1", pb.SHORT: "i2", pb.INT: "i4", pb.LONG: "i8", pb.FLOAT: "f4", pb.DOUBLE: "f8",
     pb.ENUM1: "u1", pb.ENUM2: "u2", pb.ENUM4: "u4", pb.UBYTE: "u1", pb.USHORT: "u2", pb.UINT: "u4", pb.ULONG: "u8",
 }  # fmt: skip
-"""numpy's name of each type of fixed width. The wire's enums are unsigned: their codes are."""
+"""NumPy name of each fixed-width type. Enums are unsigned, as their codes are."""
 
 UNSIGNED: dict[int, int] = {pb.BYTE: pb.UBYTE, pb.SHORT: pb.USHORT, pb.INT: pb.UINT, pb.LONG: pb.ULONG}
-"""What a flag `unsigned` makes of a type (first generation)."""
+"""Effect of the `unsigned` flag on a type (first generation)."""
 
 OF_NUMPY: dict[str, int] = {
     "S1": pb.CHAR, "i1": pb.BYTE, "i2": pb.SHORT, "i4": pb.INT, "i8": pb.LONG, "f4": pb.FLOAT, "f8": pb.DOUBLE,
     "u1": pb.UBYTE, "u2": pb.USHORT, "u4": pb.UINT, "u8": pb.ULONG, "b1": pb.UBYTE,
 }  # fmt: skip
-"""The type of numbers that nobody named."""
+"""Wire type by NumPy dtype, if none is specified."""
 
 NAMES: dict[int, str] = {number: name for name, number in pb.DataType.items()}
-"""What the format calls each type."""
+"""Name of each type in the format."""
 
 RAGGED = 2**64 - 1
-"""The length of a dimension that has none of its own."""
+"""Length that marks a ragged dimension."""
 
 
 def name_of(data_type: int) -> str:
-    """What a type is called, for messages too: one that does not exist is its number."""
+    """Return the name of a type; an unknown type is its number."""
     return NAMES.get(data_type, str(data_type))
 
 
 def dtype_of(data_type: int, *, big: bool) -> np.dtype[np.generic]:
-    """What numpy calls a type of fixed width."""
+    """Return the NumPy dtype of a fixed-width type."""
     return np.dtype(NUMPY[data_type]).newbyteorder(">" if big else "<")
 
 
 def data_type_of(dtype: np.dtype[np.generic]) -> int:
-    """The type of numbers of a dtype. Raises ValueError if there is none."""
+    """Return the wire type of a numeric dtype. Raises ValueError if there is none."""
     name = f"{dtype.kind}{dtype.itemsize}"
     if name not in OF_NUMPY:
         raise ValueError(f"ncstream has no type for numpy's {dtype}")
@@ -57,9 +57,9 @@ def data_type_of(dtype: np.dtype[np.generic]) -> int:
 def section_of(
     message: pb.Data | pb.DataCol, offset: int, *, ragged: bool = False
 ) -> tuple[Section | None, int | None]:
-    """The section of a message, None where it has none, and the place of the ragged dimension in it, which is dropped.
+    """Return the section of a message (or None), and the position of its removed ragged dimension.
 
-    `ragged`: whether there can be one.
+    `ragged`: allow a ragged dimension.
     """
     if not message.HasField("section"):
         return None, None
@@ -79,7 +79,7 @@ def section_of(
 
 
 def check_shape(shape: tuple[int, ...], offset: int) -> None:
-    """Refuse what no array can have."""
+    """Raise RefusedError for an impossible array shape."""
     if len(shape) > MOST_DIMENSIONS:
         raise oversized(f"a section has {len(shape)} dimensions, more than {MOST_DIMENSIONS}", offset)
     if math.prod(max(1, length) for length in shape) >= LARGEST >> 8:
@@ -87,12 +87,12 @@ def check_shape(shape: tuple[int, ...], offset: int) -> None:
 
 
 def shape_of(section: Section) -> tuple[int, ...]:
-    """How many places a section has in each dimension."""
+    """Return the shape of a section."""
     return tuple(map(len, section))
 
 
 def write_section(section: Section, into: pb.Section) -> None:
-    """Say a section the way the second generation does: strides always, starts where they are not 0."""
+    """Write a section in second-generation style: stride always, start only if not 0."""
     into.SetInParent()
     for each in section:
         one = into.range.add(size=len(each), stride=each.step)
@@ -101,6 +101,6 @@ def write_section(section: Section, into: pb.Section) -> None:
 
 
 def known_type(data_type: int, offset: int) -> None:
-    """Refuse a type that the format does not have."""
+    """Raise RefusedError if the format has no such type."""
     if data_type not in NAMES:
         raise bad(f"there is no data type {data_type}", offset)

@@ -1,8 +1,7 @@
-"""Values as data messages: the inverse of `decoding`.
+"""Encoding of values as data messages in pieces, the inverse of `decode`.
 
-Comes in: names, sections and trees, or their numbers piece by piece. Goes out: the bytes of a message, in pieces.
-Messages of the first kind are big-endian and say so, columns little-endian. Invariant: what is held is what was handed
-in, and deflated blocks. Raises UnwritableError for what has no form in a message.
+`Data` messages are big-endian and flagged so, columns little-endian. Invariant: memory holds only the input
+and deflated blocks. Raises UnwritableError for unrepresentable values.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ from nczarr.formats.ncstream.wire.trees import (
 def data_message(
     name: bytes, tree: Tree, section: Section | None, *, deflate: int | None = None, ragged: int | None = None
 ) -> Iterator[Piece]:
-    """A message of the first kind. `section` is None for a sequence, whose records need none.
+    """Return a `Data` message. `section` is None for a sequence, whose records need none.
 
-    `deflate`: a level, for numbers. `ragged`: the place of the ragged dimension of lists, the last one if None.
+    `deflate`: level, for numbers. `ragged`: position of the lists' ragged dimension; None: last.
     """
     match tree:
         case Numbers():
@@ -70,7 +69,7 @@ def numbers_message(
     *,
     deflate: int | None = None,
 ) -> Iterator[Piece]:
-    """Numbers, handed in as arrays one behind the other that have `count` elements together."""
+    """Yield a message of numbers from consecutive `arrays` with `count` elements in total."""
     dtype = dtype_of(data_type, big=True)
     size = count * dtype.itemsize
     check_block(size, "a variable")
@@ -98,7 +97,7 @@ def blocks_message(
     *,
     nil: Sequence[int] = (),
 ) -> Iterator[Piece]:
-    """Strings or opaque values, `count` of them in all. `nil`: runs of NIL strings, which are handed in as None."""
+    """Yield a message of `count` strings or opaque values. `nil`: runs of NIL strings, given as None."""
     message = head(name, data_type, section)
     message.nil.extend(nil)
     if section is not None and math.prod(shape_of(section)) != count:
@@ -112,7 +111,7 @@ _SHORT = [bytes([length]) for length in range(128)]
 
 
 def prefixed(items: Sequence[bytes | None]) -> bytes:
-    """Items with their lengths in front."""
+    """Return the items, each after its length."""
     parts: list[bytes] = []
     for item in items:
         data = item or b""
@@ -151,7 +150,7 @@ def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: in
 
 
 def column_message(name: bytes, tree: Tree, section: Section | None) -> Iterator[Piece]:
-    """A message of the second kind, whatever the values are."""
+    """Yield a column message, for values of any type."""
     pieces = _column(name, tree, section, top=True)
     size = size_of(pieces)
     check_block(size, "a message of columns")
@@ -160,7 +159,7 @@ def column_message(name: bytes, tree: Tree, section: Section | None) -> Iterator
 
 
 def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = False) -> list[Piece | Raw]:
-    """The fields of a column, in the order of their numbers."""
+    """Return the fields of a column in field number order."""
     message = pb.DataCol()
     if name:
         message.name = name
@@ -189,7 +188,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
 
 
 def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -> Iterator[Piece | Raw]:
-    """The fields with values; `section` is that of the elements."""
+    """Yield the value fields; `section` is that of the elements."""
     strings = opaque = b""
     members: list[Piece | Raw] = []
     match content:
@@ -234,7 +233,7 @@ def _members(records: Records, section: Section) -> Iterator[Piece | Raw]:
 
 
 def _fields(number: int, items: Sequence[bytes | None]) -> bytes:
-    """A repeated field of bytes."""
+    """Return a repeated bytes field."""
     tag = protobuf.encoded(number << 3 | protobuf.BYTES)
     short = [tag + each for each in _SHORT]
     parts: list[bytes] = []

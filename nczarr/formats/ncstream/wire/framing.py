@@ -1,7 +1,8 @@
-"""The lexical layer of streams: magics and blocks.
+"""Lexical layer of streams: magics and blocks in bytes, memory maps and binary files (pipes with short reads
+too).
 
-Comes in: bytes, a memory map, or any binary file, a pipe with short reads too. Goes out: bytes by place, of which a
-file's are here as far as somebody asked. Invariant: memory is that of what was read, whatever a length announces.
+Files are read only as far as requested. Invariant: memory is proportional to the bytes read, not to announced
+lengths.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ MAGICS: dict[bytes, str] = {
     COVERAGES: "coverages", COVERAGE_DATA: "coverage data",
     STATIONS: "stations", COLLECTION: "collection", FEATURE: "feature",
 }  # fmt: skip
-"""What begins a message, and the kind of it."""
+"""Message kind by magic."""
 
 BARE = frozenset({"start", "end"})
-"""Kinds of message that are their magic alone; all others go on with a block."""
+"""Kinds that consist of the magic alone; all others continue with a block."""
 
 AHEAD, MOST = 1 << 18, 1 << 20
 """Bytes that are read at once from a file, at least and at most; memory for more would be mapped anew each time."""
 
 Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
-"""Where messages come from."""
+"""Source of messages."""
 
 
 class Bounds(NamedTuple):
-    """Where blocks begin, their lengths left out, and how many bytes each has."""
+    """Positions of blocks after their length prefix, and their sizes in bytes."""
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
 
 class Incoming:
-    """The bytes of a stream in their order. `buffer` has those that are here, `base` is the offset of its first one.
+    """The bytes of a stream in order. `buffer` holds the available bytes, `base` is its stream offset.
 
-    Places are those in the buffer; they hold until `begin` is called with the place where the next message begins.
+    Positions refer to the buffer until the next `begin`.
     """
 
     __slots__ = ("_begun", "_file", "base", "buffer", "limits")
@@ -78,7 +79,7 @@ class Incoming:
             self.buffer = bytearray()
 
     def begin(self, at: int) -> int:
-        """Begin a message. What lies before is no longer needed here; the place of the message from now on."""
+        """Begin a message and discard earlier bytes. Returns the message's new position."""
         if self._file is not None and at > 0 and (at == len(self.buffer) or at > AHEAD):
             self.buffer = bytearray(memoryview(self.buffer)[at:])
             self.base += at
@@ -87,7 +88,7 @@ class Incoming:
         return at
 
     def has(self, end: int) -> bool:
-        """Whether the stream reaches to a place; a file is read up to there."""
+        """Return whether the stream reaches a position; reads a file up to it."""
         while len(self.buffer) < end:
             if self._file is None:
                 return False
@@ -98,7 +99,7 @@ class Incoming:
         return True
 
     def _read(self, missing: int) -> int:
-        """Read on: what is missing, and a little ahead, but a little at once."""
+        """Read the missing bytes and some more; return their number."""
         assert self._file is not None
         room = min(max(missing, AHEAD), MOST)
         read = getattr(self._file, "read1", self._file.read)
@@ -116,7 +117,7 @@ class Incoming:
         return len(found)
 
     def magic(self, at: int) -> bytes | None:
-        """The four bytes that begin a message; None at the end of the stream."""
+        """Return the four bytes of a message's magic, None at the end of the stream."""
         if self.has(at + 4):
             return bytes(self.buffer[at : at + 4])
         if len(self.buffer) == at:
@@ -124,7 +125,7 @@ class Incoming:
         raise truncated("what begins a message", self.base + at, self.base + len(self.buffer))
 
     def vlen(self, at: int) -> tuple[int, int]:
-        """A length of a block, or a count, and where it ends."""
+        """Return a block length or count, and its end."""
         first = at
         value = shift = 0
         while self.has(at + 1):
@@ -139,7 +140,7 @@ class Incoming:
         raise truncated("a length", self.base + first, self.base + at)
 
     def block(self, at: int) -> tuple[int, int]:
-        """Where the bytes of a block lie, all of which are here then."""
+        """Return the byte range of a block, after reading all of it."""
         length, start = self.vlen(at)
         if length > self.limits.block:
             raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
@@ -149,7 +150,7 @@ class Incoming:
         return start, start + length
 
     def skip(self, at: int, count: int) -> int:
-        """Where `count` blocks end."""
+        """Return the end of `count` blocks."""
         self._check(at, count)
         while count:
             buffer, size = self.buffer, len(self.buffer)
@@ -168,7 +169,7 @@ class Incoming:
         return at
 
     def items(self, at: int, count: int) -> tuple[list[bytes], int]:
-        """The bytes of `count` blocks, and where the last one ends."""
+        """Return the bytes of `count` blocks, and the end of the last."""
         self._check(at, count)
         found: list[Any] = []
         add = found.append
@@ -194,7 +195,7 @@ class Incoming:
         return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
 
     def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
-        """Where the bytes of `count` blocks lie, and where the last one ends."""
+        """Return the positions of `count` blocks, and the end of the last."""
         self._check(at, count)
         first = at
         lengths: list[int] = []
@@ -233,7 +234,7 @@ class Incoming:
         return Bounds(begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
-        """A block has a byte at least."""
+        """Raise RefusedError for more blocks than bytes, because a block has at least one."""
         if self._file is None and count > len(self.buffer) - at:
             message = f"{count} blocks, for which {len(self.buffer) - at} bytes are there"
             raise truncated(message, self.base + at)

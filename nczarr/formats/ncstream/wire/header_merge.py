@@ -1,4 +1,4 @@
-"""Headers put together, and made up: later ones add to earlier ones, and a stream may have none."""
+"""Merging of headers, and creation of a header for streams without one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nczarr.formats.ncstream.wire.definitions import Declared
 from nczarr.formats.ncstream.wire.element_types import RAGGED
 
 _KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
-"""What a group has beside groups, by fields of its message."""
+"""Content of a group apart from groups, as message fields."""
 
 
 def merged(headers: Sequence[pb.Header]) -> pb.Header:
-    """One header of several: of two declarations of one name the later one counts."""
+    """Merge headers. Later declarations replace earlier ones of the same name."""
     made = pb.Header()
     made.CopyFrom(headers[0])
     root = _Merged(made.root) if len(headers) > 1 else None
@@ -33,7 +33,7 @@ def merged(headers: Sequence[pb.Header]) -> pb.Header:
 
 
 class _Merged:
-    """A group that others are added to; what it has is known by kind and name, so that each is looked up once."""
+    """A group under merge, indexed by kind and name so that each lookup is fast."""
 
     def __init__(self, group: pb.Group) -> None:
         self._group = group
@@ -48,7 +48,7 @@ class _Merged:
                 self._groups[inner.name] = _Merged(inner)
 
     def add(self, more: pb.Group) -> None:
-        """Add what another group has."""
+        """Merge the content of another group."""
         for kind in _KINDS:
             known = self._known[kind]
             for each in getattr(more, kind):
@@ -67,7 +67,7 @@ class _Merged:
 
 
 def made_up(entries: Iterable[Entry]) -> pb.Header:
-    """The header that data messages make up by themselves: their sections are whole variables."""
+    """Return a header derived from data messages, whose sections are taken as whole variables."""
     header = pb.Header(root=pb.Group(name=b""))
     root = _Made(header.root)
     for entry in entries:
@@ -81,7 +81,7 @@ def made_up(entries: Iterable[Entry]) -> pb.Header:
 
 
 class _Made:
-    """A group that is made up, and the names in it."""
+    """A derived group and the names in it."""
 
     def __init__(self, group: pb.Group) -> None:
         self.group = group
@@ -89,13 +89,13 @@ class _Made:
         self._inner: dict[bytes, _Made] = {}
 
     def takes(self, name: bytes) -> bool:
-        """Whether no variable has a name yet; from now on one has."""
+        """Reserve a variable name; return whether it was free."""
         new = name not in self._taken
         self._taken.add(name)
         return new
 
     def home(self, full: bytes) -> tuple[_Made, bytes]:
-        """The group of a variable, made where it is not there, and its name, out of its full one."""
+        """Return the group of a variable, created if missing, and its name, from the full name."""
         *groups, name = full.removeprefix(b"/").split(b"/")
         home = self
         for each in map(_unescaped, groups):
@@ -120,7 +120,7 @@ def _data(root: _Made, entry: Entry) -> None:
 
 
 def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: int) -> None:
-    """A column as a variable, or member of a structure whose own dimensions are `rank`."""
+    """Declare a column as variable or member; `rank`: number of dimensions of its structure."""
     message = column.message
     ranges: list[Any] = [each for each in message.section.range if each.size != RAGGED][rank:]
     shape = [pb.Dimension(length=each.size, isPrivate=True) for each in ranges]
@@ -144,7 +144,7 @@ def _unescaped(name: bytes) -> bytes:
 
 
 def alone(path: str, declared: Declared | None) -> bytes:
-    """A header with one variable."""
+    """Serialize a header that declares one variable."""
     header = pb.Header(root=pb.Group(name=b""))
     group = header.root
     for name in names.split(names.parent(path)):

@@ -1,29 +1,25 @@
-"""How much a stream may ask for, and what is said of one that cannot be read.
-
-Every limit is checked before anything is allocated, and no count is believed beyond the bytes that are there.
-"""
+"""Limits for streams, checked before allocation, and errors. Counts never exceed the available bytes."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 LONGEST_BLOCK = 2**31 - 1
-"""Bytes of one block: other programs count them in signed 32-bit integers."""
+"""Maximum bytes of one block: other programs use signed 32-bit lengths."""
 
 MOST_DIMENSIONS = 32
-"""Dimensions of an array that every numpy can hold."""
+"""Maximum dimensions of an array in every NumPy version."""
 
 LARGEST = 2**63
-"""Counts and places are less."""
+"""Exclusive limit of counts and positions."""
 
 
 class Limits(NamedTuple):
-    """What a reader of streams takes.
+    """Limits of a stream reader.
 
-    `block`: bytes of one block. `message`: bytes of one data message with all its blocks, where it comes through a pipe
-    and has to be kept. `description`: bytes of what a data message says of itself, values aside. `inflated`: bytes
-    that one compressed block may become. `columns`: members that one data message may have, `nesting`: how deep they
-    lie in each other.
+    `block`: bytes of one block. `message`: bytes of one message buffered from a pipe. `description`: bytes of
+    a data message without its values. `inflated`: bytes of one inflated block. `columns`: members of one data
+    message; `nesting`: their depth.
     """
 
     block: int = LONGEST_BLOCK
@@ -35,11 +31,11 @@ class Limits(NamedTuple):
 
 
 DEFAULT = Limits()
-"""Limits where nobody sets others."""
+"""Default limits."""
 
 
 class RefusedError(ValueError):
-    """Bytes that are no stream, or ask for too much: a code, a message, and where, as byte offsets."""
+    """Invalid or oversized stream: code, message and byte range."""
 
     def __init__(self, code: str, message: str, start: int, end: int | None = None) -> None:
         super().__init__(message)
@@ -50,20 +46,20 @@ class RefusedError(ValueError):
 
 
 def bad(message: str, start: int, end: int | None = None) -> RefusedError:
-    """What does not follow the format."""
+    """Return an error for a format violation."""
     return RefusedError("bad-ncstream", message, start, end)
 
 
 def truncated(what: str, start: int, end: int | None = None) -> RefusedError:
-    """What the stream ends within."""
+    """Return an error for a stream that ends in `what`."""
     return RefusedError("truncated-ncstream", f"the stream ends within {what}", start, end)
 
 
 def contradictory(message: str, start: int, end: int | None = None) -> RefusedError:
-    """Counts of a message that do not agree."""
+    """Return an error for counts that disagree."""
     return RefusedError("contradictory-ncstream", message, start, end)
 
 
 def oversized(message: str, start: int, end: int | None = None) -> RefusedError:
-    """What is more than the limits let pass."""
+    """Return an error for an exceeded limit."""
     return RefusedError("oversized-ncstream", message, start, end)

@@ -1,8 +1,7 @@
-"""Messages of a stream as values of Python, and the way from and to bytes.
+"""Stream messages as Python objects, and their conversion from and to bytes.
 
-Comes in: a stream, or messages. Goes out: messages, or their bytes. Invariant: what `written` makes of a message is
-read as an equal one: its values, section and name; senders' habits that say nothing (versions, flags that lie) are
-not kept.
+Invariant: `written` and `read` preserve values, section and name, but no meaningless sender details
+(versions, wrong flags).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from nczarr.source import Source, Span
 
 
 class Message:
-    """One message of a stream; `offset` is where it began there, None if it was made."""
+    """A stream message; `offset` is its stream offset, None for a new message."""
 
     kind = ""
 
@@ -49,19 +48,19 @@ class Message:
 
 
 class Start(Message):
-    """What a file begins with."""
+    """Beginning of a file."""
 
     kind = "start"
 
 
 class End(Message):
-    """What a file ends with."""
+    """End of a file."""
 
     kind = "end"
 
 
 class _Block(Message):
-    """A message that is one block; `message` is its protobuf message."""
+    """A message of one block; `message` is its protobuf message."""
 
     def __init__(self, message: Any, offset: int | None = None) -> None:
         super().__init__(offset)
@@ -69,21 +68,21 @@ class _Block(Message):
 
 
 class Header(_Block):
-    """What a dataset consists of: `header` is the protobuf message."""
+    """Structure of a dataset; `header` is the protobuf message."""
 
     kind = "header"
     message: pb.Header
 
     @property
     def header(self) -> pb.Header:
-        """The protobuf message. Its texts are bytes, as they lie."""
+        """Protobuf message; its texts are bytes."""
         return self.message
 
     @cached_property
     def dataset(self) -> Dataset:
-        """What the header says, as the tree that `nczarr.open` has. What has no form there is left out.
+        """Dataset tree of the header, as in `nczarr.open`, without unrepresentable items.
 
-        Raises CompileError if the header tells a model that is none.
+        Raises CompileError for an invalid model in the header.
         """
         from nczarr.formats.ncstream.read.header_reader import dataset_of
 
@@ -97,19 +96,19 @@ class Header(_Block):
 
 
 class Error(_Block):
-    """What a sender says instead of the rest: `text` and a `code` of its own."""
+    """Error sent instead of further data: `text` and a sender-specific `code`."""
 
     kind = "error"
     message: pb.Error
 
     @property
     def text(self) -> str:
-        """What it says; bytes that are no UTF-8 are shown as such."""
+        """Error text; invalid UTF-8 is shown with backslash escapes."""
         return self.message.message.decode("utf-8", "backslashreplace")
 
     @property
     def code(self) -> int:
-        """A number, 0 if there is none."""
+        """Error number, 0 if missing."""
         return self.message.code
 
     def _said(self) -> str:
@@ -117,14 +116,14 @@ class Error(_Block):
 
 
 class CoverageHeader(_Block):
-    """What coverages there are: `message` is a `CoverageDataset`."""
+    """Declarations of coverages: `message` is a `CoverageDataset`."""
 
     kind = "coverages"
     message: pb.CoverageDataset
 
     @cached_property
     def axes(self) -> dict[str, NDArray[Any]]:
-        """The values of axes by name, as far as they are there."""
+        """Values of the axes by name, where present."""
         return axes(self.message.coordAxes, self.offset or 0)
 
 
@@ -141,19 +140,19 @@ class CoverageData(_Block):
 
 
 class Stations(_Block):
-    """A list of stations of a point stream: `message` is a `StationList`."""
+    """Station list of a point stream: `message` is a `StationList`."""
 
     kind = "stations"
 
 
 class Points(_Block):
-    """What the rows of the points that follow hold: `message` is a `PointFeatureCollection`."""
+    """Row layout of the points that follow: `message` is a `PointFeatureCollection`."""
 
     kind = "collection"
 
 
 class Point(_Block):
-    """Place, time and row of a point: `message` is a `PointFeature`. `nczarr.open` makes records of all of them."""
+    """Location, time and row of a point: `message` is a `PointFeature`. `nczarr.open` converts points to records."""
 
     kind = "feature"
 
@@ -162,10 +161,10 @@ _BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, Coverage
 
 
 class _Values(Message):
-    """A message with values of a variable.
+    r"""A message with values of a variable.
 
-    `name`: the full name, groups by `/`, `.` and `\\` escaped; `section`: the indices of each dimension, None if the
-    message does not say any. `tree`: the values as columns; `message`: what the sender says, values aside.
+    `name`: full name, `/` between groups, `.` and `\` escaped; `section`: one range per dimension, None if
+    missing. `tree`: the values as columns; `message`: the protobuf message without values.
     """
 
     def __init__(
@@ -187,14 +186,14 @@ class _Values(Message):
 
     @property
     def data_type(self) -> str:
-        """What the format calls the type of elements, e.g. `FLOAT`."""
+        """Element type in the format, e.g. `FLOAT`."""
         if self.message is not None:
             return NAMES[self.message.dataType]
         return NAMES[element_type(self.tree)]
 
     @cached_property
     def values(self) -> NDArray[Any]:
-        """The values as one numpy array of the section's shape: see `nczarr.ncstream.read_messages`."""
+        """Values as one NumPy array of the section's shape; see `nczarr.ncstream.read_messages`."""
         return values(self.tree, self.shape)
 
     def _said(self) -> str:
@@ -202,9 +201,10 @@ class _Values(Message):
 
 
 class Data(_Values):
-    """Values of a variable in a message of the first kind. `deflate`: at which level it is to be deflated, if it is.
+    """Values of a variable in a `Data` message. `deflate`: deflate level, or None.
 
-    `sequence`: whether they are the records of a sequence. `ragged`: the place of the ragged dimension in the section.
+    `sequence`: whether the values are records of a sequence. `ragged`: position of the section's ragged
+    dimension.
     """
 
     kind = "data"
@@ -229,12 +229,12 @@ class Data(_Values):
 
     @property
     def data_type(self) -> str:
-        """What the format calls the type of elements, e.g. `FLOAT`."""
+        """Element type in the format, e.g. `FLOAT`."""
         return "SEQUENCE" if self.sequence else super().data_type
 
 
 class DataColumn(_Values):
-    """Values of a variable in a message of the second kind."""
+    """Values of a variable in a column message (`DataCol`)."""
 
     kind = "column"
 
@@ -242,10 +242,10 @@ class DataColumn(_Values):
 def of_values(
     name: str, array: Any, section: Section | None = None, *, data_type: str | None = None, column: bool | None = None
 ) -> Data | DataColumn:
-    """A message with the values of a numpy array, such as those of messages read.
+    """Return a message with the values of a NumPy array, in the form that `values` of messages has.
 
-    `section`: all of the array if None. `data_type`: where the dtype does not say it: OPAQUE, ENUM1, …. `column`:
-    which kind of message; None: lists and records are columns, everything else is not.
+    `section`: None means the whole array. `data_type`: needed if the dtype does not imply it (OPAQUE, ENUM1,
+    …). `column`: message kind; None: columns for lists and records, else `Data`.
     """
     number = None if data_type is None else pb.DataType.Value(data_type)
     found = np.asarray(array)
@@ -272,14 +272,14 @@ def of_values(
 
 
 def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[Message]:
-    """The messages of a stream, one by one. Raises RefusedError."""
+    """Yield the messages of a stream. Raises RefusedError."""
     incoming = Incoming(stream, limits)
     for entry in entries(incoming, values=True):
         yield message_of(entry, incoming, definitions, limits)
 
 
 def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Message:
-    """The message of an entry of a stream."""
+    """Return the message of a stream entry."""
     match entry.kind:
         case "start":
             return Start(entry.offset)
@@ -319,7 +319,7 @@ def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits:
 
 
 def written(message: Message) -> Iterator[Piece]:
-    """The bytes of a message, in pieces. Raises UnwritableError."""
+    """Yield the bytes of a message in pieces. Raises UnwritableError."""
     match message:
         case Start():
             yield framing.START

@@ -1,6 +1,6 @@
-"""Records as packed rows with a heap of strings: structures and sequences of the first kind of message.
+"""Packed rows with a string heap: structures and sequences in `Data` messages.
 
-Invariant: rows are big-endian, and every string of a row has an entry of its own in the heap.
+Invariant: rows are big-endian; each string member of a row has its own heap entries.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
 
 VERSION = 3
-"""The version of data messages of both kinds."""
+"""Version of both kinds of data message."""
 
 BATCH = 1 << 14
-"""Records of a sequence that are made at once."""
+"""Records of a sequence converted at once."""
 
 
 def head(name: bytes, data_type: int, section: Section | None, *, big: bool = True) -> pb.Data:
-    """What a message of the first kind says of itself; fields that the first generation requires are always there."""
+    """Return the protobuf part of a `Data` message, with all fields that the first generation requires."""
     made = pb.Data(varName=name, dataType=pb.DataType.Name(data_type), bigend=big, version=VERSION)
     if section is not None:
         write_section(section, made.section)
@@ -33,13 +33,13 @@ def head(name: bytes, data_type: int, section: Section | None, *, big: bool = Tr
 
 
 def begun(message: pb.Data) -> bytes:
-    """The magic and the block of a message, before its payload."""
+    """Return the magic and header block of a message."""
     block = message.SerializeToString(deterministic=True)
     return DATA + protobuf.encoded(len(block)) + block
 
 
 class _Strings(NamedTuple):
-    """The strings of one member, `cells` entries a row, each of `length` strings."""
+    """Strings of one member: `cells` entries per row, each of `length` strings."""
 
     items: Sequence[bytes | None]
     cells: int
@@ -47,14 +47,14 @@ class _Strings(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """Rows, and the strings of all members in the order of their entries."""
+    """Rows, and the strings of all members in entry order."""
 
     rows: NDArray[Any]
     strings: list[_Strings]
 
 
 def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[Piece]:
-    """A message with all records in one block."""
+    """Yield a message with all records in one block."""
     if isinstance(tree, Rows):
         yield from _unknown(name, tree, section)
         return
@@ -72,7 +72,7 @@ def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[P
 
 
 def _unknown(name: bytes, tree: Rows, section: Section) -> Iterator[Piece]:
-    """Rows as they came."""
+    """Yield a message of rows with unknown members."""
     message = pb.StructureData(nrows=len(tree), rowLength=tree.values.dtype.itemsize)
     message.heapCount.extend(map(len, tree.heap))
     strings = [item for each in tree.heap for item in each]
@@ -94,7 +94,7 @@ def _block(top: pb.Data, message: pb.StructureData, rows: NDArray[Any]) -> Itera
 
 
 def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
-    """A message with each record in a block of its own, as many as there are."""
+    """Yield a message with one block per record."""
     if isinstance(tree, Rows):
         if tree.heap:
             raise UnwritableError("records of a sequence whose members nobody has told have strings")
@@ -112,7 +112,7 @@ def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
 
 
 def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
-    """All strings of a sequence, record by record."""
+    """Yield all strings of a sequence, record by record."""
     for record in range(count if packed.strings else 0):
         for each in packed.strings:
             times = each.cells * each.length
@@ -120,7 +120,7 @@ def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
 
 
 def _records(packed: _Packed, start: int, stop: int) -> bytes:
-    """Records with their magics, one behind the other."""
+    """Return consecutive records with their magics."""
     length = packed.rows.dtype.itemsize
     data = b"".join(raw(packed.rows[start:stop], packed.rows.dtype))
     rest = pb.StructureData(nrows=1, rowLength=length)
@@ -148,7 +148,7 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
 
 
 def _packed(tree: Records, *, each: bool) -> _Packed:
-    """Records as rows; `each`: whether every record has a heap of its own."""
+    """Pack records as rows; `each`: whether every record has its own heap."""
     if not tree.names:
         raise UnwritableError("records without a member")
     tree = _in_order_of_headers(tree)
@@ -159,7 +159,7 @@ def _packed(tree: Records, *, each: bool) -> _Packed:
 
 
 def _in_order_of_headers(tree: Records) -> Records:
-    """Records with structures behind all other members: headers have no other order."""
+    """Move structures behind the other members, as headers require."""
     places = sorted(range(len(tree.names)), key=lambda place: isinstance(tree.members[place], Records))
     members = (tree.members[place] for place in places)
     return Records(
@@ -171,7 +171,7 @@ def _in_order_of_headers(tree: Records) -> Records:
 
 
 class _Heap:
-    """Gives out the entries of heaps, of so many `records`."""
+    """Allocator of heap entries for a number of records."""
 
     def __init__(self, count: int, *, each: bool) -> None:
         self.records = count
@@ -179,7 +179,7 @@ class _Heap:
         self._next = 0
 
     def take(self, cells: int) -> NDArray[np.int64]:
-        """The entries of a member that has so many cells in all."""
+        """Return the entries of a member with `cells` cells in total."""
         one = cells // self.records if self.records and self._each else cells
         found = np.arange(cells, dtype=np.int64)
         if self._each and one:

@@ -1,8 +1,6 @@
-"""Protobuf's own encoding, as far as bulk data need it: integers of variable length, and fields passed over.
+"""Protobuf encoding for bulk data: varints, and positions of bulk fields without copies.
 
-Comes in: a buffer and where a message lies in it. Goes out: where the fields with bulk data lie, which are never
-copied, and the rest as bytes for the protobuf runtime. Invariant: nothing reaches beyond the
-message's end.
+Other fields are returned as bytes for the protobuf runtime. Invariant: no range exceeds the message.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
 
 Buffer = bytes | bytearray | memoryview
-"""Bytes that are here; a memory map comes as a view of it."""
+"""Bytes in memory; a memory map is passed as a view."""
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """Wire types of fields. Those of groups (3, 4) no sender of these messages has."""
@@ -24,9 +22,9 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Walked(NamedTuple):
-    """A message: `small` is all that is no bulk, `found` has the places (start, end) of bulk fields by number.
+    """A message: `small` holds everything but bulk, `found` the ranges of bulk fields by number.
 
-    Of fields of bytes that is where their bytes are; of runs of texts where the fields are, tags included.
+    Ranges are the content of bytes fields, but whole tagged fields for runs.
     """
 
     small: bytes
@@ -34,7 +32,7 @@ class Walked(NamedTuple):
 
 
 def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
-    """An integer of at most ten bytes, and where it ends. `base`: the offset of the buffer in its stream."""
+    """Return an integer of at most ten bytes, and its end. `base`: stream offset of the buffer."""
     first = at
     value = shift = 0
     while at < end:
@@ -50,7 +48,7 @@ def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
 
 
 def fields(buffer: Buffer, at: int, end: int, base: int = 0) -> Iterator[tuple[int, int, int, int, int]]:
-    """The fields of a message: number, wire type, and where its tag, its value and the next field begin."""
+    """Yield the fields of a message: number, wire type, start of tag, start of value, start of next field."""
     while at < end:
         tag = at
         key, at = varint(buffer, at, end, base)
@@ -83,10 +81,10 @@ def walk(
     limits: Limits,
     base: int = 0,
 ) -> Walked:
-    """Where the bulk of a message lies. `bulk`: fields of bytes; `runs`: repeated fields of many values.
+    """Locate the bulk of a message. `bulk`: bytes fields; `runs`: repeated fields with many values.
 
-    `rest`: says of a place where a run begins the numbers of all fields from there on, if these are bulk and can be
-    taken together; none otherwise, or if that is not known. It is asked once.
+    `rest`: called once with the start of the first run; returns the field numbers from there on if all are
+    bulk and can be parsed together, else nothing.
     """
     small = bytearray()
     found: dict[int, list[tuple[int, int]]] = {}
@@ -122,7 +120,7 @@ def walk(
 
 
 UNPACKED = 1 << 30
-"""Added to the number of a repeated integer whose values have a tag each."""
+"""Flag added to the number of a repeated integer field with one tag per value."""
 
 
 def _check_small(size: int, offset: int, limits: Limits) -> None:
@@ -131,7 +129,7 @@ def _check_small(size: int, offset: int, limits: Limits) -> None:
 
 
 def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) -> int:
-    """The end of a run of fields with the same tag, the first of which ends at `after`."""
+    """Return the end of a run of fields with one tag, the first of which ends at `after`."""
     if buffer[tag] >= 0x80:
         return after
     mark = buffer[tag]
@@ -153,7 +151,7 @@ def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) 
 
 
 def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: int = 0) -> NDArray[np.uint64]:
-    """Packed integers: `uint32`, or `uint64` if `wide`, all at once."""
+    """Decode packed integers at once: `uint32`, or `uint64` if `wide`."""
     raw = np.frombuffer(buffer, np.uint8, end - start, start)
     ends = np.flatnonzero(raw < 0x80)
     if not len(raw):
@@ -180,7 +178,7 @@ def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: 
 
 
 def encoded(value: int) -> bytes:
-    """An integer as it lies in a stream."""
+    """Encode an integer as a varint."""
     if value < 0x80:
         return value.to_bytes(1, "little")
     out = bytearray()
@@ -192,12 +190,12 @@ def encoded(value: int) -> bytes:
 
 
 def tagged(number: int, length: int) -> bytes:
-    """What stands before the bytes of a field."""
+    """Return the tag and length before a bytes field."""
     return encoded(number << 3 | BYTES) + encoded(length)
 
 
 def packed(values: NDArray[np.integer]) -> bytes:
-    """Integers one behind the other, as a packed field has them."""
+    """Encode integers as the content of a packed field."""
     rest = values.astype(np.uint64)
     if not len(rest) or int(rest.max()) < 0x80:
         return rest.astype(np.uint8).tobytes()

@@ -1,8 +1,7 @@
-"""Rows of structures and sequences: packed records, and a heap for their strings.
+"""Rows of structures and sequences: packed records with a string heap.
 
-Comes in: blocks of `StructureData` and what a header says of the variable. Goes out: records whose members are views of
-the rows; without a header the rows as they are. Invariant: rows follow the message's flag of byte order; without it
-they are big-endian up to version 2.
+With a declaration, rows become records whose members are views; without one they stay raw. Invariant: rows
+follow the byte order flag; without it they are big-endian up to version 2.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
 class _Block(NamedTuple):
-    """A `StructureData`: where its rows lie, and its heap."""
+    """A `StructureData`: position of its rows, and its heap."""
 
     rows: int
     length: int
@@ -41,7 +40,7 @@ class _Block(NamedTuple):
 
 
 class RowReader:
-    """Reads the rows of one message. Raises RefusedError."""
+    """Decoder of the rows of one message. Raises RefusedError."""
 
     def __init__(self, entry: Entry, buffer: Buffer, declared: Declared | None, limits: Limits, base: int) -> None:
         assert entry.payload is not None
@@ -55,7 +54,7 @@ class RowReader:
         self._big = message.bigend if message.HasField("bigend") else message.version < 3
 
     def structure(self, section: Section | None, nil: NDArray[np.uint64]) -> Tree:
-        """The records of a structure. A server may send all of them, whatever was asked for; they are cut here."""
+        """Return the records of a structure. Selects the section if a server sends all records."""
         block = self._block(self._start, self._end)
         self._check(block)
         layout = self._layout(block.members)
@@ -67,7 +66,7 @@ class RowReader:
         return self._tree(rows, layout, block.counts, with_nil(block.strings, nil, self._entry.offset))
 
     def bare(self, cells: int) -> Tree:
-        """Rows without a StructureData, as the oldest writers have them."""
+        """Return rows without a StructureData, as the oldest writers store them."""
         size = self._end - self._start
         layout = self._layout(())
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
@@ -79,7 +78,7 @@ class RowReader:
         return self._tree(rows, layout, np.zeros(0, np.int64), [])
 
     def sequence(self, nil: NDArray[np.uint64]) -> Tree:
-        """The records of a sequence, each with a heap of its own, as one array."""
+        """Return the records of a sequence, each with its own heap, as one array."""
         entry = self._entry
         found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
         layout = self._layout(found.members)
@@ -119,7 +118,7 @@ class RowReader:
         return np.concatenate([np.zeros(0, np.uint64), *pieces]).astype(np.int64)
 
     def _check(self, block: _Block) -> None:
-        """The bytes are those of the rows, and a row has some."""
+        """Raise RefusedError unless bytes and row count agree."""
         size = block.end - block.start
         if block.rows * block.length != size or (block.rows and not block.length):
             text = f"{block.rows} rows of {block.length} bytes in {size} bytes"
@@ -142,7 +141,7 @@ class RowReader:
         raise contradictory(text, self._entry.offset)
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
-        """Which rows a section has, where they are all there; None if the rows are those of the section, or unclear."""
+        """Return the row numbers of a section if all rows are present. None: use the rows unchanged."""
         if section is None or rows == math.prod(shape_of(section)):
             return None
         whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
@@ -165,7 +164,7 @@ class RowReader:
         strings: list[Any],
         heaps: NDArray[np.int64] | None = None,
     ) -> Tree:
-        """`heaps`: by row, how many entries lie in the heaps before that of the row."""
+        """Convert rows to a tree. `heaps`: by row, entries in the heaps before its own."""
         if layout is None:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
@@ -174,12 +173,12 @@ class RowReader:
 
     @property
     def offset(self) -> int:
-        """Where the message begins, for what is said of it."""
+        """Stream offset of the message, for errors."""
         return self._entry.offset
 
 
 class _Members:
-    """Takes rows apart; `most`: strings that all members may have together, a bound by the bytes that are there."""
+    """Splitter of rows into members; `most`: bound on the total strings, from the available bytes."""
 
     def __init__(self, reader: RowReader, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
         self._offset = reader.offset

@@ -1,4 +1,4 @@
-"""What is known at a place of a header: dimensions, enums and types of a group and those around it."""
+"""Scope of a header group: visible dimensions, enums and types."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 
 LONGEST = 240
-"""Bytes of a name that is made up, at most."""
+"""Maximum bytes of a generated name."""
 
 LARGEST = 2**63 - 1
-"""Length of a dimension, at most."""
+"""Maximum length of a dimension."""
 
 VALUES = "values"
-"""The member of records that stand for rows: what is behind a ragged dimension."""
+"""Member name of records generated for the dimensions after a ragged one."""
 
 
 class UnreadableVariableError(ValueError):
-    """A variable that the model has no form for."""
+    """A variable that the model cannot represent."""
 
 
 class Scope(NamedTuple):
-    """A group that is being read: its path, the dimensions (FQN and length) and enums (FQN and type) that are known
-    there, names that are taken, the types that it has so far.
+    """A group that is being read: path, visible dimensions (FQN, length) and enums (FQN, type), used names,
+    types so far.
     """
 
     path: str
@@ -36,7 +36,7 @@ class Scope(NamedTuple):
     types: dict[str, UserType]
 
     def free(self, wanted: str) -> str:
-        """A name for a type that nothing else in the group has."""
+        """Return an unused type name."""
         name = names.normal(wanted).encode()[:LONGEST].decode(errors="ignore")
         while name in self.taken:
             name += "_"
@@ -44,19 +44,19 @@ class Scope(NamedTuple):
         return name
 
     def declare(self, made: UserType) -> TypeName:
-        """The FQN of a new type."""
+        """Declare a type; return its FQN."""
         self.types[made.name] = made
         return names.join(self.path, made.name)
 
     def opaque(self, size: int) -> TypeName:
-        """The FQN of opaque values of a size, which all variables of the group share."""
+        """Return the FQN of the opaque type of a size, shared in the group."""
         for name, made in self.types.items():
             if isinstance(made, OpaqueType) and made.size == size:
                 return names.join(self.path, name)
         return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
 
     def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
-        """The type of lists within each other, as many as there are `stars`; of rows of `inner` lengths as records."""
+        """Return the type of `stars` nested lists. Elements of shape `inner` become records."""
         if inner:
             rows = Field(name=VALUES, type=base, shape=inner)
             base = self.declare(CompoundType(name=self.free(f"{name}_row"), fields=(rows,)))
@@ -67,7 +67,7 @@ class Scope(NamedTuple):
 
 
 def split(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
-    """The dimensions before the first ragged one, how many ragged ones there are, and the others behind."""
+    """Return the dimensions before the first ragged one, the count of ragged ones, and later dimensions."""
     outer: list[pb.Dimension] = []
     inner: list[pb.Dimension] = []
     stars = 0
@@ -80,7 +80,7 @@ def split(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[
 
 
 def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
-    """Lengths within a record. Raises UnreadableVariableError."""
+    """Return lengths within a record. Raises UnreadableVariableError."""
     found = tuple(int(each.length) for each in given)
     if not all(0 < length <= LARGEST for length in found):
         raise UnreadableVariableError("a member without elements, or of too many")
@@ -88,7 +88,7 @@ def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
 
 
 def reference(given: pb.Dimension, scope: Scope) -> str | int:
-    """A dimension by FQN if it is shared, else its length. Raises UnreadableVariableError."""
+    """Return the FQN of a shared dimension, else its length. Raises UnreadableVariableError."""
     if given.length > LARGEST:
         raise UnreadableVariableError(f"{given.length} is no length of a dimension")
     known = scope.dimensions.get(names.normal(given.name.decode("utf-8", "surrogateescape")))

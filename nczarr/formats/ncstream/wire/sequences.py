@@ -1,8 +1,7 @@
-"""The records of a sequence, each in a block with a heap of its own, as rows with one heap.
+"""Conversion of a sequence's records, each a block with its own heap, to rows with one heap.
 
-Comes in: where the blocks lie, as the index has seen them. Goes out: rows one behind the other. Records without strings
-that are alike in everything but their row, as writers make them, are taken all at once. Invariant: what a record says
-of its row and heap agrees with what it has.
+Records without strings that differ only in their row, as writers produce them, are read at once. Invariant:
+row and heap sizes of a record agree with its data.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from nczarr.formats.ncstream.wire.limits import bad, contradictory
 from nczarr.formats.ncstream.wire.protobuf import Buffer
 
 MAGIC = 4
-"""Bytes of what stands before each block, and at the end."""
+"""Bytes of the magic before each block and at the end."""
 
 
 class Gathered(NamedTuple):
-    """Rows of all records: `length` bytes each, `members` as the records say. `counts` are those of all heaps, and
-    `before` how many of these lie in the heaps before that of a row."""
+    """Rows of all records, `length` bytes each, with the listed `members`.
+
+    `counts`: entries of all heaps. `before`: by row, entries in the heaps before its own.
+    """
 
     data: bytes
     length: int
@@ -34,10 +35,7 @@ class Gathered(NamedTuple):
 
 
 class Sequence:
-    """The blocks of a sequence of `count` records between two places; `base` is the offset of the buffer in its stream.
-
-    Raises RefusedError.
-    """
+    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer. Raises RefusedError."""
 
     def __init__(self, buffer: Buffer, start: int, end: int, count: int, base: int) -> None:
         self._buffer = buffer
@@ -47,11 +45,11 @@ class Sequence:
         self._base = base
 
     def gathered(self) -> Gathered:
-        """All records."""
+        """Return all records."""
         return self._alike() or self._each()
 
     def _record(self, at: int) -> tuple[int, int]:
-        """Where the block of the record lies whose magic is here."""
+        """Return the range of the block after the magic at `at`."""
         length, start = protobuf.varint(self._buffer, at + MAGIC, self._end, self._base)
         return start, start + length
 
@@ -71,7 +69,7 @@ class Sequence:
         return message
 
     def _alike(self) -> Gathered | None:
-        """All records at once, if they differ in nothing but their row; else None."""
+        """Return all records at once if they differ only in their row, else None."""
         size = self._end - self._start
         if self._count < 2 or size % self._count:
             return None
@@ -91,7 +89,7 @@ class Sequence:
         return Gathered(data, first.rowLength, tuple(first.member), none, none, [])
 
     def _each(self) -> Gathered:
-        """Record by record."""
+        """Return the records one by one."""
         data = bytearray()
         strings: list[Any] = []
         counts: list[int] = []
@@ -116,5 +114,5 @@ class Sequence:
 
 
 def rows_of(message: pb.StructureData) -> int:
-    """How many rows a block has; it need not say that it is one."""
+    """Return the number of rows of a block; a missing count means 1."""
     return message.nrows if message.HasField("nrows") else 1

@@ -1,8 +1,8 @@
 """Values of messages as columns: one model for both kinds of data message.
 
-A tree has the values of all cells in C order. Numbers are one array each, texts are lists of bytes.
-Invariant: lengths agree: the members of records have as many cells as there are records, each times its own dimensions,
-and the content of lists has as many elements as the counts add up to.
+A tree holds all cells in C order: numbers as one array each, texts as lists of bytes. Invariant: record
+members have one cell per record times their own dimensions; list content has as many elements as the counts
+sum to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nczarr.formats.ncstream.wire.limits import bad
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """Values of fixed width, in either byte order, in any shape whose C order is theirs; chars are `S1`."""
+    """Fixed-width values in either byte order and any shape; chars are `S1`."""
 
     data_type: int
     values: NDArray[Any]
@@ -29,7 +29,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """Strings as they lie in the stream; None for NIL."""
+    """Undecoded strings; None for NIL."""
 
     items: Sequence[bytes | None]
 
@@ -39,7 +39,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
-    """Opaque values; the format does not say that all of a variable have one length."""
+    """Opaque values; the format does not require a common length."""
 
     items: Sequence[bytes]
 
@@ -49,7 +49,7 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Lists: how many elements each has, and all elements, of the shape `inner` where more dimensions follow."""
+    """Lists: number of elements of each, and all elements, of shape `inner` if dimensions follow."""
 
     counts: NDArray[np.int64]
     content: Tree
@@ -61,7 +61,7 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Records: `shapes` are the members' own dimensions. `rows`: the records as they lie in the stream, if so."""
+    """Records: `shapes` are the members' own dimensions; `rows` the packed records, if available."""
 
     length: int
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Records whose members nobody has told: rows as `V{length}`, and the strings that they may point to."""
+    """Records with unknown members: rows as `V{length}`, and the strings that they may reference."""
 
     values: NDArray[Any]
     big: bool
@@ -89,7 +89,7 @@ Tree = Numbers | Texts | Opaque | Lists | Records | Rows
 
 
 def element_type(tree: Tree) -> int:
-    """The wire's type of a tree; of lists that of what they hold."""
+    """Return the wire type of a tree; for lists, of their content."""
     while isinstance(tree, Lists):
         tree = tree.content
     match tree:
@@ -104,7 +104,7 @@ def element_type(tree: Tree) -> int:
 
 
 def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
-    """The sizes of the opaque values of a member, or of the tree itself; None if there are none such."""
+    """Return the sizes of a member's (or the tree's) opaque values, None if it is not opaque."""
     for name in members:
         if not isinstance(tree, Records) or name not in tree.names:
             return None
@@ -116,9 +116,9 @@ def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
 
 
 def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A tree as one array: numbers are views, everything else of variable size is objects.
+    """Return a tree as one array: numbers as views, values of variable size as objects.
 
-    Strings are `str`, or `bytes` where they are no UTF-8, or None; opaque values `bytes`; lists arrays of their own.
+    Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`; lists arrays.
     """
     match tree:
         case Numbers():
@@ -165,7 +165,7 @@ def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def is_fixed(tree: Tree) -> bool:
-    """Whether all values take the same room."""
+    """Return whether all values have the same size."""
     match tree:
         case Numbers() | Rows():
             return True
@@ -195,7 +195,7 @@ def _records(tree: Records) -> NDArray[Any]:
 
 
 def _put(tree: Records, into: NDArray[Any]) -> None:
-    """Fill the fields of an array of records; numbers are moved once."""
+    """Fill a record array's fields; numbers are copied once."""
     for name, member, shape in zip(tree.names, tree.members, tree.shapes, strict=True):
         whole = (*into.shape, *shape)
         if not isinstance(member, Records):
@@ -210,9 +210,9 @@ def _put(tree: Records, into: NDArray[Any]) -> None:
 
 
 def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
-    """The tree of an array such as `values` makes. `data_type`: that of its elements, where the dtype does not say it.
+    """Return the tree of an array such as `values` returns. Raises ValueError if unrepresentable.
 
-    Raises ValueError for what the format has no words for.
+    `data_type`: needed if the dtype does not imply it.
     """
     from nczarr.formats.ncstream.wire.element_types import data_type_of
 
@@ -263,7 +263,7 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
 
 
 def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[Any]:
-    """The same list with None where `runs`, a first place and a count in turn, say so."""
+    """Replace the strings in `runs` (alternating start and count) by None, in place."""
     if not len(runs):
         return items
     if len(runs) % 2:
@@ -278,7 +278,7 @@ def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[An
 
 
 def nil_runs(items: Sequence[bytes | None]) -> list[int]:
-    """The first place and the count of each run of NIL strings."""
+    """Return alternating start and count of the runs of NIL strings."""
     found: list[int] = []
     if None not in items:
         return found

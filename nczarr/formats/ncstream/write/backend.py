@@ -1,8 +1,8 @@
-"""`write`: a dataset as a stream from front to back, so that it can go to a pipe.
+"""`write`: a dataset as a sequential stream, suitable for pipes: header, values in header order, END.
 
-Header, then the values of every variable in the order of the header, then the end. Numbers go big-endian in one message
-a variable, which every reader takes; texts and opaque values by their lengths; lists and records as columns, a bounded
-number of cells a message. Invariant: what is in memory is a piece of one variable.
+Numbers are big-endian `Data` messages (several above 2³¹ - 1 bytes), which every reader accepts; strings and
+opaque values are length-prefixed; lists and records are columns with bounded cells per message. Invariant:
+memory holds a piece of one variable.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from nczarr.plan.plans import StreamPlan
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """The pieces of the stream. Where the values of a variable are out of reach from the beginning, the stream says so
-    and is at its end; later it just breaks off, within a message. Raises OSError.
+    """Yield the pieces of the stream. Raises OSError.
+
+    If a variable is unreadable from its start, the stream ends with an error message; later faults break it
+    off.
     """
     checked = plan.checked
     yield START
@@ -43,7 +45,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
 
 def _one_behind(pieces: Iterator[Piece]) -> Iterator[bytes]:
-    """The same pieces, each when the next one is there: what announces values waits for the first of them."""
+    """Delay each piece until the next is available, so that a message header waits for its first values."""
     waiting: Piece | None = None
     for piece in pieces:
         if waiting is not None:
@@ -54,12 +56,12 @@ def _one_behind(pieces: Iterator[Piece]) -> Iterator[bytes]:
 
 
 def header_message(given: pb.Header) -> bytes:
-    """A header as a message."""
+    """Return a header as a message."""
     block = given.SerializeToString(deterministic=True)
     return HEADER + protobuf.encoded(len(block)) + block
 
 
 def error_message(text: str) -> bytes:
-    """What stands instead of the rest of a stream."""
+    """Return an error message, which ends a stream."""
     block = pb.Error(message=text.encode("utf-8", "surrogateescape")).SerializeToString()
     return ERROR + protobuf.encoded(len(block)) + block

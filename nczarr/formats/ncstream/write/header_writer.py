@@ -1,8 +1,8 @@
-"""A dataset as the header of a stream: `Checked` → `Header`.
+"""Stream header of a dataset: `Checked` → `Header`.
 
-The header says what every reader understands: groups, dimensions, variables, structures, attributes. Whatever it has no
-words for (names of types, chars beside strings, the order of members, storage) stands in the model, which is one more
-field of it (`nczarr`, AST JSON) that other readers pass over. With it nothing of a dataset is lost.
+It declares groups, dimensions, variables, structures and attributes for every reader. The lossless model
+(with type names, char and string, member order, storage) is an extra field (`nczarr`, AST JSON), which other
+readers skip.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
 from nczarr.names import to_bytes
 
 VERSION = 1
-"""The version of headers, which never changed."""
+"""Header version; only this one exists."""
 
 
 def header(checked: Checked, location: str | None = None) -> pb.Header:
-    """The header of a dataset; `location` is its path or URL."""
+    """Return the header of a dataset; `location` is its path or URL."""
     made = pb.Header(version=VERSION, root=_Heading(checked).group("/", checked.dataset))
     if location is not None:
         made.location = to_bytes(location)
@@ -39,18 +39,18 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
 
 
 def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
-    """The members of a compound as the wire has them: those that are structures behind all others."""
+    """Return the members of a compound in wire order: structures last."""
     return sorted(fields, key=lambda field: is_structure(field.type, types))
 
 
 def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
-    """Whether a variable is one list of records, all of whose members have a form in rows."""
+    """Return whether a variable is one list of records that rows can hold."""
     declared = types.get(type_name)
     return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
 
 
 def _has_rows(type_name: TypeName, types: Types) -> bool:
-    """Whether a type is a compound of numbers, texts and such compounds."""
+    """Return whether a type is a compound of numbers, strings and such compounds."""
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return False
@@ -63,12 +63,12 @@ def _has_rows(type_name: TypeName, types: Types) -> bool:
 
 
 def is_structure(type_name: TypeName, types: Types) -> bool:
-    """Whether values are records, or lists of them."""
+    """Return whether values are records, or lists of records."""
     return wire_type(type_name, types).element == pb.STRUCTURE
 
 
 def _fills(checked: Checked) -> Iterator[pb.Fill]:
-    """What fills arrays, where their variable says otherwise."""
+    """Yield array fill values that differ from those of their variable."""
     for path, sources in checked.parts.items():
         variable = checked.variables[path]
         usual = all_fill(checked.fills[path], variable.type, checked.shapes[path], checked.types)
@@ -77,14 +77,14 @@ def _fills(checked: Checked) -> Iterator[pb.Fill]:
 
 
 class _Heading:
-    """The words of one dataset."""
+    """Header builder of one dataset."""
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
         self._types = checked.types
 
     def group(self, path: str, group: Group) -> pb.Group:
-        """A group and all that is in it."""
+        """Return a group with its content."""
         made = pb.Group(name=to_bytes(group.name if path != "/" else ""))
         for dimension in group.dimensions:
             made.dims.add(name=to_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None)
@@ -101,7 +101,7 @@ class _Heading:
         return made
 
     def _shape(self, variable: Variable) -> list[pb.Dimension]:
-        """The dimensions of a variable, each in full."""
+        """Return the dimensions of a variable."""
         made = []
         for each in variable.dimensions:
             if isinstance(each, int):
@@ -114,7 +114,7 @@ class _Heading:
         return made
 
     def _sequence(self, into: pb.Group, variable: Variable) -> None:
-        """One list of records, which has a form of its own."""
+        """Declare a single list of records as a sequence."""
         self._declare(into, variable.name, variable.type, [], variable.attributes)
         made = into.structs[-1]
         made.dataType = pb.SEQUENCE
@@ -128,7 +128,7 @@ class _Heading:
         shape: list[pb.Dimension],
         attributes: Sequence[Attribute] = (),
     ) -> None:
-        """A variable or member among those of a group or structure."""
+        """Declare a variable or member in a group or structure."""
         wire = wire_type(type_name, self._types)
         shape = [*shape, *(pb.Dimension(name=b"*", isVlen=True, isPrivate=True) for _ in range(wire.ragged))]
         declared = self._types.get(wire.declared or "")
@@ -153,7 +153,7 @@ class _Heading:
         return [each for each in made if each is not None]
 
     def _attribute(self, attribute: Attribute) -> pb.Attribute | None:
-        """An attribute; None where the wire has no form for its type: it stands in the model alone."""
+        """Convert an attribute. Returns None if the wire has no such type; the model field stores it."""
         value, name = attribute.value, to_bytes(attribute.name)
         declared = self._types.get(value.type)
         if isinstance(declared, EnumType):
@@ -170,7 +170,7 @@ class _Heading:
         return _texts(name, [text.decode("utf-8", "replace").encode() for text in _known(value)])
 
     def _lists(self, name: bytes, value: Constant, declared: VlenType) -> pb.Attribute | None:
-        """One list of numbers is as good as its numbers."""
+        """Convert one list of numbers to an attribute of numbers."""
         if value.count != 1 or declared.base not in WIRE or not isinstance(value.data, tuple):
             return None
         inner = value.data[0]
@@ -179,7 +179,7 @@ class _Heading:
 
 
 def _enum(declared: EnumType) -> pb.EnumTypedef:
-    """An enum; codes are unsigned."""
+    """Convert an enum; codes are unsigned."""
     mask = (1 << min(32, 8 * ATOMIC[declared.base].size)) - 1
     constants = [
         pb.EnumTypedef.EnumType(code=each.value & mask, value=to_bytes(each.name)) for each in declared.constants
@@ -188,7 +188,7 @@ def _enum(declared: EnumType) -> pb.EnumTypedef:
 
 
 def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
-    """The names of an enum's values, which stand for them in attributes."""
+    """Yield the names of enum values, as attributes store them."""
     known = {each.value: each.name for each in declared.constants}
     assert isinstance(value.data, bytes)
     for number in Constant(type=declared.base, count=value.count, data=value.data).as_numbers():
@@ -196,7 +196,7 @@ def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
 
 
 def _known(value: Constant) -> Iterator[bytes]:
-    """Texts; NIL is an empty one."""
+    """Yield strings; NIL becomes empty."""
     for text in value.data:
         yield text if isinstance(text, bytes) else b""
 

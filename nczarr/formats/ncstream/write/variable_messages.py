@@ -1,7 +1,4 @@
-"""The values of a variable, or of a section of it, as messages of data.
-
-Comes in: a checked dataset, a variable, perhaps the indices that are wanted. Goes out: the bytes of messages.
-"""
+"""Data messages of a variable or of a section of it."""
 
 from __future__ import annotations
 
@@ -27,25 +24,25 @@ from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, 
 from nczarr.formats.ncstream.write.header_writer import is_sequence
 
 PIECE = 4 << 20
-"""Bytes of numbers that are read in one go, about."""
+"""Approximate bytes of numbers read at once."""
 
 CELLS = 1 << 16
-"""Cells of other types that one message of a file holds, at most."""
+"""Maximum cells of other types in one message of a file."""
 
 MESSAGE = 32 << 20
-"""Bytes of one message of lists in a file, about; a single cell may have more."""
+"""Approximate maximum bytes of a list message in a file; a single cell may exceed it."""
 
 DEFLATED = 64 << 20
-"""Bytes of numbers in one deflated message of a file, at most: what comes of them is held in memory."""
+"""Maximum bytes of numbers in one deflated message of a file; the result is held in memory."""
 
 Profile = Literal["mixed", "first", "second"]
-"""Which kinds of message are written: the first for numbers and texts and the second for all else, or one of them
-wherever that has a form for the values.
+"""Message kinds to write. "mixed": `Data` for numbers and texts, else columns; "first", "second": one kind if
+it can represent the values.
 """
 
 
 class Values(NamedTuple):
-    """What is written: `ranges` are the indices in the variable, `sources` have just these cells."""
+    """Values to write: `ranges` are indices in the variable; `sources` hold exactly these cells."""
 
     name: bytes
     type: TypeName
@@ -55,7 +52,7 @@ class Values(NamedTuple):
 
     @classmethod
     def of(cls, checked: Checked, path: str, wanted: tuple[range, ...] | None = None) -> Values:
-        """A variable, or the cells of it that are wanted."""
+        """Return the values of a variable, or of a section of it."""
         variable, shape = checked.variables[path], checked.shapes[path]
         usual = all_fill(checked.fills[path], variable.type, shape, checked.types)
         sources: Parts = {**usual, **checked.parts.get(path, {})}
@@ -67,17 +64,17 @@ class Values(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of what is written."""
+        """Shape of the values."""
         return tuple(map(len, self.ranges))
 
     @property
     def are_numbers(self) -> bool:
-        """Whether each cell is a number, a char or the integer of an enum."""
+        """Whether each cell is a number, char or enum value."""
         wire = wire_type(self.type, self.types)
         return not wire.ragged and wire.element in NUMPY
 
     def messages(self, deflate: int | None = None) -> Iterator[Piece]:
-        """The messages of a file. `deflate`: a level, for numbers. Raises OSError."""
+        """Yield the messages for a file. `deflate`: level, for numbers. Raises OSError."""
         if self.are_numbers:
             width = size(self.type, self.types)
             shape = self.shape
@@ -90,9 +87,9 @@ class Values(NamedTuple):
             yield from self._message(cursor.tree(region), self._section(region), "mixed", None)
 
     def message(self, profile: Profile = "mixed", deflate: int | None = None) -> Iterator[Piece]:
-        """All that is wanted as one message, as answers have it. `deflate`: a level, for numbers.
+        """Yield all values as one message, for answers. `deflate`: level, for numbers.
 
-        Raises OSError, and UnwritableError for more than one message holds.
+        Raises OSError; UnwritableError if they exceed one message.
         """
         whole = tuple(slice(0, length) for length in self.shape)
         if self.are_numbers and profile != "second":
@@ -112,7 +109,7 @@ class Values(NamedTuple):
         return column_message(self.name, tree, section)
 
     def _numbers(self, region: Selection, deflate: int | None) -> Iterator[Piece]:
-        """One message of numbers, which are read piece by piece."""
+        """Yield one message of numbers, read piece by piece."""
         section = self._section(region)
         count = math.prod(map(len, section))
         arrays = slabs(self.sources[""], max(1, PIECE // size(self.type, self.types)), region)
@@ -120,11 +117,11 @@ class Values(NamedTuple):
         return numbers_message(self.name, element, section, arrays, count, deflate=deflate)
 
     def _section(self, region: Selection) -> tuple[range, ...]:
-        """Where the cells of a region lie in the variable."""
+        """Return the section of a region in the variable."""
         return tuple(indices[part] for indices, part in zip(self.ranges, region, strict=True))
 
     def _regions(self) -> Iterator[Selection]:
-        """Stretches of the variable one behind the other, each for one message."""
+        """Yield consecutive regions, one per message."""
         shape = self.shape
         block = linear_block(shape, CELLS)
         for index in every_block(shape, block):
@@ -136,7 +133,7 @@ class Values(NamedTuple):
                 yield within(region, region_of(each, inner, lengths))
 
     def _room(self, region: Selection) -> int:
-        """How many cells of a region one message holds, by what its lists take on average."""
+        """Return how many cells of a region fit in one message, from the average list size."""
         cells: int = math.prod(part.stop - part.start for part in region)
         weight: int = 0
         for path, width in _list_widths(part_tree(self.type, self.types), self.types):
@@ -150,7 +147,7 @@ class Values(NamedTuple):
 
 
 def _list_widths(tree: PartTree, types: Types) -> Iterator[tuple[str, int]]:
-    """The counts of the outermost lists, and bytes of one item: what has none of its own counts as a few."""
+    """Yield path and item bytes of the outermost lists; 256 for items of variable size."""
     match tree:
         case ListTree():
             yield tree.counts.path, size(tree.base, types) if is_fixed(tree.base, types) else 256
@@ -160,7 +157,7 @@ def _list_widths(tree: PartTree, types: Types) -> Iterator[tuple[str, int]]:
 
 
 def has_first_form(tree: Tree) -> bool:
-    """Whether values have a form in messages of the first kind."""
+    """Return whether a `Data` message can hold the values."""
     match tree:
         case Lists():
             return isinstance(tree.content, Numbers)
